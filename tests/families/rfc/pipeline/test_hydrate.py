@@ -44,7 +44,6 @@ def test_a_release_gets_exactly_its_pairs_back(tmp_path):
     changed = hydrate(rows, edited)
     assert changed.rows == []
     assert changed.dropped[0]["problem"] == "no match"
-    assert hydrate(rows, edited, accept_similar=True).rows[0]["hydrated"] == "similar"
 
 
 def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):

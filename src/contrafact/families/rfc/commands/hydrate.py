@@ -16,9 +16,6 @@ class _Options(Options):
     min_similarity: float = option(
         "Without a published hash: how like the rewrite.", 0.5, min=0.0, max=1.0
     )
-    accept_similar: bool = option(
-        "Take a similar text that is not the hash's, too.", False, "--accept-similar"
-    )
 
 
 @takes(_Options)
@@ -40,12 +37,7 @@ def hydrate(options: _Options) -> None:
     out = options.out
     guard_output(out, options.file, options.news, kind="JSON Lines")
     rows = load_published(options.file)
-    result = give_back(
-        rows,
-        load_news(options.news),
-        min_similarity=options.min_similarity,
-        accept_similar=options.accept_similar,
-    )
+    result = give_back(rows, load_news(options.news), min_similarity=options.min_similarity)
     write_stage(out, result.rows, result.events, dropped=result.dropped)
     typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")
     show_counts(result.counts)

@@ -59,11 +59,7 @@ def load_published(path: str | Path) -> list[Published]:
 
 
 def hydrate(
-    rows: Sequence[Published],
-    news: Iterable[NewsItem],
-    *,
-    min_similarity: float = MIN_SIMILARITY,
-    accept_similar: bool = False,
+    rows: Sequence[Published], news: Iterable[NewsItem], *, min_similarity: float = MIN_SIMILARITY
 ) -> StageResult:
     """Return the rows with their originals.
 
@@ -84,25 +80,21 @@ def hydrate(
             _keep(result, row, known, "verified")
         elif named is None:
             _drop(result, row, "missing", "no article of the file has its address or hash")
+        elif why := _unlike(row, named, min_similarity):
+            _drop(result, row, "no match", why)
         else:
-            _match(result, row, named, min_similarity, accept_similar)
+            _keep(result, row, named, "similar")
     return result
 
 
-def _match(
-    result: StageResult, row: Published, item: NewsItem, min_similarity: float, accept_similar: bool
-) -> None:
+def _unlike(row: Published, item: NewsItem, min_similarity: float) -> str:
+    """Return why an article of a row's address is not its original; nothing if it may be."""
     near = 1.0 - normalised_edit_distance(item.paragraph, row.pair.rewritten)
-    if row.sha256 is not None and not accept_similar:
-        why = f"not the text of the published hash (similarity {near:.2f})"
-    elif near < min_similarity:
-        why = f"another text than was rewritten (similarity {near:.2f})"
-    elif item.paragraph == row.pair.rewritten:
-        why = "the same text as the rewrite"
-    else:
-        _keep(result, row, item, "similar")
-        return
-    _drop(result, row, "no match", why)
+    if row.sha256 is not None:
+        return f"not the text of the published hash (similarity {near:.2f})"
+    if near < min_similarity:
+        return f"another text than was rewritten (similarity {near:.2f})"
+    return "the same text as the rewrite" if item.paragraph == row.pair.rewritten else ""
 
 
 def _keep(result: StageResult, row: Published, item: NewsItem, how: str) -> None:

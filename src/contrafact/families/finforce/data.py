@@ -202,10 +202,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem:
-    output = row.get("output")
-    scenarios = output.get("scenarios") if isinstance(output, dict) else None
-    first = scenarios[0] if isinstance(scenarios, list) and scenarios else None
-    scenario: dict[str, Any] = first if isinstance(first, dict) else {}
+    scenario = _scenario(row)
     return RawItem(
         line=line,
         layout="supplement",
@@ -218,6 +215,14 @@ def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem
         opportunity=scenario.get("opportunity_counterfactual_scenario"),
         original_headline=scenario.get("original_headline"),
     )
+
+
+def _scenario(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first scenario of a row of the supplement; empty where it has none."""
+    output = row.get("output")
+    scenarios = output.get("scenarios") if isinstance(output, dict) else None
+    first = scenarios[0] if isinstance(scenarios, list) and scenarios else None
+    return first if isinstance(first, dict) else {}
 
 
 def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
@@ -308,13 +313,11 @@ def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str
 
     A row of the published supplement has its parts side by side first.
     """
-    item, output = row.get("input_item"), row.get("output")
+    item = row.get("input_item")
     published = isinstance(item, dict)
     if isinstance(item, dict):
-        scenarios = output.get("scenarios") if isinstance(output, dict) else None
-        first = scenarios[0] if isinstance(scenarios, list) and scenarios else {}
         rest = {key: value for key, value in row.items() if key not in ("input_item", "output")}
-        row = rest | item | (first if isinstance(first, dict) else {})
+        row = rest | item | _scenario(row)
     forms = ([form.format(side) for side in SIDES] for form in _SIDE_FIELDS)
     names = next((names for names in forms if all(row.get(name) for name in names)), None)
     if names is None or "counterfactual" not in shown or "counterfactual" in row:

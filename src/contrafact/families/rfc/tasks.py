@@ -161,8 +161,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Item, Answer]:
-        if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
-            raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
+        if arguments.get("shots") and not method.shots:
+            raise InputError(f"{method.name} shows no examples", hint="leave shots out")
         return answering(logprobs=arguments["logprobs"])
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:

@@ -124,7 +124,6 @@ class PreparedExam:
             ],
             surface=surface,
             surface_of=self.spec.surface_of,
-            surface_features=self.spec.surface_features,
             wholes=self.spec.wholes,
         )
         trusted = [exam.trust(whole)[1] for whole in self.spec.wholes if whole in exam.criteria]

@@ -54,8 +54,6 @@ __all__ = [
     "unread_notes",
 ]
 
-SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
-
 _STREAMS = {"criterion": 1, "surface": 2, "repeats": 3, "together": 4}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEAST_SURFACE = 25
@@ -158,7 +156,6 @@ def examine(
     *,
     seed: int,
     surface_of: str = RESPONSE,
-    surface_features: SurfaceFeatures | None = None,
     wholes: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 10_000,
@@ -173,7 +170,6 @@ def examine(
         rows: As `exam_rows` returns them.
         seed: Seed of the resampling; the draw of items had it, too.
         surface_of: The criterion for which surface features are compared with the judge.
-        surface_features: Returns the features of texts; `likeness` if not given.
         wholes: Criteria that are verdicts on a kind as a whole, made of others.
         level: Confidence level.
         resamples: How many times clusters are drawn.
@@ -197,9 +193,7 @@ def examine(
             name: figures.criterion(name, own, visible) for name, own in by_criterion.items()
         },
         words=words,
-        surface_scores=figures.surface(
-            by_criterion.get(surface_of, []), surface_features or likeness
-        ),
+        surface_scores=figures.surface(by_criterion.get(surface_of, [])),
         together=figures.together({k: v for k, v in by_criterion.items() if k not in wholes}),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
@@ -320,7 +314,7 @@ class _Estimates:
                 found[name] = Seen(right=right, wrong=wrong)
         return found
 
-    def surface(self, rows: Sequence[ExamRow], features: SurfaceFeatures) -> dict[str, Figure]:
+    def surface(self, rows: Sequence[ExamRow]) -> dict[str, Figure]:
         # A text that is its own reference is as like it as can be: that is no test of a score.
         every = [row for row in rows if row.reference and row.text != row.reference]
         read = [row for row in every if row.passed is not None]
@@ -328,7 +322,7 @@ class _Estimates:
         if not others:
             return {}
         texts, references = zip(*((row.text, row.reference or "") for row in others), strict=True)
-        scores = {**features(texts, references)}
+        scores = likeness(texts, references)
         if read:
             scores["judge"] = [float(bool(row.passed)) for row in read]
         return {

@@ -99,9 +99,7 @@ class ExamSpec:
             if no number is given) and the seed of the draw.
         options: The exam's own options. One that is a path names a file of items.
         surface_of: The criterion by which texts are told apart, where surface features are compared
-            with the judge: where items have a reference.
-        surface_features: Returns each text's features, by name, for texts and their references;
-            more is to mean right. BLEU, ROUGE-L and likeness by edits if not given.
+            with the judge (BLEU, ROUGE-L, likeness by edits): where items have a reference.
         surface: Returns items as readers see them that follow nothing (``unread`` names them, as in
             "reads no story"); what those reach stands beside the judge.
         wholes: Criteria that are verdicts on a whole kind of item, each made of those that its
@@ -115,9 +113,6 @@ class ExamSpec:
     examiner: Callable[["PromptPack", Any], Examiner]
     options: type[TaskOptions] = TaskOptions
     surface_of: str = RESPONSE
-    surface_features: (
-        Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]] | None
-    ) = None
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     unread: str = "reads nothing"
     wholes: Sequence[str] = ()

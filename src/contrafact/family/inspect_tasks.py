@@ -45,7 +45,7 @@ def task_arguments(
         "shots": prepared.shots(method),
         "draws": prepared.draws(method),
         "shots_from": absolute(settings.option("shots_from")) if shows else None,
-        "judged": prepared.judged(method),
+        "judged": prepared.judging is not None,
         **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
     if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):

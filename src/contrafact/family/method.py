@@ -108,13 +108,12 @@ class Methods:
 
     A method's options follow its name, ``NAME:OPTION=VALUE,OPTION=VALUE``, so that one run can
     compare a method with itself under other options. Modules of ``baselines`` are methods that ask
-    no model; ``without`` are modules of the two that are not for this task.
+    no model.
     """
 
     task: str
     package: str
     baselines: str | None = None
-    without: frozenset[str] = frozenset()
 
     def names(self) -> list[str]:
         """Return the names of the methods that ask a model."""
@@ -210,8 +209,7 @@ class Methods:
     def _modules(self, package: str) -> list[str]:
         spec = find_spec(package)
         folders = list(spec.submodule_search_locations or ()) if spec else []
-        names = {module.name.replace("_", "-") for module in pkgutil.iter_modules(folders)}
-        return sorted(names - self.without)
+        return sorted(one.name.replace("_", "-") for one in pkgutil.iter_modules(folders))
 
 
 def _module(path: str, name: str) -> Any:

@@ -185,10 +185,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return what judges, its templates opened and checked; None where nothing is judged."""
         return None
 
-    def is_judged(self, settings: RunSettings, method: str) -> bool:
-        """Whether the judge looks at the outputs of a method, or of a baseline."""
-        return bool(settings.judges)
-
     def judge_prompts(self, judging: Any, unit: UnitT) -> Sequence[str]:
         """Return what a judge is asked about a typical output of one unit, for estimates."""
         return ()
@@ -365,12 +361,6 @@ class Prepared:
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
-    def judged(self, method: str) -> bool:
-        """Whether a judge looks at the outputs of a method, or of a baseline."""
-        if self.recorded is not None:
-            method = self.recorded.systems[self.baselines[method].name].method
-        return self.judging is not None and self.run.is_judged(self.settings, method)
-
     def task(self, method: str) -> "Task":
         """Return the Inspect task of one method, the weights it runs itself loaded."""
         own: Any = self.methods.get(method)
@@ -442,8 +432,8 @@ class Prepared:
         for name in self.baselines:
             share = getattr(self.baselines[name], "judged_outputs", len(self.units))
             systems[name] = scale * share / len(self.units)
-        outputs = sum(number for name, number in systems.items() if self.judged(name))
-        if outputs:
+        outputs = sum(systems.values())
+        if outputs and self.judging is not None:
             rows += judge_estimates(
                 settings.judges,
                 [

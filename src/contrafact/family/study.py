@@ -296,7 +296,6 @@ class StudySpec:
         cluster: The key's column by which figures are resampled.
         allowed: Values that columns of the key may have.
         reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
-        refuse: Returns why an answer cannot be given for an item, or an empty text.
         labels: The key's columns that a table of labels has, which ``contrafact report --labels``
             takes; without any there is no such table.
         tables: Makes the tables; if not given: raters among each other, the reference against
@@ -325,7 +324,6 @@ class StudySpec:
     cluster: str = "sample_id"
     allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reference: str = "judge"
-    refuse: Callable[[StudyItem, str, str], str] | None = None
     labels: tuple[str, ...] = ()
     tables: Callable[[AnsweredStudy], Sequence[StudyTable]] | None = None
     published: Callable[[], Sequence[StudyTable | str]] | None = None

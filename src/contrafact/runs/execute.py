@@ -175,7 +175,7 @@ def _evaluate(
 
         # What asks no model comes first: it is quick, and apart, since it is run once.
         if prepared.baselines:
-            graders = models.judges if any(map(prepared.judged, prepared.baselines)) else []
+            graders = models.judges if prepared.judging is not None else []
             nobody = _Models([open_model(NO_MODEL)], graders)
             logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
         if prepared.methods:

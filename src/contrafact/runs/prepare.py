@@ -105,8 +105,7 @@ def prepare(settings: RunSettings) -> Prepared:
     pool_path, pool = inputs.pool
     shows = any(made[name].shots for name in asking)
     _refuse_examples(settings, shows)
-    judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
-    judging = run.judging(pack, settings) if judged else None
+    judging = run.judging(pack, settings) if settings.judges else None
     limited = items[: settings.limit]
     notes = [*inputs.notes]
     if settings.limit is not None and settings.limit > len(items):

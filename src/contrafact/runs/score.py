@@ -342,8 +342,7 @@ def scored(
     )
     run.check(settings, settings.methods)
     pack = open_pack(settings.prompts)
-    judged = settings.judges and any(run.is_judged(settings, name) for name in settings.methods)
-    judging = run.judging(pack, settings) if judged else None
+    judging = run.judging(pack, settings) if settings.judges else None
     outputs = hashlib.sha256()
     for line in recorded.lines():
         outputs.update(line.encode())

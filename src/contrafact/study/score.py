@@ -117,7 +117,6 @@ def read_answers(
         InputError: A file is no sheet, or one person answered one item twice.
     """
     filled = Filled()
-    known = {item.name: item for item in items}
     for row in read_filled(
         paths,
         {item.name: item.check for item in items},
@@ -140,9 +139,6 @@ def read_answers(
                 filled.problems.append(f"{row.where}: {question.name} is empty")
             elif cell and answer is None:
                 why = f"is '{cell[:40]}', not {question.choices}"
-            elif answer is not None and spec.refuse is not None:
-                reason = spec.refuse(known[row.item], question.name, answer)
-                why = f"is '{answer}', {reason}" if reason else ""
             if why:
                 filled.problems.append(f"{row.where}: {question.name} {why}; left out")
             elif answer is not None:

@@ -155,31 +155,31 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
 
 def _show_prompts(found: "RunDiff") -> None:
     colours = {"+": typer.colors.GREEN, "-": typer.colors.RED, "@": typer.colors.CYAN}
-    if not found.changes.prompts:
+    if not found.changes["prompts"]:
         typer.echo("prompts: the same")
-    for prompt in found.changes.prompts:
-        more = f" ({prompt.note})" if prompt.note else ""
-        typer.echo(f"prompt {prompt.what}: {_plain(prompt.name)}{more}")
-        for line in prompt.diff:
+    for prompt in found.changes["prompts"]:
+        more = f" ({prompt['note']})" if prompt["note"] else ""
+        typer.echo(f"prompt {prompt['what']}: {_plain(prompt['name'])}{more}")
+        for line in prompt["diff"]:
             typer.echo(typer.style(f"  {_plain(line)}", fg=colours.get(line[:1])))
 
 
 def _show_data(found: "RunDiff") -> None:
-    data = found.changes.data
-    if not (data.added or data.removed or data.changed):
-        typer.echo(f"data: the same {data.shared:,} samples")
+    data = found.changes["data"]
+    if not (data["added"] or data["removed"] or data["changed"]):
+        typer.echo(f"data: the same {data['shared']:,} samples")
         return
     typer.echo(
-        f"data: {data.shared:,} samples in both runs, {len(data.removed):,} in A alone, "
-        f"{len(data.added):,} in B alone, {len(data.changed):,} changed"
+        f"data: {data['shared']:,} samples in both runs, {len(data['removed']):,} in A alone, "
+        f"{len(data['added']):,} in B alone, {len(data['changed']):,} changed"
     )
-    for sign, ids in (("-", data.removed), ("+", data.added)):
-        for one in ids[:5]:
-            typer.echo(f"  {sign} {_plain(one)}: {_short(data.texts[one])}")
-        if len(ids) > 5:
-            typer.echo(f"  {sign} … and {len(ids) - 5:,} more")
-    for item in data.changed[:5]:
-        typer.echo(f"  ~ {_plain(item.id)} ({', '.join(item.fields)})")
+    for sign, texts in (("-", data["removed"]), ("+", data["added"])):
+        for one, text in list(texts.items())[:5]:
+            typer.echo(f"  {sign} {_plain(one)}: {_short(text)}")
+        if len(texts) > 5:
+            typer.echo(f"  {sign} … and {len(texts) - 5:,} more")
+    for item in data["changed"][:5]:
+        typer.echo(f"  ~ {_plain(item['id'])} ({', '.join(item['fields'])})")
 
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:

@@ -2,90 +2,48 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
-from typing import Any, Literal
+from typing import Any
 
 from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
 
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_prompts
 from contrafact.runs.items import RunItems
 
-__all__ = ["Changes", "changes_between"]
+__all__ = ["changes_between"]
 
+_Samples = Mapping[str, Mapping[str, Any]]
 _FIELDS = ("input", "target", "metadata")
 
 
-@dataclass(frozen=True)
-class SettingChange:
-    """A setting that differs; None where a run has not got it."""
+def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
+    """Return what is different about two runs of one task before any output is looked at.
 
-    name: str
-    before: str | None
-    after: str | None
-
-
-@dataclass(frozen=True)
-class PromptChange:
-    """A template that only one run uses, or both with a different text."""
-
-    name: str
-    what: Literal["added", "removed", "changed"]
-    diff: tuple[str, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class ChangedItem:
-    """A sample of one id whose input, target or metadata differ, with the first that does."""
-
-    id: str
-    fields: tuple[str, ...]
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
-class DataChange:
-    """How the samples of two runs differ, and whether both read the same contents (``same``).
-
-    Samples are named by their ids; ``changed`` ones are in both and not the same, ``texts`` say
-    what added and removed ones ask.
+    Returns:
+        ``settings`` that differ: ``name``, ``before`` and ``after``, None where a run has it not.
+        ``prompts`` that only one run uses, or both with a different text: ``name``, ``what`` was
+        done (added, removed, changed), the ``diff`` by lines, and a ``note``. ``data``: whether
+        both read the ``same_file``, how many samples are ``shared``, the inputs of those ``added``
+        and ``removed`` by id, and those ``changed``, in both and not the same: ``id``, the
+        ``fields`` that differ, the first of them ``before`` and ``after``.
     """
-
-    same: bool
-    shared: int
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[ChangedItem, ...]
-    texts: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Changes:
-    """All that is different about two runs before any output is looked at."""
-
-    settings: tuple[SettingChange, ...]
-    prompts: tuple[PromptChange, ...]
-    data: DataChange
-
-
-def changes_between(before: RunItems, after: RunItems) -> Changes:
-    """Return what is different about two runs of one task."""
-    return Changes(
-        settings=_settings(before.manifest, after.manifest),
-        prompts=_prompts(before, after),
-        data=_data(before, after),
-    )
-
-
-def _settings(before: Manifest, after: Manifest) -> tuple[SettingChange, ...]:
-    old, new = _facts(before), _facts(after)
-    return tuple(
-        SettingChange(name, old.get(name), new.get(name))
-        for name in dict.fromkeys((*old, *new))
-        if old.get(name) != new.get(name)
-    )
+    old, new = _facts(before.manifest), _facts(after.manifest)
+    samples = _samples(before), _samples(after)
+    return {
+        "settings": [
+            {"name": name, "before": old.get(name), "after": new.get(name)}
+            for name in dict.fromkeys((*old, *new))
+            if old.get(name) != new.get(name)
+        ],
+        "prompts": _prompts(before, after),
+        "data": {
+            "same_file": before.manifest.data.sha256 == after.manifest.data.sha256,
+            "shared": len(samples[0].keys() & samples[1].keys()),
+            "added": _only(*reversed(samples)),
+            "removed": _only(*samples),
+            "changed": _changed(*samples),
+        },
+    }
 
 
 def _facts(manifest: Manifest) -> dict[str, str]:
@@ -112,23 +70,21 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _prompts(before: RunItems, after: RunItems) -> tuple[PromptChange, ...]:
+def _prompts(before: RunItems, after: RunItems) -> list[dict[str, Any]]:
     hashes = [run.manifest.pack.templates for run in (before, after)]
     texts = [read_prompts(run.folder, run.manifest) for run in (before, after)]
-    return tuple(
+    return [
         _prompt_change(name, hashes, texts)
         for name in sorted({*hashes[0], *hashes[1]})
         if hashes[0].get(name) != hashes[1].get(name)
-    )
+    ]
 
 
 def _prompt_change(
     name: str, hashes: Sequence[Mapping[str, str]], texts: Sequence[Mapping[str, str]]
-) -> PromptChange:
+) -> dict[str, Any]:
     there = [name in one for one in hashes]
-    what: Literal["added", "removed", "changed"] = "changed"
-    if not all(there):
-        what = "removed" if there[0] else "added"
+    what = "changed" if all(there) else "removed" if there[0] else "added"
     missing = [
         run
         for run, used, known in zip(("first", "second"), there, texts, strict=True)
@@ -136,33 +92,26 @@ def _prompt_change(
     ]
     if missing:
         kept = " and ".join(missing)
-        return PromptChange(name, what, (), f"its text is not kept in the {kept} run's folder")
+        note = f"its text is not kept in the {kept} run's folder"
+        return {"name": name, "what": what, "diff": [], "note": note}
     a, b = (f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True))
     old, new = (one.get(name, "").splitlines() for one in texts)
-    return PromptChange(name, what, tuple(unified_diff(old, new, a, b, lineterm="")))
+    diff = list(unified_diff(old, new, a, b, lineterm=""))
+    return {"name": name, "what": what, "diff": diff, "note": ""}
 
 
-def _data(before: RunItems, after: RunItems) -> DataChange:
-    old, new = (_samples(run) for run in (before, after))
-    changed = []
-    for one in old.keys() & new.keys():
-        fields = tuple(name for name in _FIELDS if old[one].get(name) != new[one].get(name))
+def _only(ours: _Samples, theirs: _Samples) -> dict[str, str]:
+    return {one: _shown_text(ours[one], "input") for one in sorted(ours.keys() - theirs.keys())}
+
+
+def _changed(old: _Samples, new: _Samples) -> list[dict[str, Any]]:
+    found = []
+    for one in sorted(old.keys() & new.keys()):
+        fields = [name for name in _FIELDS if old[one].get(name) != new[one].get(name)]
         if fields:
-            texts = (_shown_text(sample, fields) for sample in (old[one], new[one]))
-            changed.append(ChangedItem(one, fields, *texts))
-    added, removed = tuple(sorted(new.keys() - old.keys())), tuple(sorted(old.keys() - new.keys()))
-    return DataChange(
-        same=before.manifest.data.sha256 == after.manifest.data.sha256,
-        shared=len(old.keys() & new.keys()),
-        added=added,
-        removed=removed,
-        changed=tuple(sorted(changed, key=lambda item: item.id)),
-        texts={
-            one: _shown_text(samples[one], ("input",))
-            for samples, ids in ((old, removed), (new, added))
-            for one in ids
-        },
-    )
+            before, after = (_shown_text(sample, fields[0]) for sample in (old[one], new[one]))
+            found.append({"id": one, "fields": fields, "before": before, "after": after})
+    return found
 
 
 def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
@@ -176,6 +125,6 @@ def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
     return found or {str(one): {} for one in run.items["sample_id"].unique()}
 
 
-def _shown_text(sample: Mapping[str, Any], fields: Sequence[str]) -> str:
-    value = sample.get(fields[0], "")
+def _shown_text(sample: Mapping[str, Any], field: str) -> str:
+    value = sample.get(field, "")
     return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

@@ -18,7 +18,7 @@ from contrafact.family import task_named
 from contrafact.family.display import count, listed
 from contrafact.family.report import Comparable, Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
-from contrafact.report.changes import Changes, changes_between
+from contrafact.report.changes import changes_between
 from contrafact.report.estimates import (
     comparability,
     compare_figures,
@@ -32,7 +32,10 @@ from contrafact.runs.items import read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Flip", "RunDiff", "compared_measures", "diff_runs", "measure_label"]
+__all__ = ["LEVEL", "SEED", "Flip", "RunDiff", "compared_measures", "diff_runs", "measure_label"]
+
+SEED, LEVEL = 0, 0.95
+"""Of the randomness of intervals, and what their confidence is."""
 
 Direction = Literal["improved", "worsened", "changed"]
 
@@ -112,7 +115,7 @@ class RunDiff:
     names: tuple[str, str]
     identities: tuple[str, str]
     meta: ReportMeta
-    changes: Changes
+    changes: Mapping[str, Any]
     rows: Mapping[SystemPair, pd.DataFrame]
     only_before: Sequence[str]
     only_after: Sequence[str]
@@ -120,8 +123,6 @@ class RunDiff:
     flips: Sequence[Flip]
     flip_counts: pd.DataFrame
     notes: Sequence[str] = field(default_factory=tuple)
-    level: float = 0.95
-    seed: int = 0
     resamples: int = 10_000
 
     @property
@@ -150,9 +151,7 @@ def diff_runs(
     after: Path,
     *,
     systems: Sequence[str] = (),
-    seed: int = 0,
     resamples: int = 10_000,
-    level: float = 0.95,
 ) -> RunDiff:
     """Compare two runs of one task, A and B, by their folders."""
     (old,), (new,) = read_items([before]), read_items([after])
@@ -177,8 +176,8 @@ def diff_runs(
         )
     meta = _meta(before, after)
     able = comparability(rows, spec, meta)
-    streams = [np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3)]
-    how: dict[str, Any] = {"resamples": resamples, "level": level}
+    streams = [np.random.default_rng(one) for one in np.random.SeedSequence(SEED).spawn(3)]
+    how: dict[str, Any] = {"resamples": resamples, "level": LEVEL}
     parts = [_compared(own, spec, able, pair, streams, how) for pair, own in shared.items()]
     differences = pd.concat(parts, ignore_index=True)
     if len(differences):
@@ -198,8 +197,6 @@ def diff_runs(
         differences=differences,
         flips=flips,
         flip_counts=counts,
-        level=level,
-        seed=seed,
         resamples=resamples,
     )
     empty = [pair.name for pair in pairs if pair not in shared]
@@ -332,7 +329,7 @@ def _compared(
     order = {measure.name: i for i, measure in enumerate(whole.measures)}
     forms = {"all": 0, "valid": 1, "strict": 2}
     places = found["measure"].map(order) * 3 + found["form"].map(forms)
-    return found.loc[places.sort_values(kind="stable").index].assign(level=how["level"])
+    return found.loc[places.sort_values(kind="stable").index].assign(level=LEVEL)
 
 
 def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measure, Form, str]]:
@@ -406,18 +403,18 @@ def _way(measure: Measure, before: float, after: float) -> Direction:
 
 def _notes(diff: RunDiff, able: Comparable, empty: Sequence[str]) -> Iterator[str]:
     yield from _rulers(diff.rows)
-    data, (one, several) = diff.changes.data, diff.spec.unit
+    data, (one, several) = diff.changes["data"], diff.spec.unit
     used = {str(sample) for sample in diff.items["sample_id"]}
-    if data.added or data.removed:
+    if data["added"] or data["removed"]:
         yield (
             f"The runs are over different data: the figures are over the "
-            f"{count(len(used), one, several)} that both have; {len(data.removed):,} samples are "
-            f"in A alone and {len(data.added):,} in B alone."
+            f"{count(len(used), one, several)} that both have; {len(data['removed']):,} samples "
+            f"are in A alone and {len(data['added']):,} in B alone."
         )
-    if data.changed:
-        are = "is" if len(data.changed) == 1 else "are"
+    if changed := len(data["changed"]):
+        are = "is" if changed == 1 else "are"
         yield (
-            f"{count(len(data.changed), 'sample')} of one id {are} not the same in both runs: "
+            f"{count(changed, 'sample')} of one id {are} not the same in both runs: "
             "differences may come from the data."
         )
     yield from _on_one_side(diff)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from contrafact.family.display import Column, Table, count, format_number
+from contrafact.family.display import Column, Table, count
 from contrafact.family.report import Measure
-from contrafact.report.diff import Flip, RunDiff, measure_label
+from contrafact.report.diff import LEVEL, SEED, Flip, RunDiff, measure_label
 from contrafact.report.regression import Finding
 
 __all__ = [
@@ -91,7 +91,7 @@ def _direction(diff: RunDiff, row: "pd.Series[Any]") -> str:
         return "same" if row["difference"] == 0 else ""
     if row["low"] <= 0 <= row["high"]:
         return "not told apart"
-    if row["p_adjusted"] > 1 - diff.level:  # of few clusters an interval is too short
+    if row["p_adjusted"] > 1 - LEVEL:  # of few clusters an interval is too short
         return "not after Holm"
     better = diff.measure(row["measure"]).better
     if better is None:
@@ -122,10 +122,9 @@ def differences_table(diff: RunDiff) -> Table | None:
             line[f"difference{end}"] = row[name] * measure.scale
         lines.append(line)
     spec = diff.spec
-    level = format_number(diff.level * 100, "count")
     caption = (
         f"B minus A on the {spec.unit[1]} that both have, few-shot draws averaged first, with "
-        f"{level}% intervals by {spec.cluster_noun}; p by flipping the sign of "
+        f"{LEVEL:.0%} intervals by {spec.cluster_noun}; p by flipping the sign of "
         f"whole {spec.clusters}, adjusted (Holm) for all comparisons of its form. Shares and "
         "coefficients are in hundredths, their differences in points. A and B are each system's "
         "own figure on these items; a difference over valid outputs is over those that both have, "
@@ -170,10 +169,7 @@ def flips_table(diff: RunDiff) -> Table | None:
 
 def settings_table(diff: RunDiff) -> Table | None:
     """Return the settings that differ, or None where none does."""
-    rows = [
-        {"name": one.name.replace("_", " "), "before": one.before, "after": one.after}
-        for one in diff.changes.settings
-    ]
+    rows = [{**one, "name": one["name"].replace("_", " ")} for one in diff.changes["settings"]]
     if not rows:
         return None
     columns = (
@@ -187,7 +183,7 @@ def settings_table(diff: RunDiff) -> Table | None:
 
 def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -> dict[str, object]:
     """Return the comparison for machines: shares are 0 to 1, what is missing is null."""
-    data = diff.changes.data
+    data = diff.changes["data"]
     pairs = {(pair.first, pair.second): pair for pair in diff.pairs}
     differences = [
         {
@@ -207,17 +203,10 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
             {"name": name, "identity": identity}
             for name, identity in zip(diff.names, diff.identities, strict=True)
         ],
-        "settings": {"seed": diff.seed, "resamples": diff.resamples, "level": diff.level},
+        "settings": {"seed": SEED, "resamples": diff.resamples, "level": LEVEL},
         "changes": {
-            "settings": [vars(one) for one in diff.changes.settings],
-            "prompts": [vars(one) for one in diff.changes.prompts],
-            "data": {
-                "same_file": data.same,
-                "shared": data.shared,
-                "added": data.added,
-                "removed": data.removed,
-                "changed": [vars(one) for one in data.changed],
-            },
+            **diff.changes,
+            "data": data | {name: list(data[name]) for name in ("added", "removed")},
         },
         "systems": [{"a": pair.before, "b": pair.after} for pair in diff.pairs],
         "only_in_a": list(diff.only_before),

@@ -24,7 +24,7 @@ from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems
 from contrafact.report.diff_tables import _direction, diff_json
 from contrafact.report.estimates import comparability, compare_figures, prepare_items
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 from contrafact.report.regression import Check, find_regressions, parse_check
 from contrafact.runs.folder import read_manifest, read_prompts
 
@@ -102,7 +102,7 @@ class TestFigures:
     ) -> None:
         compared = diff_runs(*two, resamples=4_000)
         both = items[items["system"].isin((FIRST, SECOND))]
-        runs = task_runs("finforce", both, study.make_meta())
+        runs = TaskRuns("finforce", both, study.make_meta())
         data = chapter_data(runs, Options(resamples=4_000))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
@@ -152,7 +152,7 @@ class TestFigures:
         same = diff_runs(two[0], two[0], resamples=20)
         assert (same.differences["difference"] == 0).all()
         assert not same.flips
-        assert not same.changes.settings and not same.changes.prompts
+        assert not same.changes["settings"] and not same.changes["prompts"]
 
     def test_swapped_runs_swap_the_sign(self, two: tuple[Path, Path], compared: RunDiff) -> None:
         back = diff_runs(two[1], two[0], resamples=20)
@@ -178,8 +178,8 @@ class TestSharedItems:
             make_run(tmp_path / "d", kept),
             resamples=20,
         )
-        assert len(one.changes.data.removed) == 20
-        assert not one.changes.data.added
+        assert len(one.changes["data"]["removed"]) == 20
+        assert not one.changes["data"]["added"]
         assert "44 headlines that both have" in " ".join(one.notes)
         assert not whole.notes
         columns = ["measure", "form", "before", "after", "difference", "n"]
@@ -594,7 +594,7 @@ def kept_prompts_are_the_runs_own(folder: Path) -> None:
 )
 def test_nothing_is_called_better_that_the_adjusted_test_does_not_tell(p: float, said: str) -> None:
     measure = SimpleNamespace(better="low")
-    diff: Any = SimpleNamespace(level=0.95, measure=lambda name: measure)
+    diff: Any = SimpleNamespace(measure=lambda name: measure)
     row = pd.Series(
         {"low": -3.0, "high": -1.0, "difference": -2.0, "measure": "tokens", "p_adjusted": p}
     )

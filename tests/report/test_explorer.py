@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.explorer import pack, pack_items, unpack
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 from contrafact.text.diff import is_scattered, word_diff
 
 any_text = st.text(st.characters(), max_size=60) | st.sampled_from(
@@ -37,7 +37,7 @@ def data(study: Any) -> Any:
     items = study.make_items(headlines=30, systems=study.systems[:2])
     items["details"] = [{"Channel": "credit", "Likelihood": 0.25}, None] * (len(items) // 2)
     items["dollars"] = 0.001
-    return chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=20))
+    return chapter_data(TaskRuns("finforce", items, study.make_meta()), Options(resamples=20))
 
 
 def value_of(column: dict[str, Any], row: int) -> Any:

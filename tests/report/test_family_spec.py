@@ -29,7 +29,7 @@ from contrafact.family.report import (
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import ReportPaths, build_report
 from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 from contrafact.stats.intervals import Interval
 
 JUDGE = "tern/judge"
@@ -130,7 +130,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
 
 @pytest.fixture
 def built(install: Callable[..., None], tmp_path: Path) -> ReportPaths:
-    return build_report([task_runs("flip", rows(), meta())], tmp_path, resamples=200)
+    return build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=200)
 
 
 def test_a_spec_of_measures_and_an_example_makes_every_section(built: ReportPaths) -> None:
@@ -206,9 +206,7 @@ def test_without_judge_and_fluency_the_chapter_says_so(
 ) -> None:
     items = rows().assign(judge=None, judged=np.nan, judged_invalid=None, perplexity=np.nan)
     run = RunFacts(name="run", models=("tern/one",))
-    paths = build_report(
-        [task_runs("flip", items, ReportMeta(runs=(run,)))], tmp_path, resamples=50
-    )
+    paths = build_report([TaskRuns("flip", items, ReportMeta(runs=(run,)))], tmp_path, resamples=50)
     overall = (paths.tables / "overall.md").read_text(encoding="utf-8")
     assert "No judge was named (--judge), so what needs a judge is left out." in overall
     assert "Fluency was not scored" in overall
@@ -219,8 +217,8 @@ def test_two_families_share_a_page(
     install: Callable[..., None], study: Any, tmp_path: Path
 ) -> None:
     small = study.make_items(headlines=2, systems=study.systems[:1], scored=False)
-    other = task_runs("finforce", small, study.make_meta())
-    paths = build_report([task_runs("flip", rows(), meta()), other], tmp_path, resamples=50)
+    other = TaskRuns("finforce", small, study.make_meta())
+    paths = build_report([TaskRuns("flip", rows(), meta()), other], tmp_path, resamples=50)
     page = paths.page.read_text(encoding="utf-8")
     first_screen, _, rest = page.partition('<article class="chapter"')
     for part in json.loads(paths.results.read_text())["tasks"].values():
@@ -259,12 +257,12 @@ def test_sections_add_tables_results_and_figures_that_are_no_means(
         SPEC, measures=(*SPEC.measures, measure), sections=("results", longest, "errors")
     )
     install(spec)
-    data = chapter_data(task_runs("flip", rows(), meta()), Options(resamples=100))
+    data = chapter_data(TaskRuns("flip", rows(), meta()), Options(resamples=100))
     row = data.overall("any").iloc[0]
     own = data.items[data.items["system"].eq(SYSTEMS[0][0])]
     assert row["estimate"] == pytest.approx(own.groupby("sample_id")["judged"].max().mean())
     assert row["low"] <= row["estimate"] <= row["high"]
-    paths = build_report([task_runs("flip", rows(), meta())], tmp_path, resamples=50)
+    paths = build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=50)
     assert "longest" in json.loads(paths.results.read_text())
     assert (paths.tables / "longest.csv").exists()
     assert 'id="table-longest"' in paths.page.read_text()
@@ -289,7 +287,7 @@ def test_the_spec_on_the_page_makes_a_chapter(install: Callable[..., None], tmp_
     exec(source, found)
     install(found["SPEC"])
     items = rows().rename(columns={"judged": "flipped", "judged_invalid": "flipped_invalid"})
-    paths = build_report([task_runs("flip", items, meta())], tmp_path, resamples=50)
+    paths = build_report([TaskRuns("flip", items, meta())], tmp_path, resamples=50)
     overall = pd.read_csv(paths.tables / "overall.csv")
     assert {"flipped_valid", "flipped_valid_low", "flipped_strict", "distance"} <= set(overall)
     shown = paths.page.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.family.exam_file import Seen
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.frames import check_labels, read_labels, task_runs
+from contrafact.report.frames import TaskRuns, check_labels, read_labels
 from contrafact.report.summary import summarise
 from contrafact.report.tables import corrected_table
 from contrafact.report.words import warnings
@@ -25,7 +25,7 @@ from made_exams import exam_with, rate
 
 def runs_of(study):
     items = study.make_items(headlines=40, systems=study.systems[:1], scored=False)
-    return [task_runs("finforce", items, study.make_meta())]
+    return [TaskRuns("finforce", items, study.make_meta())]
 
 
 def labels_of(items, share=0.6):
@@ -102,7 +102,7 @@ def test_without_labels_nothing_of_them_is_shown(study):
     tasks = runs_of(study)
     data = found(tasks, None)
     assert corrected_table(data) is None
-    assert "by_labels" not in data.judged.rates.columns
+    assert "by_labels" not in data.rates.columns
 
 
 def test_a_report_says_first_that_its_judge_cannot_tell(study):

@@ -9,7 +9,7 @@ import pytest
 from tests.support.browser import axe_violations
 
 from contrafact.report.build import build_report
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 from contrafact.text.delimit import visible_text
 from contrafact.text.diff import is_scattered, word_diff
 
@@ -30,7 +30,7 @@ def items(study: Any) -> pd.DataFrame:
 def page_path(study: Any, items: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
     calls = items[["system", "draw", "sample_id"]].drop_duplicates()
     calls = calls.assign(prompt="</script><script>alert(4)</script>\nline two", reply="\u202e{}")
-    runs = task_runs("finforce", items, study.make_meta(), calls)
+    runs = TaskRuns("finforce", items, study.make_meta(), calls)
     out = tmp_path_factory.mktemp("chromium")
     return build_report([runs], out, resamples=50).page
 

@@ -10,7 +10,7 @@ from contrafact.families.finforce.report_figures import few_shot_change
 from contrafact.family.display import Table
 from contrafact.family.report import ChapterData
 from contrafact.report.chapter import Options, chapter_data, sections_of
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
 from contrafact.report.tables import comparison_table, panel_tables
 from contrafact.report.write import row_groups
@@ -38,7 +38,7 @@ def opened(study: Any) -> Any:
         items["degenerate"] = None
         if change is not None:
             change(items)
-        data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=400))
+        data = chapter_data(TaskRuns("finforce", items, study.make_meta()), Options(resamples=400))
         return summarise(data), data
 
     return open_chapter
@@ -179,9 +179,9 @@ def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
 def test_what_it_cost_stands_beside_changes_and_comparisons(study: Any) -> None:
     items = study.make_items(headlines=8)
     paid(items)
-    data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=100))
+    data = chapter_data(TaskRuns("finforce", items, study.make_meta()), Options(resamples=100))
     zero, few, small = data.systems
-    _, shots = few_shot_change(data).shows
+    (shots,) = few_shot_change(data).shows
     pairs = comparison_table(data)
     tables = (shots, pairs)
     for table in tables:
@@ -212,7 +212,7 @@ def marked(study: Any) -> Any:
             passed(mark, mark.index >= 0, value)
             parts.append(mark)
         both = pd.concat(parts, ignore_index=True)
-        data = chapter_data(task_runs("finforce", both, study.make_meta()), Options(resamples=100))
+        data = chapter_data(TaskRuns("finforce", both, study.make_meta()), Options(resamples=100))
         return summarise(data), data
 
     return open_chapter
@@ -228,7 +228,7 @@ def test_references_and_controls_are_marks_never_ranked_tested_or_best(
     assert summary.marks[0].text == "100.0%" and summary.marks[0].between != "no interval"
     assert len(summary.bars) == systems and data.systems[-2:] == list(MARKS)
     named = {f"x/m{n}" for n in range(systems)}
-    assert data.judged is not None and set(data.judged.ranks["system"]) == named
+    assert set(data.ranks["system"]) == named
     tested = set() if data.pairs.empty else {*data.pairs["first"], *data.pairs["second"]}
     assert tested == (named if systems > 1 else set())
     for _, part in data.pairs.groupby("form") if systems > 1 else ():
@@ -245,7 +245,7 @@ def test_references_and_controls_are_marks_never_ranked_tested_or_best(
 def test_where_only_references_are_there_they_are_what_was_asked_about(study: Any) -> None:
     items = study.make_items(headlines=6, systems=study.systems[:1], scored=False)
     items = items.assign(system=MARKS[0], method="given", degenerate=None)
-    data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=50))
+    data = chapter_data(TaskRuns("finforce", items, study.make_meta()), Options(resamples=50))
     assert data.systems_as("asked") == [MARKS[0]] and MARKS[0] in summarise(data).sentence
 
 
@@ -274,7 +274,7 @@ def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
     titles, counts = {}, {}
     for name, held in made.items():
         meta = study.make_meta(panel=held)
-        data = chapter_data(task_runs("finforce", items, meta), Options(resamples=50))
+        data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=50))
         table = next(one for one in panel_tables(data)[0] if one.key == "panel")
         titles[name] = table.title
         counts[name] = {row.criterion: row.judges for row in table.frame.itertuples(index=False)}

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from inspect_ai.log import EvalError, EvalSample
 
-from contrafact.families.finforce.published import published_rows
+from contrafact.family.published import published_table
 from contrafact.runs.items import failure_of
 from contrafact.runs.prepare import load_preset, preset_notes
 from contrafact.text.degenerate import EQUAL_SIDES, FOREIGN, OF_INPUT, OF_OTHER
@@ -136,7 +136,9 @@ def test_the_papers_preset_needs_data_and_is_overridden_freely(
 def test_the_papers_preset_names_all_of_table_2_and_table_9s_examples() -> None:
     preset = load_preset("finforce-paper")
     elsewhere = {"lm-counterfactuals", "srlm"}  # they need weights, which the notes say
-    assert {*preset["methods"], *elsewhere} == {*published_rows("overall")["method"]}
+    assert {*preset["methods"], *elsewhere} == {
+        *published_table("contrafact.families.finforce", "overall")["method"]
+    }
     notes = " ".join(preset_notes("finforce-paper"))
     assert "lm-counterfactuals:prompts=one" in notes and "train srlm" in notes
     assert (preset["shots"], preset["draws"], len(preset["models"])) == (5, 5, 5)

@@ -210,7 +210,7 @@ def _corrected_run(
 ) -> "Result[pd.DataFrame]":
     from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, checked_data
-    from contrafact.report.estimates import corrected_rates
+    from contrafact.report.estimates import judged_rates
     from contrafact.report.frames import check_exams, check_labels, read_labels, read_tasks
 
     if not exams and not labels:
@@ -223,8 +223,8 @@ def _corrected_run(
     (runs,) = tasks
     items = runs.items
     data = checked_data(runs, Options(seed=seed, level=level))
-    rates = corrected_rates(data, family=runs.family, exams=known, labels=labelled)
-    if rates is None:
+    rates = judged_rates(data, known, labelled)
+    if rates.empty:
         raise InputError("nothing in it was judged", file=folder, hint="run it with a judge")
     return Result(f"{runs.task}: judged rates, corrected", items, rates)
 

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "MARK",
@@ -29,7 +28,6 @@ __all__ = [
     "Kind",
     "MatrixChart",
     "Panel",
-    "PublishedNote",
     "Table",
     "Warnings",
     "count",
@@ -37,6 +35,7 @@ __all__ = [
     "finished_table",
     "format_number",
     "listed",
+    "missing",
     "percent",
     "stacked",
     "with_figures",
@@ -59,9 +58,14 @@ control's, which is no candidate for the best, or a paper's."""
 MISSING = "–"
 
 
+def missing(value: object) -> bool:
+    """Whether a cell holds nothing: None, NaN or NA."""
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
 def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
     """Return how a number, a text or nothing (None, NaN: a dash) reads. Minus signs are U+2212."""
-    if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
+    if missing(value):
         return MISSING
     if kind == "text":
         return str(value)
@@ -237,22 +241,6 @@ def with_published(
     return replace(table, frame=joined, published_label=label, notes=(*table.notes, *notes))
 
 
-class PublishedNote(BaseModel):
-    """A place where a paper's own figures do not follow from each other, or need a word."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    key: str = Field(description="The figure: table, row and column, joined by colons, or a name.")
-    where: str = Field(description="Where it is printed.")
-    printed: str = Field(description="What is printed.")
-    note: str = Field(description="What there is to say of it.")
-
-    @property
-    def sentence(self) -> str:
-        """What stands below a table that shows the figure."""
-        return f"In the paper, {self.where}: {self.printed}. {self.note}"
-
-
 @dataclass(frozen=True)
 class Panel:
     """One field of a chart: estimates with their bounds, each of shape (rows, series)."""
@@ -262,7 +250,6 @@ class Panel:
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
     kind: Kind = "share"
-    better: Literal["high", "low"] = "high"
 
     @classmethod
     def of_columns(
@@ -271,7 +258,6 @@ class Panel:
         frame: pd.DataFrame,
         keys: Sequence[str],
         kind: Kind = "share",
-        better: Literal["high", "low"] = "high",
         *,
         as_rows: bool = False,
     ) -> "Panel":
@@ -283,33 +269,26 @@ class Panel:
         frame = frame.reindex(columns=[f"{key}{end}" for end in ends for key in keys])
         grids = frame.to_numpy(float).reshape(len(frame), 3, len(keys))
         values, lows, highs = (grids[:, i].T if as_rows else grids[:, i] for i in range(3))
-        return cls(title, values, lows, highs, kind, better)
+        return cls(title, values, lows, highs, kind)
 
 
 @dataclass(frozen=True)
 class GridChart:
-    """Estimates with intervals, by row and series, in one field or several side by side.
+    """Bars with intervals, by row and series, in one field or several side by side.
 
     Attributes:
-        shape: ``bars`` and ``points`` lie beside their rows' names; ``changes`` are points about
-            zero, a dot where better and a cross where worse; ``lines`` run over the rows, which
-            stand below.
         series: The series' names; one without a name has no legend.
-        axis: What the axis of the estimates is called; ``row_axis``, what the rows are, for lines.
-        reference: Where a dashed line stands; None for none.
+        axis: What the axis of the estimates is called.
     """
 
     key: str
     title: str
     caption: str
-    shape: Literal["bars", "points", "changes", "lines"]
     rows: Sequence[str]
     series: Sequence[str]
     panels: Sequence[Panel]
     colours: Sequence[str] = ("opportunity", "risk", "third", "headline")
     axis: str = ""
-    row_axis: str = ""
-    reference: float | None = None
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Chart, Example, Fact, Kind, Table, Warnings
+from contrafact.family.display import Chart, Example, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
-from contrafact.stats.intervals import Interval
+from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "Explorer",
     "Form",
     "JudgedColumn",
-    "JudgedRates",
     "Measure",
     "Part",
     "ReportSpec",
@@ -192,8 +191,7 @@ class Examples:
 
     Attributes:
         by: The columns that name what an example shows; the spec's key where it is empty.
-        cluster: The column of which a second value comes before a second example of a first.
-        strata: The column whose values are taken in turn, in their ``order``; empty for none.
+        cluster: The column of which every value comes before a second example of a first.
         in_turn: Whether an example shows one system only, the systems taken in turn.
         text: The column of the text that is changed; outputs are marked against it.
         where: What says which unit it is: ``"{sample_id}"``, ``"phrasing {phrasing}"``; what a row
@@ -205,14 +203,11 @@ class Examples:
         note: A line below an output, made from its row.
         limit: So many characters of a text are shown.
         caption: How to read the examples; ``{count}`` and ``{seed}`` are filled in.
-        invalid: Columns and headings of what is shown of invalid outputs.
         build: How an example is made of its rows, where that differs; with the data.
     """
 
     by: tuple[str, ...] = ()
     cluster: str = ""
-    strata: str = ""
-    order: tuple[str, ...] = ()
     in_turn: bool = False
     text: str = ""
     where: tuple[str, ...] = ()
@@ -225,7 +220,6 @@ class Examples:
         "{count} drawn at random with seed {seed}; nothing is picked by hand. "
         "<ins>Underlined</ins> is what was put in, <del>struck through</del> what was taken out."
     )
-    invalid: tuple[tuple[str, str], ...] = (("sample_id", "Sample"), ("system", "System"))
     build: "Callable[[pd.DataFrame, ChapterData], Example] | None" = None
 
 
@@ -241,8 +235,7 @@ class Explorer:
         filters: Columns and labels of what tells items apart; the key's parts and the breakdowns
             where it is empty.
         classes: Error classes: 1.0 where an output is of the class, or the class's name.
-        flags: A yes or no, where a measure's label does not say it.
-        numbers: Numbers to sort by, besides measures.
+        columns: Besides measures, what is a yes or no and what are numbers to sort by.
         before: The column that texts are marked against; the examples' where it is empty.
         text: The column of the text that is shown; the output's own where it is empty.
         answer: The column of an answer, in families whose output is no text.
@@ -251,8 +244,7 @@ class Explorer:
 
     filters: tuple[tuple[str, str], ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
-    flags: tuple[tuple[str, str], ...] = ()
-    numbers: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
     before: str = ""
     text: str = ""
     answer: str = ""
@@ -265,8 +257,7 @@ class Section:
 
     Attributes:
         shows: What it shows, in order; None is left out. A name stands for what every chapter has:
-            ``judge``, ``paired``, ``panel``, ``members``, ``invalid`` and ``invalid_reasons``;
-            ``panel_agreement`` is a chart.
+            ``judge``, ``paired``, ``panel``, ``members``, ``invalid`` and ``invalid_reasons``.
         contents: What the contents call it; the heading where it is empty.
         results: Parts of ``results.json``: frames by name.
         warnings: What a reader must know before quoting its figures.
@@ -322,27 +313,6 @@ class Comparable:
 
 
 @dataclass(frozen=True)
-class JudgedRates:
-    """What judges said, what it is worth, and who stands where.
-
-    ``rates`` are those of `contrafact.exam.correct.corrected_scores`; corrected figures that cannot
-    be used are NaN. Where people labelled items, those of
-    `contrafact.exam.correct.corrected_by_labels` stand in their place, and once more as
-    ``by_labels`` with its bounds; ``labelled`` is the number of items. ``ranks`` are those of
-    `contrafact.exam.correct.ranked_systems`, with ``criterion``. ``labels`` are what a reader sees
-    of each criterion; ``family`` is whose exams and studies these are.
-    """
-
-    rates: pd.DataFrame
-    ranks: pd.DataFrame
-    examined: bool
-    labelled: bool
-    labels: Mapping[str, str]
-    leaderboard: Sequence[str]
-    family: str
-
-
-@dataclass(frozen=True)
 class ChapterData:
     """What the engine has prepared, and a family's functions are given.
 
@@ -353,7 +323,13 @@ class ChapterData:
         published: Whether the paper's rows are asked for.
         streams: Where randomness comes from, by the names of the spec.
         bootstrap: How the figures' own intervals were made; draws go on from there.
-        judged: The judged rates, corrected, and the ranks; None where nothing was judged.
+        rates: What judges said and what it is worth, as of
+            `contrafact.exam.correct.corrected_scores`, NaN what cannot be used; without rows where
+            nothing was judged. Where people labelled items, those of
+            `contrafact.exam.correct.corrected_by_labels` stand in their place, and once more as
+            ``by_labels`` with its bounds; ``labelled`` is the number of items.
+        ranks: Those of `contrafact.exam.correct.ranked_systems`, with ``criterion``.
+        family: Whose exams and studies these are; ``examined``: whether there are exams.
     """
 
     spec: "ReportSpec"
@@ -368,7 +344,19 @@ class ChapterData:
     resamples: int
     streams: Mapping[str, np.random.Generator]
     bootstrap: Bootstrap
-    judged: JudgedRates | None = None
+    family: str
+    rates: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ranks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    examined: bool = False
+
+    def how(self, stream: str) -> Resampling:
+        """Return how intervals are made from one of the streams."""
+        return {"rng": self.streams[stream], "resamples": self.resamples, "level": self.level}
+
+    @property
+    def labelled(self) -> bool:
+        """Whether people labelled any of the items that a judge judged."""
+        return "by_labels" in self.rates
 
     def systems_as(self, role: str) -> list[str]:
         """Return the systems of one of the roles, in order."""
@@ -416,7 +404,6 @@ class ReportSpec:
         estimate: The figures of some rows, where they are not the measures' own means.
         sections: Its sections in the order in which they are shown: functions, and the names of
             those that every chapter may have.
-        facts: Facts at the top, before those that every chapter has.
         how: Terms and texts of how to read the chapter; the engine adds what every chapter needs.
             ``{level}`` and ``{resamples}`` are filled in.
         terminal: What the terminal shows; the first measures where none is given.
@@ -441,7 +428,6 @@ class ReportSpec:
     )
     examples: Examples = field(default_factory=Examples)
     explorer: Explorer = field(default_factory=Explorer)
-    facts: Callable[[ChapterData], Sequence[Fact]] | None = None
     how: tuple[tuple[str, str], ...] = ()
     terminal: tuple[TerminalColumn, ...] = ()
     streams: tuple[str, ...] = ("figures", "pairs", "examples", "judged")
@@ -460,6 +446,11 @@ class ReportSpec:
     def clusters(self) -> str:
         """What several are called, which names the column that counts them."""
         return self.resampled[2] if self.resampled else self.unit[1]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What a reader sees of each criterion."""
+        return {criterion.column: criterion.label for criterion in self.criteria}
 
     @property
     def group_columns(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from contrafact.family.display import MARK, OWN, Column, GridChart, Panel, Table, with_figures
-from contrafact.family.report import Breakdown, ChapterData, Form, JudgedRates, Measure
+from contrafact.family.report import Breakdown, ChapterData, Form, Measure
 from contrafact.models.asking import CAUSES, UNREADABLE, cause_of
 
 __all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table",
@@ -20,13 +20,6 @@ _MOST_SYSTEMS = 8
 _LEADERBOARD = 3
 """From so many systems on there are ranks."""
 _REASONS_SHOWN = 20
-_REASONS = (
-    Column("where", "Where", "text"),
-    Column("invalid_reason", "Reason", "text"),
-    Column("system", "System", "text"),
-    Column("count", "Count", "count"),
-)
-_COUNTED = "Every output and verdict that could not be read, by the reason given."
 
 
 def notes_on(data: ChapterData, *kinds: Literal["judge", "fluency", "items"]) -> tuple[str, ...]:
@@ -98,7 +91,10 @@ def measure_table(
     costs: tuple[Column, ...] = ()
     if _scored(chosen):
         frame, costs = with_costs(data, frame, figures, scope=scope, on=by)
-    ranks, rates = _judged(data, chosen) if of in ("", *spec.scopes[:1]) else ({}, {})
+    ranks: _Judged = {}
+    rates: _Judged = {}
+    if of in ("", *spec.scopes[:1]):
+        ranks, rates = _ranks(data, chosen), _corrected(data, chosen)
     for values in (*ranks.values(), *rates.values()):
         frame = frame.merge(values, how="left", left_on="system", right_index=True)
     marks = frame["system"].isin(data.systems_as("mark"))
@@ -133,12 +129,6 @@ _Judged = dict[Column, pd.DataFrame]
 """Columns of what a judge said, with their values by system."""
 
 
-def _judged(data: ChapterData, measures: Sequence[Measure]) -> tuple[_Judged, _Judged]:
-    """Return ranks, from three systems of a judge on, and corrected rates."""
-    found = data.judged
-    return ({}, {}) if found is None else (_ranks(found, measures), _corrected(found, measures))
-
-
 def _notes_on_measures(data: ChapterData, measures: Sequence[Measure]) -> tuple[str, ...]:
     kinds: list[Literal["judge", "fluency", "items"]] = ["items"]
     if any(one.judged for one in measures):
@@ -148,7 +138,8 @@ def _notes_on_measures(data: ChapterData, measures: Sequence[Measure]) -> tuple[
     return notes_on(data, *kinds)
 
 
-def _ranks(found: JudgedRates, measures: Sequence[Measure]) -> _Judged:
+def _ranks(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
+    """Return ranks, from three systems of a judge on."""
     columns: _Judged = {}
     if found.ranks.empty:
         return columns
@@ -168,9 +159,9 @@ def _rank(row: Mapping[Hashable, Any]) -> str:
     return text if best == worst else f"{text} ({best}–{worst})"
 
 
-def _corrected(found: JudgedRates, measures: Sequence[Measure]) -> _Judged:
+def _corrected(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
     columns: _Judged = {}
-    for one in measures:
+    for one in measures if len(found.rates) else ():
         rows = found.rates[found.rates["criterion"].eq(one.criterion or one.column_of("valid"))]
         if rows["corrected"].isna().all():
             continue
@@ -309,15 +300,13 @@ def measure_chart(
     *,
     of: str = "",
     axis: str = "",
-    points: bool = False,
 ) -> GridChart | None:
     """Return a drawing of measures over valid outputs, or None where there are no figures.
 
     Args:
-        measures: The measures and what they are called: rows of bars, or panels of points.
+        measures: The measures and what they are called.
         of: The breakdown whose groups are the rows instead, of one measure.
-        axis: What the axis of bars is called.
-        points: Whether it has points by system and measure, not bars by measure and system.
+        axis: What the axis is called.
     """
     spec = data.spec
     figures, breakdown, name = _figures_of(data, of)
@@ -329,7 +318,7 @@ def measure_chart(
     rows = [row for row in rows if figures[name].eq(row).any()]
     if not rows:
         return None
-    systems = list(data.systems if points else data.systems[:_MOST_SYSTEMS])
+    systems = list(data.systems[:_MOST_SYSTEMS])
     values, lows, highs = (
         figures.pivot(index=name, columns="system", values=end)
         .reindex(index=rows, columns=systems)
@@ -345,79 +334,70 @@ def measure_chart(
     )
     kind = spec.measure(next(iter(measures))).kind
     names = [measures.get(row, row) for row in rows]
-    if points:
-        panels = [
-            Panel(label, values[[i]].T, lows[[i]].T, highs[[i]].T, kind)
-            for i, label in enumerate(names)
-        ]
-        return GridChart(key, title, caption, "points", systems, [""], panels)
     panel = Panel("", values, lows, highs, kind)
-    return GridChart(key, title, caption, "bars", names, systems, [panel], axis=axis)
+    return GridChart(key, title, caption, names, systems, [panel], axis=axis)
 
 
 def invalid_table(
     data: ChapterData,
     title: str = "Invalid outputs",
     caption: str = "",
-    *,
-    columns: Sequence[Column] = (),
-    counts: Mapping[str, Callable[[pd.DataFrame], int | None]] | None = None,
+    more: Mapping[Column, Callable[[pd.DataFrame], int | None]] | None = None,
 ) -> Table:
     """Return how many outputs each system was asked for, and how many could not be read.
 
-    ``columns`` are its columns where there are more than asked for, valid and invalid; ``counts``
-    are what these count of a system's rows, None where there is nothing to count.
+    ``more`` are columns behind these, and what they count of a system's rows: None where there is
+    nothing to count.
     """
-    any_degenerate = data.items["degenerate"].notna().any()
-    invalid = data.items["valid"].eq(0)
-    reasons = data.items["invalid_reason"].astype(object).fillna("no reason kept")
-    causes = reasons.map(cause_of).where(invalid)
-    met = [one for one in (*CAUSES.values(), UNREADABLE) if causes.eq(one).any()]
+    items, more = data.items, more or {}
+    reasons = items["invalid_reason"].astype(object).fillna("no reason kept")
+    causes = reasons.map(cause_of).where(items["valid"].eq(0))
+    met = {
+        one.replace(" ", "_"): one for one in (*CAUSES.values(), UNREADABLE) if causes.eq(one).any()
+    }
+    any_degenerate = items["degenerate"].notna().any()
     lines: list[dict[str, object]] = []
     for system in data.systems:
-        of_system = data.items["system"].eq(system)
-        own = data.items[of_system]
+        own = items[items["system"].eq(system)]
         line: dict[str, object] = {
             "system": system,
             "asked": len(own),
             "valid": int(own["valid"].sum()),
-            "invalid": int((own["valid"] == 0).sum()),
+            "invalid": int(own["valid"].eq(0).sum()),
             "degenerate": int(own["degenerate"].notna().sum()) if any_degenerate else None,
-            "invalid_share": float((own["valid"] == 0).mean()),
+            "invalid_share": float(own["valid"].eq(0).mean()),
         }
-        line |= {_slug(one): int(causes[of_system].eq(one).sum()) for one in met}
-        lines.append(line | {key: counted(own) for key, counted in (counts or {}).items()})
-    shown = list(columns) or [
+        line |= {key: int(causes[own.index].eq(one).sum()) for key, one in met.items()}
+        lines.append(line | {column.key: counted(own) for column, counted in more.items()})
+    columns = (
         Column("system", "System", "text"),
         Column("asked", "Asked for", "count"),
         Column("valid", "Valid", "count"),
+        Column("degenerate", "Of those degenerate", "count"),
         Column("invalid", "Invalid", "count"),
         Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
-    ]
-    after = [column.key for column in shown].index("invalid_share") + 1
-    group = shown[after - 1].group
-    shown[after:after] = [Column(_slug(one), one.capitalize(), "count", group) for one in met]
+        *(Column(key, one.capitalize(), "count") for key, one in met.items()),
+        *more,
+    )
     frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
     caption = caption or (
         f"{data.spec.output[1].capitalize()} asked for, and how many could be read."
     )
     if any_degenerate:
-        after = [column.key for column in shown].index("valid") + 1
-        shown.insert(after, Column("degenerate", "Of those degenerate", "count"))
         caption += (
             " A degenerate output can be read and is no answer: it repeats its input, another "
             "input or its answer, an example, a line of the prompt or its other side, is in "
             "another language, or fits any input. The strict form counts it as wrong."
         )
-    there = tuple(column for column in shown if column.key in frame.columns)
+    there = tuple(column for column in columns if column.key in frame.columns)
     return Table("invalid", title, caption, there, frame)
 
 
 def reason_table(
     data: ChapterData,
-    columns: Sequence[Column] = _REASONS,
-    caption: str = _COUNTED,
+    caption: str = "Every output and verdict that could not be read, by the reason given.",
     *,
+    where: str = "where",
     output: str = "output",
     verdict: str = "judge on {name}",
     by_name: bool = False,
@@ -427,14 +407,12 @@ def reason_table(
     The commonest have a line each, the rest share one, so that no count is lost.
 
     Args:
-        columns: ``invalid_reason``, ``system``, ``count`` and, where verdicts are counted too, one
-            that says of what the reason is.
+        where: The column that says of what a reason is; empty where no verdicts are counted.
         output: What an output is called in that column.
         verdict: What a verdict is; ``{name}`` is the criterion's label in small letters.
         by_name: Whether lines that count alike stand by the systems' names, not in their order.
     """
     items = data.items
-    where = [c.key for c in columns if c.key not in ("system", "invalid_reason", "count")]
     found = [items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=output)]
     degenerate = items.loc[items["degenerate"].notna(), ["system", "degenerate"]]
     degenerate = degenerate.rename(columns={"degenerate": "invalid_reason"})
@@ -468,13 +446,13 @@ def reason_table(
             "count": int(rest["count"].sum()),
         }
         shown = pd.concat([shown, pd.DataFrame([line])])
-    shown = shown.rename(columns={"of": where[0]}) if where else shown.drop(columns="of")
+    shown = shown.rename(columns={"of": where}) if where else shown.drop(columns="of")
     frame = shown.reset_index(drop=True)
-    place_of = [column.key for column in columns].index("invalid_reason")
-    with_cause = [*columns[: place_of + 1], Column("cause", "Cause", "text")]
-    with_cause += columns[place_of + 1 :]
-    return Table("invalid_reasons", "Reasons", caption, tuple(with_cause), frame)
-
-
-def _slug(cause: str) -> str:
-    return cause.replace(" ", "_")
+    columns = (
+        *((Column(where, "Where", "text"),) if where else ()),
+        Column("invalid_reason", "Reason", "text"),
+        Column("cause", "Cause", "text"),
+        Column("system", "System", "text"),
+        Column("count", "Count", "count"),
+    )
+    return Table("invalid_reasons", "Reasons", caption, columns, frame)

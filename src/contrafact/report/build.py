@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -36,23 +37,20 @@ def build_report(
     tasks: Sequence[TaskRuns],
     out: Path,
     *,
-    with_published: bool = False,
-    rng_seed: int = 0,
-    resamples: int = 10_000,
-    level: float = 0.95,
     exams: Sequence[Exam] = (),
     labels: pd.DataFrame | None = None,
+    **how: Any,
 ) -> ReportPaths:
     """Write tables, figures, ``results.json`` and ``report.html`` into a folder.
 
     Everything is computed before the first file is written, and each file is written whole or not
-    at all, the page last. The same items and seed give the same files. Of the options see
-    `contrafact.report.chapter.Options`.
+    at all, the page last. The same items and seed give the same files. ``how`` are the other fields
+    of `contrafact.report.chapter.Options`.
     """
     check_exams(exams, tasks)
     if labels is not None:
         check_labels(labels, tasks)
-    options = Options(with_published, rng_seed, resamples, level, tuple(exams), labels)
+    options = Options(exams=tuple(exams), labels=labels, **how)
     return write_chapters(make_chapters(tasks, options), options, out)
 
 

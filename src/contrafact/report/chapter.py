@@ -1,7 +1,6 @@
 """A chapter: all that a report shows of one task, made from its runs as the family's spec says.
 
-Its sections are made in the order in which they are shown. Examples are drawn at random; invalid
-outputs are shown as they came.
+Its sections are made in the order in which they are shown. Examples are drawn at random.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from markupsafe import Markup
 from contrafact.console import say_once
 from contrafact.errors import installed
 from contrafact.family import family_of_task
-from contrafact.family.display import Chart, Fact, Table, Warnings, count
+from contrafact.family.display import Fact, Table, Warnings, count
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, ReportSpec, Section
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
@@ -24,17 +23,17 @@ from contrafact.report.estimates import (
     comparability,
     compare_systems,
     estimate_figures,
+    judged_ranks,
     judged_rates,
     prepare_items,
     systems_of,
 )
-from contrafact.report.examples import draw_examples, invalid_examples, shown_example
+from contrafact.report.examples import draw_examples, shown_example
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import Summary, summarise
 from contrafact.report.tables import comparison_table, corrected_table, judge_table, panel_tables
 from contrafact.report.words import facts, how_to_read, warnings
-from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = ["Chapter", "Options", "checked_data", "make_chapter"]
@@ -58,8 +57,8 @@ class Chapter:
 
     Sections, of which none is empty, show what is in ``tables`` and ``figures``; of judged rates,
     raw and corrected, there is a table of its own for the files alone. ``facts`` stand at
-    the top, ``warnings`` (headings and texts) before any table. ``invalid`` has the texts of some
-    invalid outputs, ``how`` terms and texts, ``results`` the task's part of ``results.json``.
+    the top, ``warnings`` (headings and texts) before any table. ``how`` are terms and texts,
+    ``results`` the task's part of ``results.json``.
     """
 
     task: str
@@ -73,7 +72,6 @@ class Chapter:
     explorer: Packed
     examples: Sequence[Mapping[str, Any]]
     examples_caption: Markup
-    invalid: Sequence[tuple[str, ...]]
     how: Sequence[tuple[str, str]]
     results: Mapping[str, object]
 
@@ -132,7 +130,6 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         examples_caption=Markup(spec.examples.caption).format(
             count=count(len(examples), "example"), seed=options.seed
         ),
-        invalid=invalid_examples(data),
         how=how_to_read(data),
         results={
             "opening": summary.results,
@@ -152,11 +149,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
 def _judged_results(data: ChapterData) -> dict[str, object]:
     if not data.spec.criteria:
         return {}
-    judged, nothing = data.judged, pd.DataFrame()
-    return {
-        "judged_rates": nothing if judged is None else judged.rates,
-        "ranks": nothing if judged is None else judged.ranks,
-    }
+    return {"judged_rates": data.rates, "ranks": data.ranks}
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
@@ -165,17 +158,14 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     It takes the items out of ``runs``: of a large file there is no room for both.
     """
     data = checked_data(runs, options)
-    how: Resampling = {
-        "rng": data.streams["pairs"],
-        "resamples": data.resamples,
-        "level": data.level,
-    }
-    return replace(
+    data = replace(
         data,
         figures=estimate_figures(data.items, data.spec, data.bootstrap),
-        pairs=compare_systems(data.items, data.spec, data.comparable, **how),
-        judged=judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels),
+        pairs=compare_systems(data.items, data.spec, data.comparable, **data.how("pairs")),
+        rates=judged_rates(data, options.exams, options.labels),
+        examined=bool(options.exams),
     )
+    return replace(data, ranks=judged_ranks(data))
 
 
 def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
@@ -199,6 +189,7 @@ def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
         resamples=resamples,
         streams=streams,
         bootstrap=Bootstrap(rng=streams["figures"], resamples=resamples, level=level),
+        family=runs.family,
     )
 
 
@@ -257,7 +248,7 @@ _FIXED = {
     "agreement": Section(
         "agreement",
         "How far the judges agree",
-        ("panel_agreement", "panel", "members"),
+        ("panel", "members"),
         "Agreement",
     ),
     "errors": Section("errors", "Invalid outputs", ("invalid", "invalid_reasons")),
@@ -265,23 +256,19 @@ _FIXED = {
 _OWN = frozenset(("explorer", "examples", "runs", "how"))
 
 
-def _named(
-    data: ChapterData,
-) -> tuple[Mapping[str, Table | Chart | None], Mapping[str, object]]:
+def _named(data: ChapterData) -> tuple[Mapping[str, Table | None], Mapping[str, object]]:
     agreed, results = panel_tables(data)
     return {
         "judge": judge_table(data),
         "paired": comparison_table(data),
         "invalid": invalid_table(data),
         "invalid_reasons": reason_table(data),
-        **dict.fromkeys(("panel_agreement", "panel", "members")),
+        **dict.fromkeys(("panel", "members")),
         **{one.key: one for one in agreed},
     }, results
 
 
-def _filled(
-    sections: Sequence[Section], named: Mapping[str, Table | Chart | None]
-) -> Iterator[Section]:
+def _filled(sections: Sequence[Section], named: Mapping[str, Table | None]) -> Iterator[Section]:
     """Yield the sections of which something is there, with what they name and can be shown."""
     drawn = installed("matplotlib")
     if not drawn:

@@ -45,7 +45,6 @@ _LABEL_LENGTH = 44
 _WRAP = 30
 _PANELS = 3
 _MOST_PANELS = 24
-_MARKERS = "oDs^vPX*<>"
 
 
 @dataclass(frozen=True)
@@ -126,9 +125,10 @@ def draw_chart(chart: Chart) -> Figure:
     """Draw a chart; what it shows in words is made from its numbers."""
     about = (chart.key, chart.title)
     if isinstance(chart, GridChart):
-        draw, height_of = _GRIDS[chart.shape]
-        text, height = _grid_text(chart), height_of(chart)
-        return render(*about, chart.caption, text, partial(draw, chart), height=height)
+        row = max(0.34, 0.17 * len(chart.series) + 0.1)
+        height = 1.0 + 0.14 * len(chart.series) + len(chart.rows) * row
+        drawn = partial(_bars, chart)
+        return render(*about, chart.caption, _grid_text(chart), drawn, height=height)
     shown = chart.panels[:_MOST_PANELS]
     rows = math.ceil(len(shown) / _PANELS)
     height = 0.5 + rows * (0.75 + 0.33 * max(len(names) for _, names, _ in shown))
@@ -139,14 +139,10 @@ def draw_chart(chart: Chart) -> Figure:
     return render(*about, caption, _matrix_text(chart), drawn, height=height)
 
 
-def _fields(chart: GridChart, plot: "Plot") -> Iterator[tuple["Axes", Panel]]:
-    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
-    yield from zip(axes, chart.panels, strict=True)
-
-
 def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     thick = 0.8 / len(chart.series)
-    for ax, panel in _fields(chart, plot):
+    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
+    for ax, panel in zip(axes, chart.panels, strict=True):
         for i, name in enumerate(chart.series):
             values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
             known = ~np.isnan(values)
@@ -170,90 +166,6 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     _legend(plot, chart)
 
 
-def _points(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
-    for ax, panel in _fields(chart, plot):
-        for i, name in enumerate(chart.series):
-            places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * 0.28
-            shade = colours[chart.colours[i % len(chart.colours)]]
-            line = colours["ink"] if len(chart.series) == 1 else shade
-            ax.hlines(places, panel.lows[:, i], panel.highs[:, i], color=line, linewidth=1.6)
-            ax.plot(
-                panel.values[:, i], places, _MARKERS[i % len(_MARKERS)], color=shade, label=name
-            )
-        lowest = float(np.nanmin([panel.values, panel.lows]))
-        if lowest < 0:
-            ax.axvline(0, color=colours["muted"], linewidth=1)
-            ax.set_xlim(lowest - 0.02, 1.02)
-        else:
-            ax.set_xlim(-0.02, 1.02)
-            _fractions(ax, panel)
-        _row_names(ax, chart.rows)
-    _legend(plot, chart)
-
-
-def _changes(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
-    """Differences about zero: a dot where better, a cross where worse."""
-    rows = range(len(chart.rows))
-    for ax, panel in _fields(chart, plot):
-        scale = 100 if panel.kind == "points" else 1
-        values, lows, highs = (
-            grid[:, 0] * scale for grid in (panel.values, panel.lows, panel.highs)
-        )
-        ax.axvline(0, color=colours["muted"], linewidth=1)
-        ax.hlines(rows, lows, highs, color=colours["ink"], linewidth=1.6)
-        better = values > 0 if panel.better == "high" else values < 0
-        for where, value, good in zip(rows, values, better, strict=True):
-            marker, colour = ("o", "third") if good else ("X", "risk")
-            ax.plot([value], [where], marker, color=colours[colour], markersize=8, zorder=3)
-            text = format_number(value / scale, panel.kind)
-            ax.annotate(
-                text, (value, where), (0, 9), textcoords="offset points", ha="center", fontsize=8
-            )
-        ax.margins(x=0.2)
-        ax.locator_params(axis="x", nbins=4)
-        _row_names(ax, chart.rows)
-        ax.set_ylim(len(chart.rows) - 0.4, -0.7)
-        ax.set_title(panel.title, loc="left")
-
-
-def _lines(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
-    ax, (panel,) = plot.subplots(), chart.panels
-    places = np.arange(len(chart.rows))
-    for i, name in enumerate(chart.series):
-        where = places + (i - (len(chart.series) - 1) / 2) * 0.06
-        values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
-        shade = colours[chart.colours[i % len(chart.colours)]]
-        known = ~np.isnan(values)
-        ax.vlines(where[known], lows[known], highs[known], color=shade, linewidth=1.2)
-        ax.plot(
-            where[known], values[known], color=shade, marker=_MARKERS[i % len(_MARKERS)],
-            markersize=5, label=_short_name(name),
-        )  # fmt: skip
-    if chart.reference is not None:
-        dashed = (0, (4, 3))
-        ax.axhline(chart.reference, color=colours["muted"], linewidth=1, linestyle=dashed, zorder=0)
-    ax.set_xticks(places, list(chart.rows))
-    ax.set_xlabel(chart.row_axis)
-    ax.set_ylabel(chart.axis)
-    ax.grid(axis="y")
-    _legend(plot, chart)
-
-
-_GRIDS: dict[str, tuple[Callable[..., None], Callable[[GridChart], float]]] = {
-    "bars": (
-        _bars,
-        lambda chart: (
-            1.0
-            + 0.14 * len(chart.series)
-            + len(chart.rows) * max(0.34, 0.17 * len(chart.series) + 0.1)
-        ),
-    ),
-    "points": (_points, lambda chart: 1.1 + (0.28 + 0.14 * len(chart.series)) * len(chart.rows)),
-    "changes": (_changes, lambda chart: 1.2 + 0.6 * len(chart.rows)),
-    "lines": (_lines, lambda chart: 3.2 + 0.12 * len(chart.series)),
-}
-
-
 def _grid_text(chart: GridChart) -> str:
     lines = []
     for i, row in enumerate(chart.rows):
@@ -272,7 +184,7 @@ def _grid_text(chart: GridChart) -> str:
             if not math.isnan(panel.values[i, j])
         ]
         lines.append(f"{row}: {', '.join(figures)}")
-    return f"{chart.title}, as {chart.shape}. {'; '.join(lines)}."
+    return f"{chart.title}, as bars. {'; '.join(lines)}."
 
 
 def _matrices(chart: MatrixChart, plot: "Plot", colours: dict[str, str]) -> None:

@@ -35,7 +35,6 @@ from contrafact.family.report import (
     Comparable,
     Estimate,
     Form,
-    JudgedRates,
     Measure,
     Part,
     ReportSpec,
@@ -56,8 +55,8 @@ __all__ = [
     "comparability",
     "compare_figures",
     "compare_systems",
-    "corrected_rates",
     "estimate_figures",
+    "judged_ranks",
     "judged_rates",
     "prepare_items",
     "systems_of",
@@ -532,62 +531,38 @@ def _differences(
         yield _pair_row(systems, measure.name, form, vars(result), spec)
 
 
-def judged_rates(
-    data: ChapterData,
-    *,
-    family: str,
-    exams: Sequence[Exam] = (),
-    labels: pd.DataFrame | None = None,
-) -> JudgedRates | None:
-    """Return the judged rates of a task of a family, or None where nothing was judged."""
-    rates = corrected_rates(data, family=family, exams=exams, labels=labels)
-    if rates is None:
-        return None
-    spec, rng = data.spec, data.streams["judged"]
-    how: Resampling = {"rng": rng, "level": data.level, "resamples": data.resamples}
-    items, _ = _with_nothing_as_failed(data.items, spec)
-    ranked = items[items["role"].eq("asked")]
-    leaderboard = [one.column for one in spec.criteria if one.leaderboard]
+def judged_ranks(data: ChapterData) -> pd.DataFrame:
+    """Return how the systems rank by each criterion that says so, among those of one judge."""
+    spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
+    asked = items[items["role"].eq("asked")]
     ranks = [
-        ranked_systems(ranked, column, unit=_unit(spec), **how).assign(criterion=column)
-        for column in leaderboard
-        if rates["criterion"].eq(column).any()
+        ranked_systems(asked, column, unit=_unit(spec), **data.how("judged")).assign(
+            criterion=column
+        )
+        for column in (one.column for one in spec.criteria if one.leaderboard)
+        if len(data.rates) and data.rates["criterion"].eq(column).any()
     ]
-    return JudgedRates(
-        rates,
-        pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame(),
-        bool(exams),
-        "by_labels" in rates,
-        {criterion.column: criterion.label for criterion in spec.criteria},
-        leaderboard,
-        family,
-    )
+    return pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame()
 
 
-def corrected_rates(
-    data: ChapterData,
-    *,
-    family: str,
-    exams: Sequence[Exam] = (),
-    labels: pd.DataFrame | None = None,
-) -> pd.DataFrame | None:
-    """Return the rates of `judged_rates` alone: ranks compare all systems with each other."""
-    spec, runs = data.spec, data.meta.runs
-    if not spec.criteria:
-        return None
+def judged_rates(
+    data: ChapterData, exams: Sequence[Exam] = (), labels: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Return the judged rates of a task, as `ChapterData.rates`."""
+    spec, runs, columns = data.spec, data.meta.runs, list(data.spec.labels)
+    if not columns:
+        return pd.DataFrame()
     items, in_vain = _with_nothing_as_failed(data.items, spec)
-    rng = data.streams["judged"]
-    how: Resampling = {"rng": rng, "level": data.level, "resamples": data.resamples}
     packs = {system: run.templates for run in runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in runs for system in run.systems}
-    columns = [criterion.column for criterion in spec.criteria]
-    named = examined_criteria(family)
+    named = examined_criteria(data.family)
     criteria = {column: named.get(column, column) for column in columns}
     rates = corrected_scores(
-        items, exams, family=family, criteria=criteria, packs=packs, settings=asked, **how
-    )
+        items, exams, family=data.family, criteria=criteria, packs=packs, settings=asked,
+        **data.how("judged"),
+    )  # fmt: skip
     if rates.empty:
-        return None
+        return pd.DataFrame()
     nothing = rates["system"].isin(in_vain)
     rates.loc[nothing, "usable"] = False
     read = f"no {spec.output[0]} of it could be read: 0 in the strict form"

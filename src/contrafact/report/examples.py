@@ -1,6 +1,6 @@
 """Examples of a chapter: which units are drawn, what an output looks like, where an edit is marked.
 
-Examples are drawn at random; invalid outputs are shown as they came.
+Examples are drawn at random.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,10 @@ from contrafact.text.diff import DiffPart, is_scattered, word_diff
 __all__ = [
     "draw_examples",
     "filled",
-    "invalid_examples",
     "marked_text",
     "shown_example",
     "why_invalid",
 ]
-
-_SHOWN = 300
-"""So many characters of a degenerate output stand in the list of what is no answer."""
 
 _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
@@ -44,25 +40,15 @@ def _choose_examples(
 ) -> list[pd.DataFrame]:
     """Return the rows of each example, as the spec says how they are chosen.
 
-    Units come in random order: those of the strata in turn, where there are strata; all others
-    before a second one of the same cluster. Where an example shows one system, the systems are
-    taken in turn, round after round over the units, so that each has its share.
+    Units come in random order, all clusters before a second one of the same. Where an example
+    shows one system, the systems are taken in turn, round after round over the units, so that each
+    has its share.
     """
     spec = data.spec.examples
     by = list(spec.by or data.spec.key)
-    needed = [name for name in dict.fromkeys((*by, spec.strata, spec.cluster)) if name]
+    needed = [name for name in dict.fromkeys((*by, spec.cluster)) if name]
     units = rows[needed].drop_duplicates(by).sort_values(by, kind="stable")
-    if spec.strata:
-        queues: list[list[Any]] = []
-        for name in spec.order or sorted(set(units[spec.strata])):
-            own = units[units[spec.strata].eq(name)]
-            queues.append([own.index[i] for i in rng.permutation(len(own))])
-        places: list[Any] = []
-        while any(queues):
-            places += [queue.pop() for queue in queues if queue]
-        chosen = units.loc[places]
-    else:
-        chosen = units.iloc[rng.permutation(len(units))]
+    chosen = units.iloc[rng.permutation(len(units))]
     if spec.cluster:
         turn = chosen.groupby(spec.cluster).cumcount()
         chosen = chosen.loc[turn.sort_values(kind="stable").index]
@@ -167,24 +153,6 @@ def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
             yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
         else:
             yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
-
-
-def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
-    """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second."""
-    items, text = data.items, data.spec.text
-    reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
-    none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]
-    nth = none.groupby("why", dropna=False).cumcount()
-    chosen = none.loc[nth.sort_values(kind="stable").index[:count]]
-    names = [name for name, _ in data.spec.examples.invalid]
-    return [
-        (
-            *("" if pd.isna(row[name]) else str(row[name]) for name in names),
-            ("no reason kept" if pd.isna(row["why"]) else str(row["why"]))
-            + ("" if row["degenerate"] is None else f": {shorten(str(row[text]), _SHOWN)[0]}"),
-        )
-        for _, row in chosen.iterrows()
-    ]
 
 
 class _Marked(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import format_number
+from contrafact.family.display import format_number, missing
 from contrafact.family.report import ChapterData, Explorer
 from contrafact.report.examples import filled
 from contrafact.text.diff import MANY_CHANGES, SHARED_WORDS
@@ -105,11 +105,7 @@ def _coded(values: Iterable[str | None]) -> dict[str, Any]:
 def _column(items: pd.DataFrame, name: str) -> list[str | None]:
     if not name or name not in items.columns:
         return [None] * len(items)
-    return [None if _missing(value) else str(value) for value in items[name]]
-
-
-def _missing(value: object) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+    return [None if missing(value) else str(value) for value in items[name]]
 
 
 def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
@@ -133,7 +129,7 @@ def _why(items: pd.DataFrame) -> list[str | None]:
     """Return why outputs are invalid or no answer."""
     reasons = zip(items["invalid_reason"], items["degenerate"], items["valid"], strict=True)
     return [
-        ("no reason kept" if _missing(invalid) else str(invalid)) if valid == 0 else none
+        ("no reason kept" if missing(invalid) else str(invalid)) if valid == 0 else none
         for invalid, none, valid in reasons
     ]
 
@@ -151,20 +147,25 @@ def _filters(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
     return [one for one in found if len(one["values"]) > 1]
 
 
-def _flags(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
-    """Return verdicts and other yes and no of every row: 1, 0, 2 for unread, -1 for none."""
+def _named(data: ChapterData) -> dict[str, str]:
+    """Return the columns of criteria, measures and what the spec names besides, with labels."""
     spec = data.spec
     named = {one.column: one.short or one.label for one in spec.criteria}
     for measure in spec.measures:
-        column = measure.column_of("valid")
-        rate = measure.units is None and measure.compute is None and measure.better == "high"
-        if rate and column != "valid":
-            named.setdefault(column, measure.label.removesuffix(", %"))
-    named |= dict(spec.explorer.flags)
-    judged = {one.column for one in spec.criteria}
+        if measure.units is None and measure.compute is None:
+            words = f"{measure.group}: {measure.label}" if measure.group else measure.label
+            named.setdefault(measure.column_of("valid"), words.removesuffix(", %"))
+    return named | dict(spec.explorer.columns)
+
+
+def _flags(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
+    """Return verdicts and other yes and no of every row: 1, 0, 2 for unread, -1 for none."""
+    judged = {one.column for one in data.spec.criteria}
+    shown = judged | {name for name, _ in data.spec.explorer.columns}
+    shown |= {one.column_of("valid") for one in data.spec.measures if one.better == "high"}
     found = []
-    for column, label in named.items():
-        if column not in items.columns or not _is_flag(items[column]):
+    for column, label in _named(data).items():
+        if column not in shown - {"valid"} or column not in items or not _is_flag(items[column]):
             continue
         codes = items[column].fillna(_NOT_MEASURED).astype(int)
         unread = items.get(f"{column}_invalid")
@@ -199,15 +200,8 @@ def _classes(items: pd.DataFrame, spec: Explorer) -> list[dict[str, Any]]:
 
 def _numbers(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
     """Return what rows can be sorted by, and how it reads."""
-    spec = data.spec
-    named: dict[str, str] = {}
-    for measure in spec.measures:
-        if measure.units is None and measure.compute is None:
-            words = f"{measure.group}: {measure.label}" if measure.group else measure.label
-            named[measure.column_of("valid")] = words.removesuffix(", %")
-    named |= dict(spec.explorer.numbers)
     found = []
-    for column, label in named.items():
+    for column, label in _named(data).items():
         if column not in items.columns or column == "valid":
             continue
         numbers = pd.to_numeric(items[column], errors="coerce")
@@ -226,7 +220,7 @@ def _details(value: object) -> dict[str, str] | None:
             return {"": str(value)}
     if not isinstance(value, Mapping):
         return None
-    return {str(k): _plain(one) for k, one in value.items() if not _missing(one)} or None
+    return {str(k): _plain(one) for k, one in value.items() if not missing(one)} or None
 
 
 def _plain(value: object) -> str:

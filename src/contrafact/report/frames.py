@@ -33,24 +33,24 @@ class TaskRuns:
     """The runs of one task, with their per-item frame; ``calls`` is None where no run kept any."""
 
     task: str
-    family: str
-    spec: ReportSpec
     items: pd.DataFrame
     meta: ReportMeta
     calls: pd.DataFrame | None = None
+
+    @property
+    def family(self) -> str:
+        """The name of the task's family."""
+        return family_of_task(self.task).name
+
+    @property
+    def spec(self) -> ReportSpec:
+        """What the family says of the task's chapter."""
+        return task_named(self.task).report.load()
 
     def take_items(self) -> pd.DataFrame:
         """Return the items, and keep no row of them: a chapter has its own of a large file."""
         taken, self.items = self.items, pd.DataFrame(columns=self.items.columns)
         return taken
-
-
-def task_runs(
-    task: str, items: pd.DataFrame, meta: ReportMeta, calls: pd.DataFrame | None = None
-) -> TaskRuns:
-    """Return the runs of a task, with what its family says of it."""
-    spec = task_named(task).report.load()
-    return TaskRuns(task, family_of_task(task).name, spec, items, meta, calls)
 
 
 def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
@@ -79,7 +79,7 @@ def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
     if len(runs) > 1:
         items = pd.concat([run.items for run in runs], ignore_index=True)
     calls = [run.calls for run in runs if run.calls is not None]
-    return task_runs(task, items, meta, pd.concat(calls, ignore_index=True) if calls else None)
+    return TaskRuns(task, items, meta, pd.concat(calls, ignore_index=True) if calls else None)
 
 
 def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
@@ -212,7 +212,7 @@ def check_labels(labels: pd.DataFrame, runs_of: Sequence[TaskRuns]) -> None:
 def check_exams(exams: Sequence[Exam], runs_of: Sequence[TaskRuns]) -> None:
     """Refuse an exam of a judge that judged nothing in the report, by InputError."""
     judges = {
-        (str(judge), family_of_task(runs.task).name)
+        (str(judge), runs.family)
         for runs in runs_of
         if "judge" in runs.items.columns
         for judge in runs.items["judge"].dropna().unique()

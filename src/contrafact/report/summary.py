@@ -19,7 +19,7 @@ from contrafact.family.display import MISSING, Kind, count, figure_text, format_
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.estimates import NO_MODEL, compare_systems
-from contrafact.stats.intervals import MIN_CLUSTERS
+from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = ["Summary", "summarise", "verdict", "with_interval"]
@@ -160,8 +160,7 @@ def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
-    # Of a stream apart: a summary changes no other interval.
-    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=data.resamples, level=data.level)
+    bootstrap = Bootstrap(**_apart(data))
     lines: list[dict[str, object]] = []
     for system in data.systems:
         own = data.items[data.items["system"].eq(system)]
@@ -175,8 +174,12 @@ def _sound_pairs(data: ChapterData) -> pd.DataFrame:
     """Compare systems by the outputs that could be read and are an answer, on the same items."""
     items = data.items.assign(_sound=_sound(data.items))
     spec = replace(data.spec, measures=(_SOUND,))
-    rng, resamples, level = np.random.default_rng(0), data.resamples, data.level
-    return compare_systems(items, spec, data.comparable, rng=rng, resamples=resamples, level=level)
+    return compare_systems(items, spec, data.comparable, **_apart(data))
+
+
+def _apart(data: ChapterData) -> Resampling:
+    """Return how intervals are made of a stream apart: a summary changes no other interval."""
+    return {"rng": np.random.default_rng(0), "resamples": data.resamples, "level": data.level}
 
 
 def _tied(rows: pd.DataFrame, kind: Kind = "share") -> list[str]:
@@ -315,9 +318,9 @@ def _without_model(data: ChapterData, found: _Finding) -> str:
 
 def _rates(data: ChapterData, found: _Finding) -> pd.DataFrame:
     """Return the judged rates of the system that stands first, where it is judged by one judge."""
-    if data.judged is None or found.measure is None or not found.measure.judged:
+    rates = data.rates
+    if rates.empty or found.measure is None or not found.measure.judged:
         return pd.DataFrame(columns=["usable", "why"])
-    rates = data.judged.rates
     own = rates[rates["system"].eq(found.best[0]) & rates["n"].gt(0)]
     return own if own["judge"].nunique() == 1 else own.iloc[:0]
 
@@ -338,9 +341,8 @@ def _corrected(data: ChapterData, found: _Finding) -> str:
     known = rates[rates["usable"].astype(bool)]
     if known.empty:
         return ""
-    names = {one.column: one.label for one in data.spec.criteria}
     each = [
-        f"{names[str(row['criterion'])]} {with_interval(row, data.spec.clusters)}"
+        f"{data.spec.labels[str(row['criterion'])]} {with_interval(row, data.spec.clusters)}"
         for _, row in known.assign(estimate=known["corrected"], level=data.level).iterrows()
     ]
     return (
@@ -383,8 +385,8 @@ def _next(data: ChapterData, found: _Finding) -> str:
     """Say what would make these figures tell more: the first of what is missing."""
     several, judges = data.spec.clusters, data.meta.judges
     judge = judges[0] if len(judges) == 1 else "J"
-    rates, family = (None, "") if data.judged is None else (data.judged.rates, data.judged.family)
-    unknown = rates is not None and bool(rates["why"].str.startswith(NOT_EXAMINED).any())
+    rates, family = data.rates, data.family
+    unknown = len(rates) > 0 and bool(rates["why"].str.startswith(NOT_EXAMINED).any())
     asked = data.items[data.items["role"].eq("asked")]
     models = asked["model"].astype(str)
     steps = (

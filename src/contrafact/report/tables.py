@@ -1,11 +1,8 @@
 """Tables that every chapter may have: comparisons, corrected rates, a judge's, a panel's."""
 
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Chart, Column, GridChart, Panel, Table, listed
+from contrafact.family.display import Column, Table, listed
 from contrafact.family.report import ChapterData
 from contrafact.family.tables import with_costs
 from contrafact.runs.items import agreement, cluster_labels
@@ -66,25 +63,24 @@ def corrected_table(data: ChapterData) -> Table | None:
     The page has the corrected ones in its table of results, and the judges in `judge_table`. None
     where there is nothing to correct by.
     """
-    found = data.judged
-    if found is None or not (found.examined or found.labelled):
+    if data.rates.empty or not (data.examined or data.labelled):
         return None
     names = {"low": "corrected_low", "high": "corrected_high", "why": "known"}
-    rates = found.rates.rename(columns=names)
+    rates = data.rates.rename(columns=names)
     columns = (
         Column("criterion", "Passed", "text"),
         Column("raw", "Raw, %", "share"),
         Column("corrected", "Corrected, %", "share"),
-        *([Column("labelled", "Labelled", "count")] if found.labelled else ()),
+        *([Column("labelled", "Labelled", "count")] if data.labelled else ()),
         Column("n", "Verdicts", "count"),
-        *(_OF_EXAMS if found.examined else ()),
+        *(_OF_EXAMS if data.examined else ()),
         Column("rests_on", "Rests on", "text"),
         Column("speaks_of", "Speaks of", "text"),
         Column("known", "Why none is corrected", "text"),
     )
     frame = rates.assign(
         band=rates["system"] + ", judged by " + rates["judge"],
-        criterion=rates["criterion"].map(found.labels),
+        criterion=rates["criterion"].map(data.spec.labels),
     )
     title, caption = "Judged rates, raw and corrected", "By an exam, or by people's labels."
     return Table("corrected", title, caption, columns, frame, (), "band")
@@ -92,12 +88,11 @@ def corrected_table(data: ChapterData) -> Table | None:
 
 def judge_table(data: ChapterData) -> Table | None:
     """Return what the exams measured of each judge, or None where none sat one."""
-    found = data.judged
-    rates = pd.DataFrame() if found is None else found.rates
-    if found is None or not rates["sensitivity"].notna().any():
+    rates = data.rates
+    if rates.empty or not rates["sensitivity"].notna().any():
         return None
     frame = rates[rates["sensitivity"].notna()].drop_duplicates(["judge", "criterion"])
-    frame = frame.assign(criterion=frame["criterion"].map(found.labels))
+    frame = frame.assign(criterion=frame["criterion"].map(data.spec.labels))
     caption = (
         "Sensitivity is the share of what should pass that the judge passes, specificity the "
         "share of what should fail that it fails, on items whose verdict is known. Small figures "
@@ -116,23 +111,22 @@ _OF_EXAMS = (
 )
 
 
-def panel_tables(data: ChapterData) -> tuple[list[Table | Chart], dict[str, object]]:
+def panel_tables(data: ChapterData) -> tuple[list[Table], dict[str, object]]:
     """Return how far several judges agree, how often each says true, and that for machines.
 
-    The chart ``panel_agreement``, the tables ``panel`` and ``members``; nothing where one judged.
+    The tables ``panel`` and ``members``; nothing where one judged.
     """
     verdicts = data.meta.panel
     if verdicts is None:
         return [], {}
-    rng, spec = data.streams["panel"], data.spec
+    how, spec = data.how("panel"), data.spec
     clusters = cluster_labels(data.items, spec.cluster)
     panels = _panels(verdicts)
-    how: dict[str, Any] = {"rng": rng, "resamples": data.resamples, "level": data.level}
     agreed = [agreement(own, clusters, **how).assign(panel=one) for one, own in panels.items()]
     found = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
         found = found.drop(columns="panel")
-    members = _member_table(data, rng=rng)
+    members = _member_table(data)
     results = found.rename(columns={"estimate_low": "low", "estimate_high": "high"})
     if found.empty:
         return [members], {"panel": results}
@@ -153,11 +147,10 @@ def panel_tables(data: ChapterData) -> tuple[list[Table | Chart], dict[str, obje
         frame["criterion"] += ", of " + frame["panel"]
         title = "Agreement of each panel"
     table = Table("panel", title, caption, columns, frame, (), "criterion")
-    charts = [] if found["estimate"].isna().all() else [_panel_chart(frame, title, data)]
-    return [*charts, table, members], {"panel": results}
+    return [table, members], {"panel": results}
 
 
-def _member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
+def _member_table(data: ChapterData) -> Table:
     verdicts = data.meta.panel
     assert verdicts is not None
     clusters = cluster_labels(data.items, data.spec.cluster)
@@ -171,9 +164,7 @@ def _member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
             interval = cluster_bootstrap(
                 read["passed"].to_numpy(float),
                 clusters(read["sample_id"]),
-                level=data.level,
-                resamples=data.resamples,
-                rng=rng,
+                **data.how("panel"),
             )
             line |= interval.columns(f"{criterion}_true")
             line[f"{criterion}_unread"] = int(part["passed"].isna().sum())
@@ -202,26 +193,3 @@ def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:
     members = by_system.agg(lambda judges: listed(sorted(set(judges))))
     of = verdicts["system"].map(members)
     return {names: verdicts[of.eq(names)] for names in dict.fromkeys(members)}
-
-
-def _panel_chart(found: pd.DataFrame, title: str, data: ChapterData) -> GridChart:
-    names = list(dict.fromkeys(found["coefficient"]))
-    criteria = list(dict.fromkeys(found["criterion"]))
-    values, lows, highs = (
-        found.pivot(index="coefficient", columns="criterion", values=end)
-        .reindex(index=names, columns=criteria)
-        .to_numpy(float)
-        for end in ("estimate", "estimate_low", "estimate_high")
-    )
-    return GridChart(
-        "panel_agreement",
-        title,
-        f"How far the judges agree, with {data.percent_level} intervals by "
-        f"{data.spec.cluster_noun}; 1 is full agreement, and for the last three 0 is what chance "
-        "would give.",
-        "points",
-        names,
-        criteria,
-        [Panel("", values, lows, highs, "coefficient")],
-        colours=("opportunity", "third", "risk", "headline"),
-    )

@@ -17,16 +17,15 @@ _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
 
 def facts(data: ChapterData) -> list[Fact]:
-    """Return the facts at the top: the family's own, and those that every chapter has."""
+    """Return the facts at the top."""
     spec, items, meta = data.spec, data.items, data.meta
     asked, valid = data.asked_and_valid
     draws = int(items["draw"].max())
     roles = {role: len(data.systems_as(role)) for role in ROLES}
     below = [f"and {roles[role]} {noun}" for role, noun in _OTHER_ROLES.items() if roles[role]]
     below += [f"up to {draws} few-shot draws"] if draws > 1 else []
-    units = format_number(items["sample_id"].nunique(), "count")
     found = [
-        *(spec.facts(data) if spec.facts else [Fact(spec.unit[1].capitalize(), units)]),
+        Fact(spec.clusters.capitalize(), format_number(items[spec.cluster].nunique(), "count")),
         Fact(
             spec.output[1].capitalize(),
             format_number(asked, "count"),
@@ -105,8 +104,8 @@ def _one_answer(data: ChapterData) -> list[str]:
     asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
     found = []
     told_apart: set[tuple[str, str]] = set()
-    if data.judged is not None:  # an exam has found that the judge tells right from wrong
-        rates = data.judged.rates
+    rates = data.rates
+    if len(rates):  # an exam has found that the judge tells right from wrong
         able = rates["sensitivity_low"] + rates["specificity_low"] > 1
         told_apart = set(rates.loc[able, ["judge", "criterion"]].itertuples(index=False, name=None))
     for judge, own in items.groupby("judge", sort=False) if asked else ():
@@ -139,10 +138,9 @@ def _unfinished(meta: ReportMeta) -> Warnings:
 
 def _judge_warnings(data: ChapterData) -> Warnings:
     """Say once what is not known of a judge, of which rates, and what would change it."""
-    found = data.judged
-    if found is None:
+    if data.rates.empty:
         return []
-    rates = found.rates[~found.rates["usable"]]
+    rates = data.rates[~data.rates["usable"]]
     unknown = rates[rates["why"].str.startswith(NOT_EXAMINED)]["judge"].unique()
     texts: Warnings = []
     if len(unknown):
@@ -150,7 +148,7 @@ def _judge_warnings(data: ChapterData) -> Warnings:
         text = (
             f"How often {listed([*map(str, unknown)])} errs is not known: rates are shown as they "
             "are, and may be wrong by any amount. To find out: contrafact exam --judge "
-            f"{judge} --family {found.family} --out FILE; to correct by it: contrafact report RUN "
+            f"{judge} --family {data.family} --out FILE; to correct by it: contrafact report RUN "
             "--exam FILE."
         )
         texts.append(("The judge was not examined", text))
@@ -160,21 +158,21 @@ def _judge_warnings(data: ChapterData) -> Warnings:
     lines = []
     for (judge, why), rows in rates.groupby(["judge", whys], sort=False):
         criteria = set(rows["criterion"])
-        of = listed([label for name, label in found.labels.items() if name in criteria])
+        of = listed([label for name, label in data.spec.labels.items() if name in criteria])
         change = next((text for start, text in _CHANGES if start in str(why)), _MORE)
-        lines.append(f"{judge} on {of}: {why}. {change.replace('FAMILY', found.family)}")
+        lines.append(f"{judge} on {of}: {why}. {change.replace('FAMILY', data.family)}")
     if lines:
         texts.append(("Some judged rates cannot be corrected", " ".join(lines)))
-    unlike = found.rates[found.rates["by"].eq("exam") & found.rates["unlike"].ne("")]
+    unlike = data.rates[data.rates["by"].eq("exam") & data.rates["unlike"].ne("")]
     differ = [
-        f"{row['system']}, {found.labels[str(row['criterion'])]}: {row['unlike']}."
+        f"{row['system']}, {data.spec.labels[str(row['criterion'])]}: {row['unlike']}."
         for _, row in unlike.iterrows()
     ]
     if differ:
         more = len(differ) - _DIFFERENCES
         differ[_DIFFERENCES:] = [f"So do {more:,} more rates."] if more > 0 else []
         differ.append(
-            f"Label a part of the run to know: contrafact {found.family} study sample RUN --for "
+            f"Label a part of the run to know: contrafact {data.family} study sample RUN --for "
             "calibration."
         )
         texts.append(("The exam's items are not like the run's", " ".join(differ)))
@@ -222,13 +220,12 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
         "Hidden characters": "Characters that would be invisible, or would reorder the text around "
         "them, are shown by their code point in a small box.",
     }
-    judged = data.judged
-    if judged is not None and judged.examined:
+    if len(data.rates) and data.examined:
         standard["Corrected"] = (
             "What a judged rate would be had the judge not erred, by how often its exam found it "
             "to; the interval carries the exam's uncertainty too."
         )
-    if judged is not None and judged.labelled:
+    if data.labelled:
         standard["Corrected by labels"] = (
             "What people would pass, from what most of them said of a random part of these very "
             "items and what the judge said of all (prediction-powered inference): it holds "

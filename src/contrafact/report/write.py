@@ -2,14 +2,24 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import MARK, MISSING, PUBLISHED, Column, Kind, Table, format_number
+from contrafact.family.display import (
+    MARK,
+    MISSING,
+    PUBLISHED,
+    Column,
+    Kind,
+    Table,
+    format_number,
+    missing,
+)
+from contrafact.files.sheets import guarded
 from contrafact.files.tables import render_csv
 from contrafact.text.delimit import visible_text
 
@@ -25,7 +35,6 @@ __all__ = [
 ]
 
 _MARKS = "Marks on the same scale: references and controls, not ranked and not tested"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -124,34 +133,27 @@ def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
     ranks = {c.key: [0] * len(frame) if one else _ranks(ranked, c) for c in table.columns}
     return tuple(
         tuple(_cell(line, column, ranks[column.key][i]) for column in table.columns)
-        for i, line in enumerate(_lines(frame))
+        for i, line in enumerate(frame.to_dict("records"))
     )
 
 
 def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
     """Return lines as a paper prints them: two decimals, no intervals, no marks."""
 
-    def cell(line: dict[str, object], column: Column) -> Cell:
+    def cell(line: Mapping[Hashable, object], column: Column) -> Cell:
         more = int(column.kind in _PRINTED)
         return Cell(format_number(line.get(column.key), column.kind, more_digits=more), column.kind)
 
-    return tuple(tuple(cell(line, column) for column in columns) for line in _lines(frame))
+    return tuple(
+        tuple(cell(line, column) for column in columns) for line in frame.to_dict("records")
+    )
 
 
 _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
 """What papers print with one decimal more than our own figures have."""
 
 
-def _lines(frame: pd.DataFrame) -> list[dict[str, object]]:
-    columns = {str(key): list(map(_native, frame[key].tolist())) for key in frame.columns}
-    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-
-
-def _native(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _cell(line: dict[str, object], column: Column, rank: int) -> Cell:
+def _cell(line: Mapping[Hashable, object], column: Column, rank: int) -> Cell:
     key, kind = column.key, column.kind
     text = format_number(line.get(key), kind)
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
@@ -186,15 +188,9 @@ def render_table_csv(table: Table) -> str:
     frame = table.raw.copy()
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
-            frame[column] = np.array([_tame(value) for value in frame[column]], dtype=object)
+            cells = [guarded(visible_text(v)) if isinstance(v, str) else v for v in frame[column]]
+            frame[column] = np.array(cells, dtype=object)
     return render_csv(frame)
-
-
-def _tame(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    plain = visible_text(value)
-    return f"'{plain}" if plain.startswith(_FORMULA) else plain
 
 
 def render_markdown(table: Table) -> str:
@@ -292,6 +288,6 @@ def _plain(value: object) -> object:
         return [_plain(inner) for inner in value]
     if hasattr(value, "item"):
         value = value.item()
-    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
+    if missing(value) or (isinstance(value, float) and math.isinf(value)):
         return None
     return value if isinstance(value, str | int | float | bool) else str(value)

@@ -24,7 +24,7 @@ from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter
 from contrafact.report.estimates import prepare_items
 from contrafact.report.examples import draw_examples
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 
 HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."
 GOOD, POOR, JUDGE = "tern/one · plain", "tern/two · plain", "tern/judge"
@@ -123,14 +123,15 @@ def exam(
 
 def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:
     options = {"resamples": 200} | options
-    paths = build_report([task_runs("cobe", frame(), meta())], tmp_path, **options)
+    paths = build_report([TaskRuns("cobe", frame(), meta())], tmp_path, **options)
     return paths.page.read_text(), json.loads(paths.results.read_text()), paths.tables
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the figures out, whose drawing takes most of a report's time."""
-    monkeypatch.setattr("contrafact.families.cobe.report.measure_chart", lambda *a, **k: None)
+@pytest.fixture(autouse=True)
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures out, whose drawing takes most of a report's time, but of slow tests."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr("contrafact.families.cobe.report.measure_chart", lambda *a, **k: None)
 
 
 def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -> pd.DataFrame:
@@ -141,7 +142,7 @@ def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -
 
 
 def data_of(items: pd.DataFrame) -> ChapterData:
-    return chapter_data(task_runs("cobe", items, meta()), Options(resamples=20))
+    return chapter_data(TaskRuns("cobe", items, meta()), Options(resamples=20))
 
 
 def estimate(items: pd.DataFrame) -> pd.DataFrame:
@@ -232,12 +233,11 @@ def test_suggestions_are_counted_by_mode() -> None:
     assert (line["failed"], line["mode_3"], line["mode_7"], line["mode_1"]) == (3, 2, 1, 0)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:
     items = pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
 
     def warned(meta: ReportMeta) -> dict[str, str]:
-        return dict(make_chapter(task_runs("cobe", items, meta), Options(resamples=20)).warnings)
+        return dict(make_chapter(TaskRuns("cobe", items, meta), Options(resamples=20)).warnings)
 
     shown = warned(meta(embedded_judge=True))
     assert "The judge is the embedded model" in shown
@@ -247,7 +247,7 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
     assert "all criteria" not in shown["The judge hardly distinguishes"]
     assert f"exam --judge {JUDGE} --family cobe" in shown["The judge was not examined"]
     examined = Options(resamples=20, exams=(exam(0.95, 0.95),))
-    chapter = make_chapter(task_runs("cobe", items, meta()), examined)
+    chapter = make_chapter(TaskRuns("cobe", items, meta()), examined)
     assert "The judge hardly distinguishes" not in dict(chapter.warnings)
     own = RunFacts(name="r", self_judged=True)
     assert "A model judged its own writing" in warned(ReportMeta(runs=(own,)))
@@ -279,13 +279,10 @@ def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_
     assert paired["p_adjusted"] < 0.05
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(
-    tmp_path: Path, undrawn: None
-) -> None:
+def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(tmp_path: Path) -> None:
     assert "What can be known" not in report(tmp_path / "without")[0]
     items = pd.concat([frame(), frame().query("system == @GOOD").assign(system=REFERENCE)])
-    runs = [task_runs("cobe", items, meta())]
+    runs = [TaskRuns("cobe", items, meta())]
     page = build_report(runs, tmp_path / "with", resamples=20).page.read_text()
     table = page.partition("What can be known")[2].partition("</table>")[0]
     assert "It does not show that a reader can know them" in table
@@ -299,7 +296,6 @@ def test_published_rows_stay_away_unless_asked_for(tmp_path: Path) -> None:
     assert not (tables / "published_study.csv").exists()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_path: Path) -> None:
     page, _, tables = report(tmp_path)
     overall = pd.read_csv(tables / "overall.csv")
@@ -309,21 +305,19 @@ def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_pat
     assert not (tables / "corrected.csv").exists()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
     items = frame()
     twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
-    runs = task_runs("cobe", pd.concat([items, twin], ignore_index=True), meta())
+    runs = TaskRuns("cobe", pd.concat([items, twin], ignore_index=True), meta())
     paths = build_report([runs], tmp_path, resamples=500)
     board = pd.read_csv(paths.tables / "overall.csv").set_index("system")["rank_accuracy"]
     assert board[GOOD] == board["tern/twin · plain"] == "1= (1–2)"
     assert board[POOR] == "3"
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     items = pd.concat([frame(stories=60, seed=seed).assign(draw=seed) for seed in (1, 2)])
-    runs = task_runs("cobe", items, meta())
+    runs = TaskRuns("cobe", items, meta())
     found = exam(0.9, 0.7)
     paths = build_report([runs], tmp_path, resamples=200, exams=[found])
     rates = pd.read_csv(paths.tables / "corrected.csv")
@@ -343,7 +337,6 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     assert named[0]["judge"] == JUDGE
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_path: Path) -> None:
     tables = report(tmp_path, exams=[exam(0.9, 0.7, criteria=("response",))])[2]
     rates = pd.read_csv(tables / "corrected.csv")
@@ -353,7 +346,6 @@ def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_pa
     assert (rates.loc[~whole, "known"] == "the exam did not ask this criterion").all()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Path) -> None:
     page, results, tables = report(tmp_path, exams=[exam(0.6, 0.3)])
     rates = pd.read_csv(tables / "corrected.csv")
@@ -368,7 +360,6 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
     assert "this judge cannot tell" in page
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_an_exam_of_a_judge_that_judged_nothing_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is of no judge in these runs"):
         report(tmp_path, exams=[exam(0.9, 0.9, judge="tern/other")])

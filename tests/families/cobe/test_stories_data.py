@@ -17,8 +17,8 @@ from contrafact.families.cobe.data import (
     story_object,
     write_stories,
 )
-from contrafact.families.cobe.published import published_facts
 from contrafact.families.cobe.statistics import SPEC, count_texts, statistics_of
+from contrafact.family.published import published_facts
 from contrafact.files.tables import read_rows
 
 SAMPLE = {
@@ -202,4 +202,4 @@ def test_words_sentences_and_clauses_are_counted():
     assert (one.words, one.sentences, one.clauses) == (3, 1, 1)
     assert (two.words, two.sentences, two.clauses) == (17, 2, 4)
     assert statistics_of(bundled_stories())["stories"] == 14
-    assert published_facts().statistics["words_per_story"] == 38
+    assert published_facts("contrafact.families.cobe")["statistics"]["words_per_story"] == 38

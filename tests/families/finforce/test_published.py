@@ -1,26 +1,27 @@
 """The published rows are what the paper prints: its derived columns follow from the others."""
 
 import math
+from functools import partial
 
 import pandas as pd
 import pytest
 
-from contrafact.families.finforce import published
 from contrafact.families.finforce.published import (
+    PAPER,
     average,
     change,
     delta_perplexity,
     overall,
-    published_changes,
-    published_facts,
-    published_rows,
 )
+from contrafact.family import published
+from contrafact.family.published import published_facts, published_table
 
 SCOPES = ("overall", "risk", "opportunity")
 COLUMNS = (
     *("perplexity", "delta_perplexity", "forward_compatibility", "directionality", "average"),
 )
 HALF_UNIT = 0.005  # everything is printed with two decimals
+table = partial(published_table, PAPER)
 
 
 def residuals() -> pd.DataFrame:
@@ -31,8 +32,8 @@ def residuals() -> pd.DataFrame:
         ``computed``, ``residual`` (printed minus computed) and ``tolerance``, the largest
         residual that rounding to two decimals can leave.
     """
-    facts = published_facts()
-    tables = {scope: published.published_rows(scope).set_index("system") for scope in SCOPES}
+    facts = published_facts(PAPER)
+    tables = {scope: table(scope).set_index("system") for scope in SCOPES}
     found: list[dict[str, str | float]] = []
 
     def note(
@@ -40,7 +41,7 @@ def residuals() -> pd.DataFrame:
     ) -> None:
         found.append(
             {
-                "where": facts.tables[where],
+                "where": facts["tables"][where],
                 "row": row,
                 "column": column,
                 "printed": printed,
@@ -52,7 +53,7 @@ def residuals() -> pd.DataFrame:
 
     for scope in SCOPES:
         for system, line in tables[scope].iterrows():
-            delta = delta_perplexity(float(line["perplexity"]), facts.headline_perplexity)
+            delta = delta_perplexity(float(line["perplexity"]), facts["headline_perplexity"])
             note(scope, str(system), "delta_perplexity", float(line["delta_perplexity"]), delta, 2)
             mean = average(float(line["forward_compatibility"]), float(line["directionality"]))
             note(scope, str(system), "average", float(line["average"]), mean, 1)
@@ -61,8 +62,8 @@ def residuals() -> pd.DataFrame:
         for system, both in sides.items():
             printed = float(tables["overall"][column].loc[str(system)])
             note("overall", str(system), column, printed, float(both), 1)
-    by_method = published.published_rows("overall").set_index(["model", "method"])
-    for _, line in published.published_changes().iterrows():
+    by_method = table("overall").set_index(["model", "method"])
+    for _, line in table("changes").iterrows():
         few, zero = (by_method.loc[(line["model"], m)] for m in ("few-shot", "zero-shot"))
         for column in ("perplexity", "forward_compatibility", "directionality"):
             moved = change(float(few[column]), float(zero[column]))
@@ -81,8 +82,8 @@ def test_every_derived_figure_reproduces_within_the_printed_rounding() -> None:
 def test_a_single_mistyped_digit_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = published._text
 
-    def mistyped(name: str) -> str:
-        text = whole(name)
+    def mistyped(package: str, name: str) -> str:
+        text = whole(package, name)
         return text.replace("84.14", "84.41") if name == "risk.csv" else text
 
     monkeypatch.setattr(published, "_text", mistyped)
@@ -96,8 +97,8 @@ def test_a_single_mistyped_digit_would_be_found(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("scope", ["overall", "risk", "opportunity"])
 def test_the_three_tables_have_the_same_rows_in_the_same_order(scope: str) -> None:
-    rows = published_rows(scope)  # type: ignore[arg-type]
-    assert list(rows["system"]) == list(published_rows("overall")["system"])
+    rows = table(scope)
+    assert list(rows["system"]) == list(table("overall")["system"])
     assert len(rows) == 14
     assert rows["system"].is_unique
     assert rows[["forward_compatibility", "directionality", "average"]].max().max() <= 100
@@ -126,17 +127,17 @@ def test_the_rankings_the_paper_marks_follow_from_the_rows() -> None:
         },
     }
     for scope, columns in marked.items():
-        rows = published_rows(scope)  # type: ignore[arg-type]
+        rows = table(scope)
         for column, expected in columns.items():
             ordered = rows.sort_values(column, ascending=column == "perplexity")["system"]
             assert tuple(ordered.iloc[:2]) == expected, (scope, column)
 
 
 def test_facts_and_changes_are_the_papers() -> None:
-    facts = published_facts()
-    assert (facts.headlines, facts.headline_perplexity) == (1368, 267.98)
-    assert facts.study_agreement == {"forward_compatibility": 89.6, "directionality": 81.4}
-    changes = published_changes()
+    facts = published_facts(PAPER)
+    assert (facts["headlines"], facts["headline_perplexity"]) == (1368, 267.98)
+    assert facts["study_agreement"] == {"forward_compatibility": 89.6, "directionality": 81.4}
+    changes = table("changes")
     assert (changes["perplexity"] < 0).all()
     assert (changes["forward_compatibility"] > 0).all()
     assert (changes["directionality"] < 0).all()

@@ -5,9 +5,10 @@ import math
 import pandas as pd
 import pytest
 
-from contrafact.families.rfc.published import published_notes, published_rows, published_table
+from contrafact.family import published
 from contrafact.records import MANIPULATIONS
 
+PAPER = "contrafact.families.rfc"
 _HALF_UNIT = 0.0005  # everything is printed with three decimals
 
 
@@ -48,7 +49,7 @@ def residuals():
     for row in _records("human"):
         mean = sum(row[name] for name in MANIPULATIONS) / len(MANIPULATIONS)
         note(f"human:{row['annotator']}:{row['task']}", row["overall"], mean)
-    for row in _records("detection"):
+    for row in _records("detect"):
         # For two classes, MCC is the geometric mean of what macro precision and recall have above
         # one half, doubled.
         precision, recall = 2 * row["precision"] - 1, 2 * row["recall"] - 1
@@ -58,8 +59,12 @@ def residuals():
     return pd.DataFrame(found)
 
 
+def table(name):
+    return published.published_table(PAPER, name)
+
+
 def _records(name):
-    return published_table(name).to_dict("records")
+    return table(name).to_dict("records")
 
 
 def off(found):
@@ -70,44 +75,42 @@ def test_what_follows_from_other_figures_reproduces_or_is_noted():
     found = residuals()
     # 4 x 2 of table 2, 5 + 3 of table 4, 2 x 5 of table 3, 3 of table 7, 33 rows of tables 6a and 9
     assert len(found) == 8 + 8 + 10 + 3 + 33
-    noted = {note.key for note in published_notes()}
+    noted = set(published.published_notes(PAPER))
     assert off(found) <= noted
     # A note on a figure that does reproduce would be wrong itself.
     assert {key for key in noted if ":" in key} == off(found)
 
 
 def test_a_single_mistyped_digit_would_be_found(monkeypatch: pytest.MonkeyPatch):
-    from contrafact.families.rfc import published
-
     whole = published._text
     monkeypatch.setattr(
-        published, "_text", lambda name: whole(name).replace("775,703,20", "775,730,20")
+        published, "_text", lambda *named: whole(*named).replace("775,703,20", "775,730,20")
     )
     assert "retention:total:final_retained" in off(residuals())
     assert "retention:numerical:retention_rate" in off(residuals())
 
 
 def test_the_paper_s_three_disagreements_are_noted():
-    shown = " ".join(f"{note.printed} {note.note}" for note in published_notes())
+    shown = " ".join(published.published_notes(PAPER).values())
     for figure in ("1,826", "1,845", "123", "122", "0.715", "0.7125"):
         assert figure in shown
 
 
 def test_the_invalid_count_of_fmdllama_tells_the_size_of_the_set():
-    rows = published_rows("rfc-detect").set_index(["model", "shots"])
+    rows = table("detect").set_index(["model", "shots"])
     assert round(rows.loc[("FMDLlama", 0), "invalid"] / (2 * 1845), 4) == 0.0905
 
 
 def test_fmdllama_s_macro_figures_are_averages_over_three_classes():
-    row = published_rows("rfc-detect").set_index(["model", "shots"]).loc[("FMDLlama", 0)]
+    row = table("detect").set_index(["model", "shots"]).loc[("FMDLlama", 0)]
     precision, recall = (2 * 1.5 * row[name] - 1 for name in ("precision", "recall"))
     assert (precision * recall) ** 0.5 == pytest.approx(row["mcc"], abs=0.004)
     assert 1.5 * row["recall"] == pytest.approx(row["accuracy"], abs=0.002)
 
 
 def test_the_tables_have_the_paper_s_rows():
-    rows = published_rows("rfc-detect")
+    rows = table("detect")
     assert rows.groupby("shots").size().to_dict() == {0: 15, 2: 9, 8: 9}
-    assert list(published_rows("rfc-diagnose")["model"]) == list(rows["model"][:15])
-    assert published_rows("rfc-diagnose")["accuracy"].max() == 0.977
-    assert len(published_table("human")) == 3
+    assert list(table("diagnose")["model"]) == list(rows["model"][:15])
+    assert table("diagnose")["accuracy"].max() == 0.977
+    assert len(table("human")) == 3

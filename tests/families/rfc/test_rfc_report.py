@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.errors import InputError
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
 from contrafact.families.rfc.report_figures import (
     asked_otherwise,
@@ -26,7 +25,7 @@ from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.examples import draw_examples, marked_text
-from contrafact.report.frames import task_runs
+from contrafact.report.frames import TaskRuns
 from contrafact.report.words import warnings
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
@@ -94,7 +93,7 @@ def meta() -> ReportMeta:
 
 
 def data_of(frame: pd.DataFrame, task: str, resamples: int = 200) -> ChapterData:
-    return chapter_data(task_runs(task, frame, meta()), Options(resamples=resamples))
+    return chapter_data(TaskRuns(task, frame, meta()), Options(resamples=resamples))
 
 
 def warnings_for(data: ChapterData) -> list[tuple[str, str]]:
@@ -251,8 +250,7 @@ def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
     shown = draw_examples(data, rng=np.random.default_rng(0))
     assert len(shown) == 20
     turns = [example.where.split(" · ")[0] for example in shown]
-    assert set(turns) == set(MANIPULATIONS)
-    assert turns[:8] == [*MANIPULATIONS, *MANIPULATIONS]
+    assert set(turns[:4]) == set(turns[4:8]) == set(MANIPULATIONS)
     original, rewritten = (marked_text(card, 2_400)[0] for card in shown[0].cards)
     assert "<del>5</del>" in original
     assert "<ins>15</ins>" in rewritten
@@ -260,14 +258,6 @@ def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
     assert [system for system, _, _ in shown[0].answers] == list(data.systems)
     texts = [chip.text.split(":")[0] for chip in shown[0].answers[0][1]]
     assert texts == ["original", "rewritten"]
-
-
-def test_the_same_run_named_twice_is_the_users_to_correct() -> None:
-    frame = rows("rfc-detect", pairs=2)
-    with pytest.raises(InputError, match=r"two rows for one answer.*each run once"):
-        data_of(pd.concat([frame, frame]), "rfc-detect")
-    with pytest.raises(InputError, match="nothing to report"):
-        data_of(frame.iloc[:0], "rfc-detect")
 
 
 def test_a_label_of_another_task_is_the_callers_mistake() -> None:
@@ -282,8 +272,8 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of two tasks on one page."""
     out = tmp_path_factory.mktemp("together")
     tasks = [
-        task_runs("rfc-detect", rows("rfc-detect"), meta()),
-        task_runs("rfc-diagnose", rows("rfc-diagnose"), meta()),
+        TaskRuns("rfc-detect", rows("rfc-detect"), meta()),
+        TaskRuns("rfc-diagnose", rows("rfc-diagnose"), meta()),
     ]
     build_report(tasks, out, with_published=True, resamples=100)
     return out
@@ -299,7 +289,7 @@ def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path
     assert {"rfc-detect-pairwise", "rfc-diagnose-confusion"} <= set(ids)
     assert not re.search(r"[\u202a-\u202e]", page)
     assert page.count("<script>") == 1
-    assert "who &lt;i&gt;knows" in page
+    assert "no label &lt;b&gt;" in page
     results = json.loads((together / "results.json").read_text(encoding="ascii"))
     assert list(results["tasks"]) == ["rfc-detect", "rfc-diagnose"]
     assert results["tasks"]["rfc-detect"]["runs"][0]["name"] == "run <one>"
@@ -331,7 +321,7 @@ def test_published_rows_say_who_was_asked_another_question(together: Path) -> No
     frame.loc[frame["system"].eq(FAIR), "method"] = "plain:question=paper"
     frame.loc[frame["system"].eq(ALWAYS), "method"] = "given"
     run = RunFacts(name="r", systems=(FAIR,), prompt_pack="mine")
-    runs = task_runs("rfc-detect", frame, ReportMeta(runs=(run,)))
+    runs = TaskRuns("rfc-detect", frame, ReportMeta(runs=(run,)))
     found = asked_otherwise("rfc-detect", chapter_data(runs, Options(resamples=20)))
     other, elsewhere, paper = found
     assert "tern/two · plain." in other and FAIR not in other and SURFACE not in other
@@ -370,7 +360,7 @@ def test_a_run_without_valid_output_leaves_its_places_empty(task: Any) -> None:
     line = table.frame.iloc[0]
     assert pd.isna(line["valid_8"]) and line["strict_8"] == 0 and line["valid_2"] > 0
     assert {"valid_8", "strict_8"} <= {column.key for column in table.columns}
-    assert chart.rows == ["0", "2", "8"]
+    assert chart.series == ["0 shots", "2 shots", "8 shots"]
     found = surface_figures(data.items, task, rng=np.random.default_rng(1), resamples=50)
     median = found[found["what"].eq("median of the models")]
     assert median["estimate"].notna().all() and set(median["models"]) == {3}

@@ -15,19 +15,16 @@ import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import REFERENCE
-from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.display import (
     PUBLISHED,
     Column,
-    Fact,
     Table,
-    count,
     finished_table,
-    format_number,
     with_published,
 )
+from contrafact.family.published import published_facts, published_notes, published_table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
@@ -46,6 +43,8 @@ from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval, clustered_proportion
 
 __all__ = ["SPEC", "prepare", "suggested_modes"]
+
+_PAPER = "contrafact.families.cobe"
 
 CRITERION_LABELS: Mapping[str, str] = {
     "E1": "E1 unchanged stays",
@@ -143,17 +142,17 @@ _AXIS = "Accuracy, %"
 
 
 def _with_table_5(own: Table) -> Table:
-    facts, rows = published_facts(), published_rows()
+    judge, rows = published_facts(_PAPER)["judge"], published_table(_PAPER, "performance")
     frame = pd.DataFrame(
         {
             "system": rows["model"],
-            "judge": facts.judge,
+            "judge": judge,
             "accuracy_valid": rows["accuracy"],
             "accuracy_spread_valid": rows["spread"],
         }
     )
     context = (
-        f"Published rows are as printed, judged by {facts.judge}, on the paper's stories. They "
+        f"Published rows are as printed, judged by {judge}, on the paper's stories. They "
         "are context, not a comparison, and take no part in the marks."
     )
     return with_published(own, frame, "Published · CoBe, table 5", (context,))
@@ -280,20 +279,9 @@ def _judge(data: ChapterData) -> Section:
 
 
 def _published_study() -> Table:
-    facts = published_facts()
-    study = facts.study
-    line = {
-        "system": f"{facts.judge} against the majority of {study.raters} people",
-        "items": study.items,
-        "accuracy": study.accuracy,
-        "precision": study.precision,
-        "recall": study.recall,
-        "f1": study.f1,
-        "judge_kappa": study.judge_kappa,
-        "fleiss_kappa": study.fleiss_kappa,
-        "unanimous": study.unanimous,
-        "source": PUBLISHED,
-    }
+    facts = published_facts(_PAPER)
+    study = facts["study"]
+    judge = f"{facts['judge']} against the majority of {study['raters']} people"
     against, among = "Judge against the majority", "Among the raters"
     columns = (
         Column("system", "Judge", "text"),
@@ -306,23 +294,18 @@ def _published_study() -> Table:
         Column("fleiss_kappa", "Fleiss' κ", "coefficient", among),
         Column("unanimous", "Unanimous, %", "share", among),
     )
-    counts = study.confusion
+    line = {column.key: study.get(column.key, judge) for column in columns}
+    counts = study["confusion"]
     caption = (
         "The paper's study of its judge: of the responses that both pass "
         f"{counts['true_positive']}, that only the judge passes {counts['false_positive']}, that "
         f"only people pass {counts['false_negative']}, that neither passes "
         f"{counts['true_negative']}. Your own: contrafact cobe study."
     )
-    notes = tuple(one.sentence for one in published_notes() if one.key.startswith("study"))
+    notes = tuple(n for key, n in published_notes(_PAPER).items() if key.startswith("study"))
     title, label = "The paper's judge, against people", "Published · CoBe, appendix C.3"
-    frame = pd.DataFrame([line])
+    frame = pd.DataFrame([line]).assign(source=PUBLISHED)
     return Table("published_study", title, caption, columns, frame, notes, None, label)
-
-
-def _facts(data: ChapterData) -> list[Fact]:
-    stories = format_number(data.items["sample_id"].nunique(), "count")
-    kinds = data.items["graph"].nunique()
-    return [Fact("Stories", stories, f"of {count(kinds, 'type')} of graph" if kinds else "")]
 
 
 def _unread(rows: pd.DataFrame) -> int:
@@ -354,27 +337,16 @@ def _errors(data: ChapterData) -> Section:
         "probabilities where the provider gives them. A response's correctness is left open where "
         "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
         "counts it as wrong.",
-        columns=(
-            Column("system", "System", "text"),
-            Column("asked", "Asked for", "count", "Responses"),
-            Column("valid", "Valid", "count", "Responses"),
-            Column("invalid", "Invalid", "count", "Responses"),
-            Column("invalid_share", "Invalid, %", "share", "Responses", "low", ranked=False),
-            Column("verdicts", "Asked for", "count", "Verdicts"),
-            Column("verdicts_invalid", "Invalid", "count", "Verdicts"),
-            Column("open", "Left open", "count", "Responses' correctness"),
-        ),
-        counts={"verdicts": _verdicts, "verdicts_invalid": _unread, "open": _open},
+        {
+            Column("verdicts", "Asked for", "count", "Verdicts"): _verdicts,
+            Column("verdicts_invalid", "Invalid", "count", "Verdicts"): _unread,
+            Column("open", "Left open", "count", "Responses' correctness"): _open,
+        },
     )
     reasons = reason_table(
         data,
-        (
-            Column("invalid_reason", "Reason", "text"),
-            Column("what", "Of", "text"),
-            Column("system", "System", "text"),
-            Column("count", "Count", "count"),
-        ),
         "Every response and verdict that could not be read, by the reason given.",
+        where="what",
         output="response",
         verdict="verdict on {column}",
         by_name=True,
@@ -414,7 +386,6 @@ SPEC = ReportSpec(
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
         chips=(),
         note=_mode,
-        invalid=(("sample_id", "Story"), ("phrasing", "Phrasing"), ("system", "System")),
         caption=(
             "{count} drawn at random with seed {seed}, a story and one of its queries each; "
             "nothing is picked by hand. Responses are marked against the story: "
@@ -426,7 +397,6 @@ SPEC = ReportSpec(
         filters=(("phrasing", "Phrasing"), ("graph", "Graph"), ("domain", "Domain")),
         classes=(("suggested_mode", "Suggested mode"),),
     ),
-    facts=_facts,
     how=(
         (
             "The task",

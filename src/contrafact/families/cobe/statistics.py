@@ -21,8 +21,8 @@ from contrafact.families.cobe.data import (
     known_story,
     story_rows,
 )
-from contrafact.families.cobe.published import published_facts
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
+from contrafact.family.published import published_facts
 from contrafact.files.tables import Row, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.parsing import parsed
@@ -145,9 +145,9 @@ def _across(
 
 
 def _tables(stories: Sequence[Story]) -> Iterable[DataTable]:
-    facts = published_facts()
+    facts = published_facts("contrafact.families.cobe")
     statistics = tuple(
-        (name.replace("_", " "), _figure(value), _figure(facts.statistics.get(name)))
+        (name.replace("_", " "), _figure(value), _figure(facts["statistics"].get(name)))
         for name, value in statistics_of(stories).items()
     )
     columns = ("statistic", "found", "published")
@@ -157,8 +157,8 @@ def _tables(stories: Sequence[Story]) -> Iterable[DataTable]:
     asked = Counter(name for story in stories for name in criteria_of(story))
     modes = Counter(str(mode) for story in stories for mode in story.failure_modes)
     total = len(stories)
-    yield _shares("Domains (published: table 3)", domains, total, DOMAINS, facts.domains)
-    yield _shares("Types of graph (published: table 4)", graphs, total, GRAPHS, facts.graphs)
+    yield _shares("Domains (published: table 3)", domains, total, DOMAINS, facts["domains"])
+    yield _shares("Types of graph (published: table 4)", graphs, total, GRAPHS, facts["graphs"])
     yield _shares("Criteria asked", asked, total)
     if modes:
         yield _shares("Failure modes labelled (appendix B.1)", modes, total)

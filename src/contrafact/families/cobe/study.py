@@ -27,14 +27,14 @@ def _pool(items: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _published() -> list[StudyTable | str]:
-    from contrafact.families.cobe.published import published_facts
+    from contrafact.family.published import published_facts
 
-    study = published_facts().study
+    study = published_facts("contrafact.families.cobe")["study"]
     return [
-        f"Published, on {study.items} other responses with another judge and {study.raters} "
-        f"other raters: accuracy {study.accuracy:.0%}, precision {study.precision:.1%}, recall "
-        f"{study.recall:.1%}, F1 {study.f1:.2f}, kappa {study.judge_kappa:.2f}; raters: Fleiss' "
-        f"kappa {study.fleiss_kappa:.2f}, unanimous {study.unanimous:.0%} (CoBe, appendix C.3)."
+        "Published, on {items} other responses with another judge and {raters} other raters: "
+        "accuracy {accuracy:.0%}, precision {precision:.1%}, recall {recall:.1%}, F1 {f1:.2f}, "
+        "kappa {judge_kappa:.2f}; raters: Fleiss' kappa {fleiss_kappa:.2f}, unanimous "
+        "{unanimous:.0%} (CoBe, appendix C.3).".format(**study)
     ]
 
 

@@ -10,18 +10,16 @@ four functions.
 """
 
 from collections.abc import Sequence
-from importlib.resources import files
-from io import StringIO
-from typing import Literal, TypeVar, cast, get_args
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.family.display import Table, listed, with_published
+from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData
-from contrafact.records import CRITERIA
+from contrafact.records import CRITERIA, SIDES
 
 __all__ = [
     "average",
@@ -30,34 +28,15 @@ __all__ = [
     "fluency_notes",
     "overall",
     "paper_fluency",
-    "published_changes",
-    "published_facts",
-    "published_rows",
     "with_paper",
     "with_published_scope",
 ]
 
 Figure = TypeVar("Figure", float, "pd.Series[float]", NDArray[np.float64])
 
-PublishedScope = Literal["overall", "risk", "opportunity"]
+PAPER = "contrafact.families.finforce"
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
 """Names of the fluency model whose perplexities the paper's may stand beside."""
-
-
-class PublishedFacts(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    paper: str = Field(description="The paper's name of itself.")
-    headlines: int = Field(description="Headlines in the benchmark (section 3.3).")
-    headline_perplexity: float = Field(description="Their mean perplexity (footnote 4).")
-    fluency_model: str = Field(description="The model that scored fluency (footnote 4).")
-    judge: str = Field(description="The model that judged (section 3.5).")
-    draws: int = Field(description="Few-shot draws averaged (captions of tables 2, 14, 15).")
-    study_samples: int = Field(description="Samples in the human agreement study (section 3.5).")
-    study_agreement: dict[str, float] = Field(
-        description="Labels on which judge and annotators agree, in percent, by criterion."
-    )
-    tables: dict[str, str] = Field(description="Where each set of figures is printed.")
 
 
 def delta_perplexity(perplexity: Figure, headline_perplexity: Figure) -> Figure:
@@ -94,31 +73,30 @@ def paper_fluency(models: Sequence[str]) -> bool:
 
 def with_published_scope(data: ChapterData, own: Table) -> Table:
     """Return an overall, risk or opportunity table with the rows of table 2, 14 or 15 below."""
-    scope = cast(PublishedScope, own.key)
-    rows = published_rows(scope)
-    frame = pd.DataFrame({"system": rows["system"], "headlines": published_facts().headlines})
+    facts, rows = published_facts(PAPER), published_table(PAPER, own.key)
+    frame = pd.DataFrame({"system": rows["system"], "headlines": facts["headlines"]})
     if paper_fluency(data.meta.fluency_models):
         frame[["perplexity", "delta_perplexity"]] = rows[["perplexity", "delta_perplexity"]]
     for measure in (*CRITERIA, "average"):
         frame[f"{measure}_valid"] = rows[measure] / 100
-    where = listed([published_facts().tables[one] for one in get_args(PublishedScope)])
+    where = listed([facts["tables"][one] for one in ("overall", *SIDES)])
     return with_paper(own, frame, where, fluency_notes(data))
 
 
 def fluency_notes(data: ChapterData) -> tuple[str, ...]:
     """Return what there is to say of the paper's perplexities beside a report's own."""
-    facts = published_facts()
+    facts = published_facts(PAPER)
     if not data.comparable.scored:
         return ()
     if not paper_fluency(data.meta.fluency_models):
         ours = ", ".join(data.meta.fluency_models) or "another model"
         return (
-            f"The published perplexities are left blank: they are {facts.fluency_model}'s, and "
+            f"The published perplexities are left blank: they are {facts['fluency_model']}'s, and "
             f"these runs were scored by {ours}. Perplexities of different models do not compare.",
         )
     return (
-        f"The paper scored fluency with {facts.fluency_model} and found a mean of "
-        f"{facts.headline_perplexity} over its headlines; its appendix B.3 gives that model 1.5 "
+        f"The paper scored fluency with {facts['fluency_model']} and found a mean of "
+        f"{facts['headline_perplexity']} over its headlines; its appendix B.3 gives that model 1.5 "
         "billion parameters, which the model named gpt2 does not have. Compare the headlines' "
         "mean perplexity first.",
     )
@@ -132,42 +110,13 @@ def with_paper(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...
     shown = {column.key for column in own.columns} & set(rows.columns)
     if shown <= {"system", "model", "headlines", "draws"}:
         return own  # without a judge or the paper's fluency model there is nothing to set below
-    facts = published_facts()
+    facts = published_facts(PAPER)
     label = (
-        f"Published · {facts.paper}, {where} · judge {facts.judge} · "
-        f"fluency {facts.fluency_model} · {facts.headlines:,} headlines"
+        f"Published · FIN-FORCE, {where} · judge {facts['judge']} · "
+        f"fluency {facts['fluency_model']} · {facts['headlines']:,} headlines"
     )
     context = (
         "Published rows are as printed, without intervals: another judge on other headlines. "
         "They are context, not a comparison, and take no part in the marks."
     )
     return with_published(own, rows, label, (*notes, context))
-
-
-def _text(name: str) -> str:
-    folder = files("contrafact.families.finforce") / "published"
-    return (folder / name).read_text(encoding="utf-8")
-
-
-def published_facts() -> PublishedFacts:
-    """Return the paper's judge, fluency model, sizes and agreement figures."""
-    return PublishedFacts.model_validate_json(_text("facts.json"))
-
-
-def published_rows(scope: PublishedScope) -> pd.DataFrame:
-    """Return the rows of table 2 (overall), 14 (risk) or 15 (opportunity), in printed order.
-
-    Columns: ``system`` (as printed; FS is few-shot), ``model``, ``method`` (named as by
-    ``--method``), ``perplexity``, ``delta_perplexity``, and in percent
-    ``forward_compatibility``, ``directionality``, ``average``.
-    """
-    return pd.read_csv(StringIO(_text(f"{scope}.csv")))
-
-
-def published_changes() -> pd.DataFrame:
-    """Return figure 3: few-shot minus zero-shot by ``model``, with the sign written out.
-
-    The figure prints magnitudes with a mark for better or worse; here a better perplexity is a
-    negative change and a better score a positive one. Scores are percentage points.
-    """
-    return pd.read_csv(StringIO(_text("changes.csv")))

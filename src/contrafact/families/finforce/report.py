@@ -24,7 +24,7 @@ from contrafact.families.finforce.report_figures import (
     risk_against_opportunity,
     side_figures,
 )
-from contrafact.family.display import Column, Fact, Table, count, format_number, stacked
+from contrafact.family.display import Column, Table, stacked
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
@@ -93,13 +93,6 @@ def _scope_caption(data: ChapterData) -> str:
         + (f" ({means[0]})" if len(means) == 1 else "")
         + ". The mean is fragile: a few garbled texts move it, so the median stands beside it."
     )
-
-
-def _facts(data: ChapterData) -> list[Fact]:
-    headlines = format_number(data.items["sample_id"].nunique(), "count")
-    kinds = data.items["category"].nunique()
-    below = f"in {count(kinds, 'market category', 'market categories')}" if kinds else ""
-    return [Fact("Headlines", headlines, below)]
 
 
 def _unread(criterion: str, rows: pd.DataFrame, *, missing: bool) -> int | None:
@@ -182,32 +175,20 @@ def _errors(data: ChapterData) -> Section:
 
 
 def _invalid(data: ChapterData) -> Table:
-    ends = (("unread", "Verdicts unread"), ("missing", "Verdicts missing"))
     return invalid_table(
         data,
         "Invalid outputs and verdicts",
         "Counterfactuals asked for, and what became of them. A repaired output was read after the "
         "parser repaired its format, never its words. An unread verdict is a judge's reply that "
         "is neither true nor false; a missing one was never given.",
-        columns=(
-            Column("system", "System", "text"),
-            Column("asked", "Asked for", "count"),
-            Column("valid", "Valid", "count"),
-            Column("repairs", "Of those repaired", "count"),
-            Column("invalid", "Invalid", "count"),
-            Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
-            *(
-                Column(f"{criterion}_{end}", SHORT_NAMES[criterion], "count", group=group)
-                for end, group in ends
-                for criterion in CRITERIA
-            ),
-        ),
-        counts={
-            "repairs": _repaired,
+        {
+            Column("repairs", "Repaired", "count"): _repaired,
             **{
-                f"{criterion}_{end}": partial(_unread, criterion, missing=end == "missing")
-                for criterion in CRITERIA
-                for end, _ in ends
+                Column(f"{name}_{end}", SHORT_NAMES[name], "count", group): partial(
+                    _unread, name, missing=end == "missing"
+                )
+                for end, group in (("unread", "Verdicts unread"), ("missing", "Verdicts missing"))
+                for name in CRITERIA
             },
         },
     )
@@ -306,14 +287,12 @@ SPEC = ReportSpec(
             "hand. <ins>Underlined</ins> is what the counterfactual adds to the headline, "
             "<del>struck through</del> what it leaves out."
         ),
-        invalid=(("headline", "Headline"), ("system", "System"), ("side", "Side")),
     ),
     explorer=Explorer(
         filters=(("side", "Side"), ("category", "Category")),
         classes=tuple(_CLASS_LABELS.items()),
-        numbers=(("edit_distance", "Edit distance from the headline"),),
+        columns=(("edit_distance", "Edit distance from the headline"),),
     ),
-    facts=_facts,
     how=(
         (
             "Risk and opportunity",

@@ -6,36 +6,34 @@ Every figure is a mean over draws of the examples, and an overall one the mean o
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from contrafact.families.finforce.published import (
+    PAPER,
     average,
     change,
     delta_perplexity,
     fluency_notes,
     overall,
     paper_fluency,
-    published_changes,
-    published_facts,
-    published_rows,
     with_paper,
 )
 from contrafact.family.display import (
     PUBLISHED,
     Column,
     GridChart,
-    Kind,
     Panel,
     Table,
     finished_table,
     with_figures,
 )
+from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
-from contrafact.family.tables import notes_on, with_costs
+from contrafact.family.tables import measure_table, notes_on, with_costs
 from contrafact.records import CRITERIA, SIDES
 from contrafact.stats.replicates import Bootstrap, Replicates, Sampler, mean_over
 
@@ -287,7 +285,7 @@ def risk_against_opportunity(data: ChapterData) -> list[Table | GridChart | None
     table = finished_table(key, title, caption, columns, frame, notes_on(data, "judge", "items"))
     chart = _sides_chart(frame)
     if data.published:
-        rows = {"risk": published_rows("risk"), "opportunity": published_rows("opportunity")}
+        rows = {side: published_table(PAPER, side) for side in SIDES}
         paper = pd.DataFrame({"system": rows["risk"]["system"]})
         for criterion in CRITERIA:
             shares = [rows[side][criterion] / 100 for side in SIDES]
@@ -308,7 +306,6 @@ def _sides_chart(frame: pd.DataFrame) -> GridChart | None:
         "risk_vs_opportunity",
         "Risk against opportunity",
         "Share of valid counterfactuals that the judge passed, with 95% intervals by headline.",
-        "bars",
         list(frame["system"]),
         [side.title() for side in SIDES],
         panels,
@@ -360,17 +357,15 @@ def few_shot_change(data: ChapterData) -> Section:
     notes = notes_on(data, "judge", "fluency", "items")
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)
-    chart = _change_chart(table)
     if data.published:
-        rows = published_changes()
-        paper = pd.DataFrame({"model": rows["model"], "draws": published_facts().draws})
+        rows, facts = published_table(PAPER, "changes"), published_facts(PAPER)
+        paper = pd.DataFrame({"model": rows["model"], "draws": facts["draws"]})
         if paper_fluency(data.meta.fluency_models):
             paper["perplexity"] = rows["perplexity"]
         for criterion in CRITERIA:
             paper[f"{criterion}_valid"] = rows[criterion] / 100
-        where = published_facts().tables["changes"]
-        table = with_paper(table, paper, where, fluency_notes(data))
-    return replace(section, shows=(chart, table), results={"few_shot_change": frame})
+        table = with_paper(table, paper, facts["tables"]["changes"], fluency_notes(data))
+    return replace(section, shows=[table], results={"few_shot_change": frame})
 
 
 def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:
@@ -402,55 +397,8 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
     return line
 
 
-_CHANGES: tuple[tuple[str, str, Kind, Literal["high", "low"]], ...] = (
-    ("perplexity", "Mean perplexity", "signed", "low"),
-    ("forward_compatibility_valid", "Fwd-Compat., pp", "points", "high"),
-    ("directionality_valid", "Dir., pp", "points", "high"),
-)
-
-
-def _change_chart(table: Table) -> GridChart | None:
-    frame = table.frame
-    panels = [
-        Panel.of_columns(title, frame, [key], kind, better)
-        for key, title, kind, better in _CHANGES
-        if key in frame and frame[key].notna().any()
-    ]
-    if not panels:
-        return None
-    rows = [
-        f"{model} · {n:.0f} shots" for model, n in zip(frame["model"], frame["shots"], strict=True)
-    ]
-    caption = (
-        "Change with few-shot prompting, draws averaged, with 95% intervals by headline. "
-        "A dot is better, a cross is worse."
-    )
-    title = "Few-shot minus zero-shot"
-    return GridChart("few_shot_change", title, caption, "changes", rows, [""], panels)
-
-
 def base_distance(data: ChapterData) -> Section:
     """Return how far counterfactuals are from their factual, where a method wrote one."""
-    whole = data.figures[data.spec.is_overall(data.figures)]
-    counted = data.overall("base_distance")
-    section = Section("base", "Counterfactuals and their base", contents="Distance from the base")
-    if counted.empty:
-        return section
-    shown = (("overall", "Both"), *((side, side.title()) for side in SIDES))
-    wanted = {
-        f"distance_{scope}": {"scope": scope, "measure": "base_distance", "form": "valid"}
-        for scope, _ in shown
-    }
-    lines = counted[["system", "headlines", "n"]].rename(columns={"n": "counterfactuals"})
-    columns = (
-        Column("system", "System", "text"),
-        Column("headlines", "Headlines", "count"),
-        Column("counterfactuals", "Counterfactuals", "count"),
-        *(
-            Column(f"distance_{scope}", label, "coefficient", group="Edit distance")
-            for scope, label in shown
-        ),
-    )
     caption = (
         "Between each valid counterfactual and the base continuation of its headline, the text "
         "that the model wrote when no side was asked for: character edits over the longer "
@@ -458,25 +406,27 @@ def base_distance(data: ChapterData) -> Section:
         "prompt asks; under fresh noise by chance as well. Small figures are 95% intervals, "
         "clustered by headline."
     )
-    title = "Distance from the base continuation"
-    frame = with_figures(lines, whole, wanted)
-    return replace(section, shows=[Table("base_distance", title, caption, columns, frame)])
+    key, title = "base_distance", "Distance from the base continuation"
+    table = measure_table(data, key, title, [key], caption, counts=("headlines",), notes=False)
+    if table is not None:  # only some methods write one
+        table = replace(table, frame=table.frame[table.frame[key].notna()])
+    return Section("base", "Counterfactuals and their base", [table], "Distance from the base")
 
 
 def agreement(data: ChapterData) -> Section:
     """Return how far judges agree, and the paper's agreement of its judge with people."""
-    shown = ("panel_agreement", "panel", "members", _published_study() if data.published else None)
+    shown = ("panel", "members", _published_study() if data.published else None)
     return Section("agreement", "How far the judges agree", shown, "Agreement")
 
 
 def _published_study() -> Table:
-    facts = published_facts()
+    facts = published_facts(PAPER)
     frame = pd.DataFrame(
         {
-            "criterion": [CRITERION_NAMES[name] for name in facts.study_agreement],
+            "criterion": [CRITERION_NAMES[name] for name in facts["study_agreement"]],
             "coefficient": "Agreement, average over annotators",
-            "estimate": [value / 100 for value in facts.study_agreement.values()],
-            "n": facts.study_samples,
+            "estimate": [value / 100 for value in facts["study_agreement"].values()],
+            "n": facts["study_samples"],
             "source": PUBLISHED,
         }
     )
@@ -486,6 +436,6 @@ def _published_study() -> Table:
         Column("estimate", "Value", "coefficient"),
         Column("n", "Samples", "count"),
     )
-    label = f"Published · {facts.paper}, section 3.5 · judge {facts.judge}"
+    label = f"Published · FIN-FORCE, section 3.5 · judge {facts['judge']}"
     caption = "How far the judge's labels agree with people's on the same counterfactuals."
     return Table("study", "Agreement with people", caption, columns, frame, published_label=label)

@@ -192,12 +192,13 @@ def _chance_corrected(
 
 
 def _published() -> list[StudyTable | str]:
-    from contrafact.families.finforce.published import published_facts
+    from contrafact.family.published import published_facts
 
-    facts = published_facts()
-    figures = ", ".join(f"{name} {value:.1f}%" for name, value in facts.study_agreement.items())
+    facts = published_facts("contrafact.families.finforce")
+    n, agreement = facts["study_samples"], facts["study_agreement"]
+    figures = ", ".join(f"{name} {value:.1f}%" for name, value in agreement.items())
     return [
-        f"Published, on {facts.study_samples:,} other counterfactuals with another judge and other "
+        f"Published, on {n:,} other counterfactuals with another judge and other "
         f"annotators: {figures} (FIN-FORCE, section 3.5)."
     ]
 

@@ -14,9 +14,9 @@ import pandas as pd
 
 from contrafact.families.rfc.items import PROBABILITIES
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
-from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
+    PAPER,
     asked_otherwise,
     by_shots,
     confusion,
@@ -28,16 +28,13 @@ from contrafact.families.rfc.report_figures import (
 from contrafact.family.display import (
     Card,
     Chip,
-    Column,
     Example,
-    Fact,
     Table,
     Warnings,
-    count,
-    format_number,
     percent,
     with_published,
 )
+from contrafact.family.published import published_notes, published_table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
@@ -114,16 +111,16 @@ def _caption(task: TaskName, data: ChapterData) -> str:
 
 def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return where the paper's own figures disagree, for figures of these keys."""
-    return tuple(one.sentence for one in published_notes() if one.key.startswith(keys))
+    return tuple(note for key, note in published_notes(PAPER).items() if key.startswith(keys))
 
 
 def _people(task: TaskName) -> pd.DataFrame:
-    people = published_table("human")
+    people = published_table(PAPER, "human")
     return people[people["task"].eq(task)]
 
 
 def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:
-    rows = published_rows(task)
+    rows = published_table(PAPER, task.removeprefix("rfc-"))
     few = rows["shots"].gt(0)
     names = rows["model"].where(~few, rows["model"] + " · " + rows["shots"].astype(str) + " shots")
     models = pd.DataFrame({"system": names, "invalid": rows["invalid"]})
@@ -151,15 +148,6 @@ def _with_people(task: TaskName, own: Table) -> Table:
     ]
     label = "Published · RFC-BENCH, table 7, 20 items each"
     return with_published(own, pd.DataFrame(lines), label, (CONTEXT,))
-
-
-def _facts(data: ChapterData) -> list[Fact]:
-    items = data.items
-    kinds = count(items["manipulation"].nunique(), "manipulation")
-    return [
-        Fact("Pairs", format_number(items["pair_id"].nunique(), "count"), f"in {kinds}"),
-        Fact("Articles", format_number(items["article_id"].nunique(), "count")),
-    ]
 
 
 def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
@@ -260,7 +248,7 @@ def _results(task: TaskName, data: ChapterData) -> Section:
     if table is not None and data.published:
         table = _with_models_and_people(task, data, table)
     names = {"accuracy": "Accuracy", "f1": "Macro-F1"}
-    chart = measure_chart(data, "accuracy", "Accuracy and macro-F1", names, points=True)
+    chart = measure_chart(data, "accuracy", "Accuracy and macro-F1", names)
     return Section("results", "Results", (table, chart), warnings=_warnings(task, data))
 
 
@@ -295,12 +283,8 @@ def _errors(data: ChapterData) -> Section:
     )
     reasons = reason_table(
         data,
-        (
-            Column("invalid_reason", "Reason", "text"),
-            Column("system", "System", "text"),
-            Column("count", "Count", "count"),
-        ),
         "Every reply that was no label, by the reason given.",
+        where="",
         by_name=True,
     )
     return Section("errors", "Invalid replies", (invalid, reasons))
@@ -376,15 +360,13 @@ def _spec(task: TaskName, title: str) -> ReportSpec:
         ),
         examples=Examples(
             by=("pair_id",),
-            strata="manipulation",
-            order=MANIPULATIONS,
+            cluster="manipulation",
             limit=2_400,
             caption=(
                 "{count} drawn at random with seed {seed}, the manipulations in turn; nothing is "
                 "picked by hand. <del>Struck through</del> is what the manipulation took out, "
                 "<ins>underlined</ins> what it put in. All manipulated text is artificial."
             ),
-            invalid=(("reply", "Reply"), ("system", "System"), ("sample_id", "Sample")),
             build=partial(_example, task),
         ),
         explorer=Explorer(
@@ -394,14 +376,15 @@ def _spec(task: TaskName, title: str) -> ReportSpec:
                 *((("gold", "Shown"),) if detects else ()),
                 ("predicted", "Answer"),
             ),
-            flags=(("right", "Right"),),
-            numbers=tuple((column, f"p({label})") for label, column in PROBABILITIES.items()),
+            columns=(
+                ("right", "Right"),
+                *((column, f"p({label})") for label, column in PROBABILITIES.items()),
+            ),
             before="original",
             text="rewritten",
             answer="predicted",
             note="rationale",
         ),
-        facts=_facts,
         how=_how(task),
         terminal=(
             TerminalColumn("accuracy", "valid", "Acc. %"),

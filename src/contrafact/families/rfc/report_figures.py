@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from contrafact.families.rfc.items import PROBABILITIES
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
-from contrafact.families.rfc.published import published_rows
 from contrafact.family.display import (
     OWN,
     Column,
@@ -29,6 +28,7 @@ from contrafact.family.display import (
     with_figures,
     with_published,
 )
+from contrafact.family.published import published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.records import MANIPULATIONS
 from contrafact.stats.classification import (
@@ -53,6 +53,7 @@ __all__ = [
     "surface",
 ]
 
+PAPER = "contrafact.families.rfc"
 SURFACE = "surface"
 MEDIAN = "median of the models"
 
@@ -294,22 +295,17 @@ def by_shots(data: ChapterData) -> Section:
     caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
     frame = pd.DataFrame(lines.values()).reindex(columns=["system", *kept]).assign(source=OWN)
     table = Table("shots", "Worked examples", caption, columns, frame)
-    keys = [column.key for column in table.columns if column.key.startswith("valid_")]
+    keys = [f"valid_{n}" for n in shots]
     chart = GridChart(
         "shots",
         "Accuracy by number of worked examples",
-        "Over valid outputs, with 95% intervals by source article. The dashed line is chance.",
-        "lines",
-        [key.removeprefix("valid_") for key in keys],
+        "Over valid outputs, with 95% intervals by source article.",
         list(table.frame["system"]),
-        [Panel.of_columns("", table.frame, keys, "coefficient", as_rows=True)],
-        colours=("opportunity", "risk", "third", "headline"),
-        axis="Accuracy",
-        row_axis="Worked examples",
-        reference=0.5,
+        [f"{n} shots" for n in shots],
+        [Panel.of_columns("Accuracy", table.frame, keys, "coefficient")],
     )
     if data.published:
-        rows = published_rows("rfc-detect")
+        rows = published_table(PAPER, "detect")
         paper = rows.pivot(index="model", columns="shots", values="accuracy")
         paper = paper.reindex(rows["model"].unique())
         paper = paper[paper.notna().sum(axis=1) > 1].add_prefix("valid_")
@@ -328,9 +324,7 @@ CONTEXT = (
 
 def surface(task: TaskName, data: ChapterData) -> Section:
     """Return the surface baseline beside the median of the models run (figure 4)."""
-    found = surface_figures(
-        data.items, task, rng=data.streams["surface"], resamples=data.resamples, level=data.level
-    )
+    found = surface_figures(data.items, task, **data.how("surface"))
     section = Section(
         "surface",
         "Surface features beside the models",
@@ -364,7 +358,6 @@ def surface(task: TaskName, data: ChapterData) -> Section:
         "surface",
         "Surface features beside the median of the models",
         "Over valid outputs, with 95% intervals by source article.",
-        "bars",
         ["Accuracy", "Macro-F1"],
         list(bars["system"]),
         [Panel.of_columns("", bars, list(names), "coefficient", as_rows=True)],

@@ -181,14 +181,16 @@ def _figures(
 
 
 def _published(kind: str) -> Sequence[StudyTable | str]:
-    from contrafact.families.rfc.published import published_table
+    from contrafact.family.published import published_table
 
+    paper = "contrafact.families.rfc"
     if kind == "agreement":
         title = "Published: two annotators on other rewrites (RFC-BENCH, table 3)"
-        frame, coefficients = published_table("agreement"), ("macro_f1", "cohen_kappa", "gwet_ac1")
+        frame = published_table(paper, "agreement")
+        coefficients = ("macro_f1", "cohen_kappa", "gwet_ac1")
         return [StudyTable("", title, frame, ("accuracy",), coefficients)]
     title = "Published: accuracy of other people on other items (RFC-BENCH, table 7)"
-    human = published_table("human")
+    human = published_table(paper, "human")
     own = human[human["task"].eq(f"rfc-{kind}")]
     return [StudyTable("", title, own, ("overall", *MANIPULATIONS))]
 

@@ -1,0 +1,44 @@
+"""A paper's published figures: the folder ``published`` of a family's package.
+
+They are data, typed in from the paper as printed: tables (``NAME.csv``) and other figures
+(``facts.json``). Where printed figures do not follow from each other, ``notes.json`` says so; a
+family's tests recompute what follows.
+"""
+
+import json
+from importlib.resources import files
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["published_facts", "published_notes", "published_table"]
+
+
+def published_table(package: str, name: str) -> "pd.DataFrame":
+    """Return one table as printed."""
+    import pandas as pd
+
+    return pd.read_csv(StringIO(_text(package, f"{name}.csv")))
+
+
+def published_facts(package: str) -> dict[str, Any]:
+    """Return what is printed outside of tables."""
+    found: dict[str, Any] = json.loads(_text(package, "facts.json"))
+    return found
+
+
+def published_notes(package: str) -> dict[str, str]:
+    """Return what stands below a table that shows a figure of which there is something to say.
+
+    It is found by the figure's name: table, row and column, joined by colons, or a name.
+    """
+    return {
+        one["key"]: f"In the paper, {one['where']}: {one['printed']}. {one['note']}"
+        for one in json.loads(_text(package, "notes.json"))
+    }
+
+
+def _text(package: str, name: str) -> str:
+    return (files(package) / "published" / name).read_text(encoding="utf-8")

@@ -109,6 +109,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         for one in draw_examples(data, rng=data.streams["examples"])
     ]
     summary = summarise(data)
+    judged = {"judged_rates": data.rates, "ranks": data.ranks}
     return Chapter(
         task=runs.task,
         data=data,
@@ -135,7 +136,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             "opening": summary.results,
             "figures": data.figures,
             "paired": data.pairs,
-            **_judged_results(data),
+            **(judged if spec.criteria else {}),
             **agreement,
             **parts,
             "invalid": (tables.get("invalid") or invalid_table(data)).frame,
@@ -144,12 +145,6 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             else pd.DataFrame(),
         },
     )
-
-
-def _judged_results(data: ChapterData) -> dict[str, object]:
-    if not data.spec.criteria:
-        return {}
-    return {"judged_rates": data.rates, "ranks": data.ranks}
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:

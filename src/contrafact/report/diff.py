@@ -358,9 +358,9 @@ def _flips(
         places = sides[0].index.intersection(sides[1].index)
         old, new = (side.loc[places] for side in sides)
         found: dict[int, dict[str, tuple[float, float, Direction]]] = {}
-        same_judge = "judge" not in rows.columns or _one_judge(old, new)
+        judges = [{*side.get("judge", pd.Series()).dropna().astype(str)} for side in (old, new)]
         for measure, form, column in flip_measures(rows, spec):
-            if measure.judged and not same_judge:
+            if measure.judged and judges[0] != judges[1]:
                 continue
             a, b = old[column].to_numpy(float), new[column].to_numpy(float)
             known = ~np.isnan(a) & ~np.isnan(b)
@@ -388,11 +388,6 @@ def _flips(
     rank = {"worsened": 0, "improved": 1, "changed": 2}
     flips.sort(key=lambda flip: (rank[flip.direction], -len(flip.measures)))
     return flips, pd.DataFrame(counts)
-
-
-def _one_judge(old: pd.DataFrame, new: pd.DataFrame) -> bool:
-    judges = [set(side["judge"].dropna().astype(str)) for side in (old, new)]
-    return judges[0] == judges[1]
 
 
 def _way(measure: Measure, before: float, after: float) -> Direction:

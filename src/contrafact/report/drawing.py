@@ -6,7 +6,7 @@ matplotlib draws without a display, and is imported when the first chart is draw
 import io
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,14 +18,12 @@ from contrafact.family.display import (
     Chart,
     GridChart,
     MatrixChart,
-    Panel,
     figure_text,
     format_number,
 )
 from contrafact.text.delimit import visible_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
 __all__ = ["Figure", "draw_chart", "render"]
@@ -159,11 +157,19 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
                 text = format_number(value, panel.kind)
                 ax.text(end + 0.012, place, text, va="center", fontsize=7.5)
         ax.set_xlim(0, 1.12)
-        _fractions(ax, panel)
+        share = panel.kind == "share"
+        labels = ["0%", "25%", "50%", "75%", "100%"] if share else ["0", ".25", ".5", ".75", "1"]
+        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], labels)
+        ax.set_title(panel.title, loc="left")
         if chart.axis:
             ax.set_xlabel(chart.axis)
-        _row_names(ax, chart.rows)
-    _legend(plot, chart)
+        ax.set_yticks(range(len(chart.rows)), [_row_name(row) for row in chart.rows])
+        ax.set_ylim(len(chart.rows) - 0.5, -0.5)
+        ax.grid(axis="x")
+    if any(chart.series):
+        handles, names = axes[0].get_legend_handles_labels()
+        columns = min(len(names), 2 if max(map(len, names)) > 20 else 4)
+        plot.legend(handles, names, loc="outside upper left", ncols=columns, handlelength=1.0)
 
 
 def _grid_text(chart: GridChart) -> str:
@@ -235,23 +241,3 @@ def _row_name(name: str) -> str:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word.strip()}".strip()
     return "\n".join(lines)
-
-
-def _row_names(ax: "Axes", rows: Sequence[str]) -> None:
-    ax.set_yticks(range(len(rows)), [_row_name(row) for row in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.grid(axis="x")
-
-
-def _fractions(ax: "Axes", panel: Panel) -> None:
-    share = panel.kind == "share"
-    labels = ["0%", "25%", "50%", "75%", "100%"] if share else ["0", ".25", ".5", ".75", "1"]
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], labels)
-    ax.set_title(panel.title, loc="left")
-
-
-def _legend(plot: "Plot", chart: GridChart) -> None:
-    if any(chart.series):
-        handles, labels = plot.axes[0].get_legend_handles_labels()
-        columns = min(len(labels), 2 if max(map(len, labels)) > 20 else 4)
-        plot.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=1.0)

@@ -134,10 +134,6 @@ def _results(data: ChapterData) -> Section:
     return Section("results", "Results", (replace(table, columns=columns),))
 
 
-def _sides(data: ChapterData) -> Section:
-    return Section("sides", "Risk against opportunity", risk_against_opportunity(data))
-
-
 def _categories(data: ChapterData) -> Section:
     caption = (
         f"Both sides together, largest categories first. {PLAIN_CAPTION} With few headlines "
@@ -270,7 +266,7 @@ SPEC = ReportSpec(
     estimate=side_figures,
     breakdowns=(Breakdown("category"),),
     sections=(
-        *(_results, "judge", _sides, few_shot_change, base_distance, _categories),
+        *(_results, "judge", risk_against_opportunity, few_shot_change, base_distance, _categories),
         *("paired", agreement, _errors),
     ),
     examples=Examples(

@@ -262,10 +262,11 @@ def _by_side(
     return sides
 
 
-def risk_against_opportunity(data: ChapterData) -> list[Table | GridChart | None]:
+def risk_against_opportunity(data: ChapterData) -> Section:
     """Return how the judged scores of risk and opportunity differ (figure 2), where one judged."""
+    section = Section("sides", "Risk against opportunity")
     if not data.comparable.judged:
-        return []
+        return section
     whole = data.figures[data.spec.is_overall(data.figures)]
     columns = [Column("system", "System", "text")]
     wanted: dict[str, dict[str, str]] = {}
@@ -291,7 +292,7 @@ def risk_against_opportunity(data: ChapterData) -> list[Table | GridChart | None
             shares = [rows[side][criterion] / 100 for side in SIDES]
             paper[f"{criterion}_valid"] = change(*shares)
         table = with_paper(table, paper, "tables 14 and 15")
-    return [chart, table]
+    return replace(section, shows=[chart, table])
 
 
 def _sides_chart(frame: pd.DataFrame) -> GridChart | None:

@@ -5,7 +5,7 @@ each measure and form that has figures. What it lacks, and what cannot be compar
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -22,25 +22,26 @@ _LEADERBOARD = 3
 _REASONS_SHOWN = 20
 
 
-def notes_on(data: ChapterData, *kinds: Literal["judge", "fluency", "items"]) -> tuple[str, ...]:
-    """Return a sentence for each thing that is missing or cannot be compared, of these kinds."""
-    able = data.comparable
+def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
+    """Return a sentence for each thing that measures lack, or that they cannot be compared for."""
+    able, chosen = data.comparable, [data.spec.measure(name) for name in measures]
+    judged, scored = any(one.judged for one in chosen), any(one.fluency for one in chosen)
     found: list[str] = []
-    if "judge" in kinds and not able.judged:
+    if judged and not able.judged:
         found.append("No judge was named (--judge), so what needs a judge is left out.")
-    if "fluency" in kinds and not able.scored:
+    if scored and not able.scored:
         found.append("Fluency was not scored, so the perplexity columns are left out.")
-    if "judge" in kinds and able.judged and not able.one_judge:
+    if judged and able.judged and not able.one_judge:
         found.append(
             "These systems were not all judged by the same judge, so their judged scores are not "
             "comparable and none is marked as best."
         )
-    if "fluency" in kinds and able.scored and not able.one_fluency_model:
+    if scored and able.scored and not able.one_fluency_model:
         found.append(
             f"Perplexities come from different models ({', '.join(able.fluency_models)}), so they "
             "are not comparable and none is marked as best."
         )
-    if "items" in kinds and not able.one_set:
+    if not able.one_set:
         found.append(
             f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
             "comparisons use those that two systems share."
@@ -107,7 +108,7 @@ def measure_table(
         caption or _usual_caption(data),
         (*first, *valid, *rates, *strict, *costs),
         frame.assign(source=marks.map({True: MARK, False: OWN})),
-        _notes_on_measures(data, chosen) if notes else (),
+        notes_on(data, *measures) if notes else (),
         by[0] if breakdown else None,
         clusters=spec.clusters,
     )
@@ -127,15 +128,6 @@ def _scored(measures: Sequence[Measure]) -> bool:
 
 _Judged = dict[Column, pd.DataFrame]
 """Columns of what a judge said, with their values by system."""
-
-
-def _notes_on_measures(data: ChapterData, measures: Sequence[Measure]) -> tuple[str, ...]:
-    kinds: list[Literal["judge", "fluency", "items"]] = ["items"]
-    if any(one.judged for one in measures):
-        kinds.append("judge")
-    if any(one.fluency for one in measures):
-        kinds.append("fluency")
-    return notes_on(data, *kinds)
 
 
 def _ranks(found: ChapterData, measures: Sequence[Measure]) -> _Judged:

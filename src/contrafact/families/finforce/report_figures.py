@@ -283,7 +283,7 @@ def risk_against_opportunity(data: ChapterData) -> Section:
         "leaves out zero, the sides differ. The sides' own figures are in the table of results."
     )
     key, title = "risk_vs_opportunity", "Risk minus opportunity"
-    table = finished_table(key, title, caption, columns, frame, notes_on(data, "judge", "items"))
+    table = finished_table(key, title, caption, columns, frame, notes_on(data, *SHORT_NAMES))
     chart = _sides_chart(frame)
     if data.published:
         rows = {side: published_table(PAPER, side) for side in SIDES}
@@ -355,7 +355,7 @@ def few_shot_change(data: ChapterData) -> Section:
     frame = frame.drop(columns="other")
     # A pair of which one had no valid text has no change in the valid form.
     columns = [column for column in columns if column.key in frame]
-    notes = notes_on(data, "judge", "fluency", "items")
+    notes = notes_on(data, "perplexity", *SHORT_NAMES)
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)
     if data.published:

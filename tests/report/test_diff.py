@@ -23,7 +23,7 @@ from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems
 from contrafact.report.diff_tables import _direction, diff_json
-from contrafact.report.estimates import comparability, compare_figures, prepare_items
+from contrafact.report.estimates import compare_figures, prepare_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.regression import Check, find_regressions, parse_check
 from contrafact.runs.folder import read_manifest, read_prompts
@@ -133,11 +133,10 @@ class TestFigures:
         """Two ways to one interval: of a rate without gaps both must say the same."""
         items = study.make_items(headlines=30, judged=False, scored=False)
         frame = prepare_items(items[items["system"].isin((FIRST, SECOND))], SPEC)
-        able = comparability(frame, SPEC, study.make_meta())
         rng = np.random.default_rng(3)
         found = compare_figures(
-            frame, SPEC, able, measures=[SPEC.measure("valid")], systems=(FIRST, SECOND),
-            rng=rng, resamples=400,
+            frame, SPEC, study.make_meta(), measures=[SPEC.measure("valid")],
+            systems=(FIRST, SECOND), rng=rng, resamples=400,
         ).iloc[0]  # fmt: skip
         values = frame.groupby(["system", "sample_id"])["valid"].mean()
         apart = (values[FIRST] - values[SECOND]).to_numpy()

@@ -12,6 +12,7 @@ what is invalid counts as wrong.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,6 @@ __all__ = [
     "ROLES",
     "Breakdown",
     "ChapterData",
-    "Comparable",
     "Estimate",
     "Examples",
     "Explorer",
@@ -287,32 +287,6 @@ class TerminalColumn:
 
 
 @dataclass(frozen=True)
-class Comparable:
-    """What was measured, and what can be compared between the systems of a chapter.
-
-    Attributes:
-        judged: Whether any output was judged, ``one_judge`` whether all by the same judge.
-        scored: Whether any output's fluency was scored, ``one_fluency_model`` whether by one model.
-        one_set: Whether all systems were asked about the same items.
-        several: Whether there are several clusters: of one, no system is better than another.
-    """
-
-    judged: bool
-    one_judge: bool
-    scored: bool
-    one_fluency_model: bool
-    one_set: bool
-    fluency_models: tuple[str, ...]
-    several: bool = True
-
-    def marks(self, measure: Measure) -> bool:
-        """Whether the best of a measure may be marked."""
-        judge = self.one_judge or not measure.judged
-        ranked = measure.ranked and self.several
-        return ranked and judge and (self.one_fluency_model or not measure.fluency)
-
-
-@dataclass(frozen=True)
 class ChapterData:
     """What the engine has prepared, and a family's functions are given.
 
@@ -336,7 +310,6 @@ class ChapterData:
     items: pd.DataFrame
     systems: Sequence[str]
     meta: ReportMeta
-    comparable: Comparable
     figures: pd.DataFrame
     pairs: pd.DataFrame
     published: bool
@@ -352,6 +325,39 @@ class ChapterData:
     def how(self, stream: str) -> Resampling:
         """Return how intervals are made from one of the streams."""
         return {"rng": self.streams[stream], "resamples": self.resamples, "level": self.level}
+
+    @cached_property
+    def judged(self) -> bool:
+        """Whether any output was judged."""
+        return bool(self.items["was_judged"].any())
+
+    @cached_property
+    def one_judge(self) -> bool:
+        """Whether all that was judged was judged by the same judge."""
+        own = self.items[self.items["was_judged"]]
+        return "judge" not in own or own["judge"].astype(object).fillna("").nunique() <= 1
+
+    @cached_property
+    def scored(self) -> bool:
+        """Whether any output's fluency was scored."""
+        columns = [one.column_of("valid") for one in self.spec.measures if one.fluency]
+        return any(self.items[name].notna().any() for name in columns if name in self.items)
+
+    @cached_property
+    def one_set(self) -> bool:
+        """Whether all systems were asked about the same items."""
+        return len({frozenset(own) for _, own in self.items.groupby("system")["sample_id"]}) == 1
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether there are several clusters: of one, no system is better than another."""
+        return bool(self.items[self.spec.cluster].nunique() > 1)
+
+    def marks(self, measure: Measure) -> bool:
+        """Whether the best of a measure may be marked."""
+        judge = self.one_judge or not measure.judged
+        fluency = self.meta.one_fluency_model or not measure.fluency
+        return measure.ranked and self.several and judge and fluency
 
     @property
     def labelled(self) -> bool:

@@ -89,6 +89,11 @@ class ReportMeta(BaseModel):
         return tuple(dict.fromkeys(run.fluency_model for run in self.runs if run.fluency_model))
 
     @property
+    def one_fluency_model(self) -> bool:
+        """Whether perplexities compare: those of different models do not."""
+        return len(self.fluency_models) <= 1
+
+    @property
     def self_judged(self) -> bool:
         """Whether in any run a model judged what it had written itself."""
         return any(run.self_judged for run in self.runs)

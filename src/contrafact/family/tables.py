@@ -24,24 +24,25 @@ _REASONS_SHOWN = 20
 
 def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
     """Return a sentence for each thing that measures lack, or that they cannot be compared for."""
-    able, chosen = data.comparable, [data.spec.measure(name) for name in measures]
+    chosen = [data.spec.measure(name) for name in measures]
     judged, scored = any(one.judged for one in chosen), any(one.fluency for one in chosen)
     found: list[str] = []
-    if judged and not able.judged:
+    if judged and not data.judged:
         found.append("No judge was named (--judge), so what needs a judge is left out.")
-    if scored and not able.scored:
+    if scored and not data.scored:
         found.append("Fluency was not scored, so the perplexity columns are left out.")
-    if judged and able.judged and not able.one_judge:
+    if judged and data.judged and not data.one_judge:
         found.append(
             "These systems were not all judged by the same judge, so their judged scores are not "
             "comparable and none is marked as best."
         )
-    if scored and able.scored and not able.one_fluency_model:
+    if scored and data.scored and not data.meta.one_fluency_model:
+        models = ", ".join(data.meta.fluency_models)
         found.append(
-            f"Perplexities come from different models ({', '.join(able.fluency_models)}), so they "
-            "are not comparable and none is marked as best."
+            f"Perplexities come from different models ({models}), so they are not comparable and "
+            "none is marked as best."
         )
-    if not able.one_set:
+    if not data.one_set:
         found.append(
             f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
             "comparisons use those that two systems share."
@@ -201,7 +202,7 @@ def _measure_columns(
         if form in one.forms
     ]
     for one, form, key, group in found:
-        ranked = data.comparable.marks(one)
+        ranked = data.marks(one)
         yield one, form, Column(key, one.label, one.kind, group, one.better, ranked)
 
 

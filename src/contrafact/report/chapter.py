@@ -20,7 +20,6 @@ from contrafact.family.report import ChapterData, ReportSpec, Section
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
-    comparability,
     compare_systems,
     estimate_figures,
     judged_ranks,
@@ -156,7 +155,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     data = replace(
         data,
         figures=estimate_figures(data.items, data.spec, data.bootstrap),
-        pairs=compare_systems(data.items, data.spec, data.comparable, **data.how("pairs")),
+        pairs=compare_systems(data.items, data.spec, data.meta, **data.how("pairs")),
         rates=judged_rates(data, options.exams, options.labels),
         examined=bool(options.exams),
     )
@@ -176,7 +175,6 @@ def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
         items=items,
         systems=systems_of(items),
         meta=runs.meta,
-        comparable=comparability(items, spec, runs.meta),
         figures=pd.DataFrame(),
         pairs=pd.DataFrame(),
         published=options.with_published,

@@ -16,11 +16,10 @@ import pandas as pd
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.display import count, listed
-from contrafact.family.report import Comparable, Form, Measure, ReportSpec
+from contrafact.family.report import Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import changes_between
 from contrafact.report.estimates import (
-    comparability,
     compare_figures,
     compare_systems,
     estimate_figures,
@@ -175,10 +174,9 @@ def diff_runs(
             f"{before} and {after} share no {spec.unit[0]}", hint="compare runs over the same data"
         )
     meta = _meta(before, after)
-    able = comparability(rows, spec, meta)
     streams = [np.random.default_rng(one) for one in np.random.SeedSequence(SEED).spawn(3)]
     how: dict[str, Any] = {"resamples": resamples, "level": LEVEL}
-    parts = [_compared(own, spec, able, pair, streams, how) for pair, own in shared.items()]
+    parts = [_compared(own, spec, meta, pair, streams, how) for pair, own in shared.items()]
     differences = pd.concat(parts, ignore_index=True)
     if len(differences):
         differences["p_adjusted"] = differences.groupby("form")["p_value"].transform(holm)
@@ -200,7 +198,7 @@ def diff_runs(
         resamples=resamples,
     )
     empty = [pair.name for pair in pairs if pair not in shared]
-    return replace(found, notes=list(_notes(found, able, empty)))
+    return replace(found, notes=list(_notes(found, empty)))
 
 
 def measure_label(measure: Measure, form: str = "") -> str:
@@ -294,20 +292,20 @@ def _shared(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
 def _compared(
     rows: pd.DataFrame,
     spec: ReportSpec,
-    able: Comparable,
+    meta: ReportMeta,
     pair: SystemPair,
     streams: Sequence[np.random.Generator],
     how: Mapping[str, Any],
 ) -> pd.DataFrame:
     whole = replace(spec, breakdowns=(), measures=compared_measures(spec))
     means = compare_systems(
-        rows, whole, able, rng=streams[0], pairs=[(pair.first, pair.second)], every=True, **how
+        rows, whole, meta, rng=streams[0], pairs=[(pair.first, pair.second)], every=True, **how
     )
     compared = set(means["measure"]) if len(means) else set()
     others = compare_figures(
         rows,
         whole,
-        able,
+        meta,
         measures=[measure for measure in whole.measures if measure.name not in compared],
         systems=(pair.first, pair.second),
         rng=streams[1],
@@ -396,7 +394,7 @@ def _way(measure: Measure, before: float, after: float) -> Direction:
     return "improved" if (after > before) == (measure.better == "high") else "worsened"
 
 
-def _notes(diff: RunDiff, able: Comparable, empty: Sequence[str]) -> Iterator[str]:
+def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[str]:
     yield from _rulers(diff.rows)
     data, (one, several) = diff.changes["data"], diff.spec.unit
     used = {str(sample) for sample in diff.items["sample_id"]}
@@ -413,11 +411,10 @@ def _notes(diff: RunDiff, able: Comparable, empty: Sequence[str]) -> Iterator[st
             "differences may come from the data."
         )
     yield from _on_one_side(diff)
-    if able.scored and not able.one_fluency_model:
-        yield (
-            f"Perplexities come from different models ({listed(able.fluency_models)}), and are not "
-            "compared."
-        )
+    scored = [measure.column_of("valid") for measure in diff.spec.measures if measure.fluency]
+    if not diff.meta.one_fluency_model and diff.items.filter(scored).notna().any(axis=None):
+        models = listed(diff.meta.fluency_models)
+        yield f"Perplexities come from different models ({models}), and are not compared."
     for side, left in (("A", diff.only_before), ("B", diff.only_after)):
         if left:
             yield f"Only in {side}: {listed(list(left))}."

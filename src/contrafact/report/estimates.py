@@ -32,7 +32,6 @@ from contrafact.family.exam_file import Exam
 from contrafact.family.report import (
     ROLES,
     ChapterData,
-    Comparable,
     Estimate,
     Form,
     Measure,
@@ -52,7 +51,6 @@ from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
     "NO_MODEL",
-    "comparability",
     "compare_figures",
     "compare_systems",
     "estimate_figures",
@@ -211,25 +209,6 @@ def _apart_by_judge(frame: pd.DataFrame) -> "pd.Series[str]":
     return frame["system"].where(~several, named)
 
 
-def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Comparable:
-    """Return what can be compared, from prepared items and the runs' facts."""
-    judges: set[str] = set()
-    if "judge" in items.columns:
-        own = items.loc[items["was_judged"], "judge"]
-        judges = {"" if pd.isna(judge) else str(judge) for judge in own}
-    sets = {frozenset(part) for _, part in items.groupby("system")["sample_id"]}
-    scored = [measure.column_of("valid") for measure in spec.measures if measure.fluency]
-    return Comparable(
-        judged=bool(items["was_judged"].any()),
-        one_judge=len(judges) <= 1,
-        scored=any(items[name].notna().any() for name in scored if name in items.columns),
-        one_fluency_model=len(meta.fluency_models) <= 1,
-        one_set=len(sets) == 1,
-        fluency_models=meta.fluency_models,
-        several=items[spec.cluster].nunique() > 1,
-    )
-
-
 def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap) -> pd.DataFrame:
     """Estimate every figure of every system, over all rows and by each breakdown.
 
@@ -315,7 +294,7 @@ def _row(spec: ReportSpec, one: Estimate, rows: pd.DataFrame) -> dict[str, objec
 def compare_systems(
     items: pd.DataFrame,
     spec: ReportSpec,
-    comparable: Comparable,
+    meta: ReportMeta,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
     every: bool = False,
@@ -343,7 +322,7 @@ def compare_systems(
         (measure, _per_unit(items, spec, measure))
         for measure in spec.measures
         if (measure.compared or (every and measure.compute is None))
-        and (comparable.one_fluency_model or not measure.fluency)
+        and (meta.one_fluency_model or not measure.fluency)
     ]
     found: list[pd.DataFrame] = []
     for family in dict.fromkeys(measure.family for measure, _ in compared):
@@ -382,7 +361,7 @@ _LOOPED = 1_000
 def compare_figures(
     items: pd.DataFrame,
     spec: ReportSpec,
-    comparable: Comparable,
+    meta: ReportMeta,
     *,
     measures: Sequence[Measure],
     systems: tuple[str, str],
@@ -400,7 +379,7 @@ def compare_figures(
         measure.name
         for measure in measures
         if not (measure.judged and judges[first] != judges[second])
-        and (comparable.one_fluency_model or not measure.fluency)
+        and (meta.one_fluency_model or not measure.fluency)
     }
     if not names:
         return pd.DataFrame()

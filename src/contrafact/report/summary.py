@@ -174,7 +174,7 @@ def _sound_pairs(data: ChapterData) -> pd.DataFrame:
     """Compare systems by the outputs that could be read and are an answer, on the same items."""
     items = data.items.assign(_sound=_sound(data.items))
     spec = replace(data.spec, measures=(_SOUND,))
-    return compare_systems(items, spec, data.comparable, **_apart(data))
+    return compare_systems(items, spec, data.meta, **_apart(data))
 
 
 def _apart(data: ChapterData) -> Resampling:
@@ -250,7 +250,7 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
         text = f"{by}{_named(best)} share the {end} {phrase}, {shown} each"
     else:
         text = f"{by}{best[0]} has the {end} {phrase}: {shown}"
-    several = data.comparable.several
+    several = data.several
     if not several:
         text = f"on one {spec.cluster_noun}, which says nothing of others, {text}"
     elif found.form == "strict":
@@ -266,7 +266,7 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
 
 def _one_judge(data: ChapterData, found: _Finding) -> bool:
     measure = found.measure
-    return measure is None or not measure.judged or data.comparable.one_judge
+    return measure is None or not measure.judged or data.one_judge
 
 
 def _named(names: Sequence[str]) -> str:
@@ -278,7 +278,7 @@ def _differences(data: ChapterData, found: _Finding) -> str:
     measure, best = found.measure or _SOUND, found.best
     pairs = data.pairs if found.measure else _sound_pairs(data)
     others = [str(name) for name in found.ranked["system"] if name not in best]
-    comparable = data.comparable.several and _one_judge(data, found)
+    comparable = data.several and _one_judge(data, found)
     if pairs.empty or len(best) > 1 or not others or not comparable:
         return ""
     chosen = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
@@ -396,7 +396,7 @@ def _next(data: ChapterData, found: _Finding) -> str:
             "name another (--model).",
         ),
         (
-            bool(data.spec.criteria) and not data.comparable.judged,
+            bool(data.spec.criteria) and not data.judged,
             "have these outputs judged: contrafact score RUN --judge MODEL.",
         ),
         (

@@ -131,8 +131,7 @@ def test_different_judges_or_fluency_models_are_not_ranked(study: Study) -> None
         update={"runs": (*meta.runs, meta.runs[0].model_copy(update={"fluency_model": "gpt2"}))}
     )
     data = data_of(items, meta, resamples=50)
-    able = data.comparable
-    assert (able.one_judge, able.one_fluency_model) == (False, False)
+    assert (data.one_judge, data.meta.one_fluency_model) == (False, False)
     assert not paper_fluency(meta.fluency_models)
     table = shown(data, "overall")
     assert table is not None
@@ -204,7 +203,7 @@ def test_paired_comparison_uses_only_shared_headlines(study: Study) -> None:
     first = study.systems[0][0]
     drop = items["system"].eq(first) & items["sample_id"].gt("h0019")
     data = data_of(items[~drop], study.make_meta(), resamples=50)
-    assert not data.comparable.one_set
+    assert not data.one_set
     pairs = data.pairs
     strict = pairs[pairs["form"].eq("strict")]
     assert set(strict.loc[strict["first"].eq(first), "headlines"]) == {20}

@@ -86,7 +86,7 @@ def with_published_scope(data: ChapterData, own: Table) -> Table:
 def fluency_notes(data: ChapterData) -> tuple[str, ...]:
     """Return what there is to say of the paper's perplexities beside a report's own."""
     facts = published_facts(PAPER)
-    if not data.comparable.scored:
+    if not data.scored:
         return ()
     if not paper_fluency(data.meta.fluency_models):
         ours = ", ".join(data.meta.fluency_models) or "another model"

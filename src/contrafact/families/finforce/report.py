@@ -85,7 +85,7 @@ def _averages(items: pd.DataFrame) -> pd.DataFrame:
 
 def _scope_caption(data: ChapterData) -> str:
     rows = data.overall("headline_perplexity")
-    if not data.comparable.scored or rows.empty:
+    if not data.scored or rows.empty:
         return PLAIN_CAPTION
     means = sorted({f"{value:.1f}" for value in rows["estimate"]})
     return (

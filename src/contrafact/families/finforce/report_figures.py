@@ -265,7 +265,7 @@ def _by_side(
 def risk_against_opportunity(data: ChapterData) -> Section:
     """Return how the judged scores of risk and opportunity differ (figure 2), where one judged."""
     section = Section("sides", "Risk against opportunity")
-    if not data.comparable.judged:
+    if not data.judged:
         return section
     whole = data.figures[data.spec.is_overall(data.figures)]
     columns = [Column("system", "System", "text")]
@@ -316,7 +316,7 @@ def _sides_chart(frame: pd.DataFrame) -> GridChart | None:
 
 def few_shot_change(data: ChapterData) -> Section:
     """Return few-shot minus zero-shot by model (figure 3), both resampled at once."""
-    items, able = data.items, data.comparable
+    items = data.items
     systems = items.drop_duplicates("system")[["system", "model", "method", "shots", "judge"]]
     zero = systems[systems["method"].eq("zero-shot")]
     few = systems[systems["method"].eq("few-shot")]
@@ -334,9 +334,9 @@ def few_shot_change(data: ChapterData) -> Section:
         Column("shots", "Shots", "count"),
         Column("draws", "Draws", "count"),
     ]
-    if able.scored and able.one_fluency_model:
+    if data.scored and data.meta.one_fluency_model:
         columns.append(Column("perplexity", "Mean", "signed", "Perplexity", "low", False))
-    if able.judged:
+    if data.judged:
         columns += [
             Column(f"{measure}_{form}", label, "points", group, "high", False)
             for form, group in (

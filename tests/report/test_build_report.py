@@ -16,7 +16,6 @@ from tests.support.pages import read
 
 from contrafact.family.display import Column, Example, Table
 from contrafact.report import build
-from contrafact.report.build import ReportPaths
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import TaskRuns
@@ -25,12 +24,12 @@ from contrafact.report.write import render_json, render_latex, render_markdown, 
 Study = Any
 
 
-def build_report(items: pd.DataFrame, meta: Any, out: Path, **options: Any) -> ReportPaths:
+def build_report(items: pd.DataFrame, meta: Any, out: Path, **options: Any) -> Path:
     return build.build_report([TaskRuns("finforce", items, meta)], out, **options)
 
 
 @pytest.fixture(scope="module")
-def built(study: Study, tmp_path_factory: pytest.TempPathFactory) -> ReportPaths:
+def built(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = study.make_items()
     meta = study.make_meta(
         embedded_judge=True,
@@ -43,20 +42,20 @@ def built(study: Study, tmp_path_factory: pytest.TempPathFactory) -> ReportPaths
 
 
 @pytest.fixture(scope="module")
-def page(built: ReportPaths) -> str:
-    return built.page.read_text(encoding="utf-8")
+def page(built: Path) -> str:
+    return (built / "report.html").read_text(encoding="utf-8")
 
 
-def test_every_table_and_figure_is_written(built: ReportPaths) -> None:
-    tables = {path.name for path in built.tables.iterdir()}
+def test_every_table_and_figure_is_written(built: Path) -> None:
+    tables = {path.name for path in (built / "tables").iterdir()}
     names = {
         "overall risk_vs_opportunity few_shot_change by_category paired panel",
         "members study errors invalid invalid_reasons",
     }
     for name in " ".join(names).split():
         assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= tables
-    assert (built.figures / "risk_vs_opportunity.png").read_bytes().startswith(b"\x89PNG")
-    assert b"<svg" in (built.figures / "risk_vs_opportunity.svg").read_bytes()
+    assert (built / "figures" / "risk_vs_opportunity.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (built / "figures" / "risk_vs_opportunity.svg").read_bytes()
 
 
 class TestPage:
@@ -104,7 +103,7 @@ class TestPage:
         items["category"] = "</tbody><script>alert(2)</script>\u202e{{ 1/0 }}"
         items["system"] = "evil <svg onload=alert(3)> $x_{ \u200b \x00 %s"
         paths = build_report(items, study.make_meta(), tmp_path, resamples=100)
-        shown = paths.page.read_text(encoding="utf-8")
+        shown = (paths / "report.html").read_text(encoding="utf-8")
         reader = read(shown)
         assert "svg" not in reader.tags
         kinds = re.findall(r"<script(.*?)>", shown)
@@ -145,8 +144,8 @@ class TestPage:
         assert "few-shot" in " ".join(images)
 
 
-def test_results_hold_every_figure_with_its_interval(built: ReportPaths, study: Study) -> None:
-    results = json.loads(built.results.read_text(encoding="ascii"))
+def test_results_hold_every_figure_with_its_interval(built: Path, study: Study) -> None:
+    results = json.loads((built / "results.json").read_text(encoding="ascii"))
     figures = pd.DataFrame(results["figures"])
     overall = figures[
         figures["category"].isna()
@@ -203,11 +202,11 @@ def test_a_run_without_judge_fluency_categories_or_valid_outputs(
     items["invalid_reason"] = "empty reply"
     meta = study.make_meta(judges=(), fluency_model=None)
     paths = build_report(items, meta, tmp_path, resamples=50, with_published=True)
-    text = "".join(read(paths.page.read_text(encoding="utf-8")).text)
+    text = "".join(read((paths / "report.html").read_text(encoding="utf-8")).text)
     assert "empty reply" in text
     assert "are left out" in text
-    assert not list(paths.figures.iterdir()) if paths.figures.exists() else True
-    overall = pd.read_csv(paths.tables / "overall.csv")
+    assert not list((paths / "figures").iterdir()) if (paths / "figures").exists() else True
+    overall = pd.read_csv(paths / "tables" / "overall.csv")
     assert overall["valid"].tolist() == 3 * [0.0]
 
 

@@ -27,7 +27,7 @@ from contrafact.family.report import (
     Section,
 )
 from contrafact.family.run_facts import ReportMeta, RunFacts
-from contrafact.report.build import ReportPaths, build_report
+from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.frames import TaskRuns
 from contrafact.stats.intervals import Interval
@@ -129,21 +129,21 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
 
 
 @pytest.fixture
-def built(install: Callable[..., None], tmp_path: Path) -> ReportPaths:
+def built(install: Callable[..., None], tmp_path: Path) -> Path:
     return build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=200)
 
 
-def test_a_spec_of_measures_and_an_example_makes_every_section(built: ReportPaths) -> None:
-    page = built.page.read_text(encoding="utf-8")
+def test_a_spec_of_measures_and_an_example_makes_every_section(built: Path) -> None:
+    page = (built / "report.html").read_text(encoding="utf-8")
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     anchors = "results by_length paired errors examples runs how"
     for anchor in anchors.split():
         assert f'<section id="{anchor}"' in page, anchor
-    tables = {path.stem for path in built.tables.iterdir()}
+    tables = {path.stem for path in (built / "tables").iterdir()}
     every = "overall by_length paired invalid invalid_reasons"
     assert tables == set(every.split())
-    assert {path.stem for path in built.figures.iterdir()} == {"overall", "by_length"}
+    assert {path.stem for path in (built / "figures").iterdir()} == {"overall", "by_length"}
     assert "<ins>hot</ins>" in page
     assert "<del>cold</del>" in page
     assert "Flipped, says the judge: passed" in page
@@ -154,8 +154,8 @@ def test_a_spec_of_measures_and_an_example_makes_every_section(built: ReportPath
     assert "and 1 without a model" in page
 
 
-def test_both_forms_are_what_one_counts_by_hand(built: ReportPaths) -> None:
-    results = json.loads(built.results.read_text(encoding="ascii"))
+def test_both_forms_are_what_one_counts_by_hand(built: Path) -> None:
+    results = json.loads((built / "results.json").read_text(encoding="ascii"))
     assert {"figures", "paired", "judged_rates", "ranks", "invalid"} <= set(results)
     figures = pd.DataFrame(results["figures"])
     items = rows()
@@ -186,16 +186,16 @@ def test_both_forms_are_what_one_counts_by_hand(built: ReportPaths) -> None:
 
 
 def test_systems_are_compared_ranked_and_those_without_a_model_stand_last(
-    built: ReportPaths,
+    built: Path,
 ) -> None:
-    results = json.loads(built.results.read_text(encoding="ascii"))
+    results = json.loads((built / "results.json").read_text(encoding="ascii"))
     pairs = pd.DataFrame(results["paired"])
     assert set(pairs["measure"]) == {"judged", "classified", "perplexity"}
     first = pairs[pairs["measure"].eq("judged") & pairs["form"].eq("valid")].iloc[0]
     assert (first["first"], first["second"]) == (SYSTEMS[0][0], SYSTEMS[1][0])
     assert first["difference"] > 0
     assert first["p_adjusted"] >= first["p_value"]
-    overall = pd.read_csv(built.tables / "overall.csv")
+    overall = pd.read_csv(built / "tables" / "overall.csv")
     assert overall["system"].tolist() == [label for label, *_ in SYSTEMS]
     assert {"judged_valid_low", "classified_strict", "distance", "diversity"} <= set(overall)
     assert {row["system"] for row in results["ranks"]} == {label for label, *_ in SYSTEMS[:2]}
@@ -207,7 +207,7 @@ def test_without_judge_and_fluency_the_chapter_says_so(
     items = rows().assign(judge=None, judged=np.nan, judged_invalid=None, perplexity=np.nan)
     run = RunFacts(name="run", models=("tern/one",))
     paths = build_report([TaskRuns("flip", items, ReportMeta(runs=(run,)))], tmp_path, resamples=50)
-    overall = (paths.tables / "overall.md").read_text(encoding="utf-8")
+    overall = (paths / "tables" / "overall.md").read_text(encoding="utf-8")
     assert "No judge was named (--judge), so what needs a judge is left out." in overall
     assert "Fluency was not scored" in overall
     assert "Flipped" not in overall.split("\n")[4]
@@ -219,17 +219,17 @@ def test_two_families_share_a_page(
     small = study.make_items(headlines=2, systems=study.systems[:1], scored=False)
     other = TaskRuns("finforce", small, study.make_meta())
     paths = build_report([TaskRuns("flip", rows(), meta()), other], tmp_path, resamples=50)
-    page = paths.page.read_text(encoding="utf-8")
+    page = (paths / "report.html").read_text(encoding="utf-8")
     first_screen, _, rest = page.partition('<article class="chapter"')
-    for part in json.loads(paths.results.read_text())["tasks"].values():
+    for part in json.loads((paths / "results.json").read_text())["tasks"].values():
         assert (
             part["opening"]["sentence"] in first_screen and part["opening"]["sentence"] not in rest
         )
     assert 'id="flip-results"' in page
     assert 'id="finforce-results"' in page
-    assert list(json.loads(paths.results.read_text())["tasks"]) == ["flip", "finforce"]
-    assert (paths.tables / "flip" / "overall.csv").exists()
-    assert (paths.tables / "finforce" / "overall.csv").exists()
+    assert list(json.loads((paths / "results.json").read_text())["tasks"]) == ["flip", "finforce"]
+    assert (paths / "tables" / "flip" / "overall.csv").exists()
+    assert (paths / "tables" / "finforce" / "overall.csv").exists()
 
 
 def longest(data: ChapterData) -> Section:
@@ -263,16 +263,16 @@ def test_sections_add_tables_results_and_figures_that_are_no_means(
     assert row["estimate"] == pytest.approx(own.groupby("sample_id")["judged"].max().mean())
     assert row["low"] <= row["estimate"] <= row["high"]
     paths = build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=50)
-    assert "longest" in json.loads(paths.results.read_text())
-    assert (paths.tables / "longest.csv").exists()
-    assert 'id="table-longest"' in paths.page.read_text()
+    assert "longest" in json.loads((paths / "results.json").read_text())
+    assert (paths / "tables" / "longest.csv").exists()
+    assert 'id="table-longest"' in (paths / "report.html").read_text()
 
 
 def test_the_terminal_shows_the_first_measures(
-    built: ReportPaths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    built: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    show_results(built.results.parent)
+    show_results(built)
     shown = capsys.readouterr().out
     assert "flip: Reviews rewritten so that their label flips, with 95% intervals" in shown
     assert "Flipped %" in shown
@@ -288,8 +288,8 @@ def test_the_spec_on_the_page_makes_a_chapter(install: Callable[..., None], tmp_
     install(found["SPEC"])
     items = rows().rename(columns={"judged": "flipped", "judged_invalid": "flipped_invalid"})
     paths = build_report([TaskRuns("flip", items, meta())], tmp_path, resamples=50)
-    overall = pd.read_csv(paths.tables / "overall.csv")
+    overall = pd.read_csv(paths / "tables" / "overall.csv")
     assert {"flipped_valid", "flipped_valid_low", "flipped_strict", "distance"} <= set(overall)
-    shown = paths.page.read_text(encoding="utf-8")
+    shown = (paths / "report.html").read_text(encoding="utf-8")
     for anchor in ("results", "by_length", "paired", "errors", "examples"):
         assert f'<section id="{anchor}"' in shown, anchor

@@ -60,9 +60,9 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
     labels = read_labels([written(tmp_path, rows)])
     assert len(labels) == len(rows)
     paths = build_report(tasks, tmp_path / "out", labels=labels, resamples=200)
-    table = pd.read_csv(paths.tables / "corrected.csv")
+    table = pd.read_csv(paths / "tables" / "corrected.csv")
     assert {"corrected", "corrected_low", "corrected_high", "labelled"} <= set(table.columns)
-    results = json.loads(paths.results.read_text())
+    results = json.loads((paths / "results.json").read_text())
     assert results["labels"] == len(rows)
     rates = {row["criterion"]: row for row in results["judged_rates"]}
     (wanted,) = corrected_by_labels(
@@ -76,7 +76,7 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
         assert shown[name] == wanted[name]
     assert shown["by_labels"] < shown["raw"], "people are stricter here"
     assert rates["forward_compatibility"]["by_labels"] is None
-    page = paths.page.read_text()
+    page = (paths / "report.html").read_text()
     assert "prediction-powered inference" in page and "Sensitivity is the share" not in page
 
 

@@ -32,7 +32,7 @@ def page_path(study: Any, items: pd.DataFrame, tmp_path_factory: pytest.TempPath
     calls = calls.assign(prompt="</script><script>alert(4)</script>\nline two", reply="\u202e{}")
     runs = TaskRuns("finforce", items, study.make_meta(), calls)
     out = tmp_path_factory.mktemp("chromium")
-    return build_report([runs], out, resamples=50).page
+    return build_report([runs], out, resamples=50) / "report.html"
 
 
 @pytest.fixture(scope="module")

@@ -53,5 +53,5 @@ def report(options: _Options) -> None:
     folder = options.out or (options.dirs[0] if len(options.dirs) == 1 else Path("report"))
     published = options.with_published
     tasks = read_tasks(options.dirs)
-    paths = build_report(tasks, folder, with_published=published, exams=exams, labels=labels)
-    typer.echo(f"report: {paths.page}")
+    build_report(tasks, folder, with_published=published, exams=exams, labels=labels)
+    typer.echo(f"report: {folder / 'report.html'}")

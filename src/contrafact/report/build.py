@@ -1,7 +1,6 @@
 """Build a report: the runs' items in; tables, figures, results and the page out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,8 @@ __all__ = ["build_report", "make_chapters", "write_chapters"]
 
 RESULTS_VERSION = 1
 """Of the format of ``results.json``; a field that goes or changes its meaning raises it."""
+_FOLDERS = ("tables", "figures")
 _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
-
-
-@dataclass(frozen=True)
-class ReportPaths:
-    """Where a report was written; of several tasks, tables and figures are in folders for each."""
-
-    page: Path
-    results: Path
-    tables: Path
-    figures: Path
 
 
 def build_report(
@@ -40,18 +30,20 @@ def build_report(
     exams: Sequence[Exam] = (),
     labels: pd.DataFrame | None = None,
     **how: Any,
-) -> ReportPaths:
-    """Write tables, figures, ``results.json`` and ``report.html`` into a folder.
+) -> Path:
+    """Write ``tables``, ``figures``, ``results.json`` and ``report.html`` into a folder.
 
-    Everything is computed before the first file is written, and each file is written whole or not
-    at all, the page last. The same items and seed give the same files. ``how`` are the other fields
-    of `contrafact.report.chapter.Options`.
+    Of several tasks, tables and figures are in folders for each. Everything is computed before the
+    first file is written, and each file is written whole or not at all, the page last. The same
+    items and seed give the same files. ``how`` are the other fields of
+    `contrafact.report.chapter.Options`. Returns the folder.
     """
     check_exams(exams, tasks)
     if labels is not None:
         check_labels(labels, tasks)
     options = Options(exams=tuple(exams), labels=labels, **how)
-    return write_chapters(make_chapters(tasks, options), options, out)
+    write_chapters(make_chapters(tasks, options), options, out)
+    return out
 
 
 def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
@@ -61,7 +53,7 @@ def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
     return [make_chapter(runs, options) for runs in tasks]
 
 
-def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> ReportPaths:
+def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> None:
     """Write a report of chapters; see ``build_report``. Chapters may stand in several reports."""
     alone = len(chapters) == 1
     title = (
@@ -70,19 +62,17 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     created = max((chapter.data.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
     html = render_page(title, created, chapters)
-    paths = ReportPaths(out / "report.html", out / "results.json", out / "tables", out / "figures")
     for chapter in chapters:
-        inside = Path() if alone else Path(chapter.task)
+        tables, figures = (out / of / ("" if alone else chapter.task) for of in _FOLDERS)
         for key, table in chapter.tables.items():
-            write_text(paths.tables / inside / f"{key}.csv", render_table_csv(table))
-            write_text(paths.tables / inside / f"{key}.md", render_markdown(table))
-            write_text(paths.tables / inside / f"{key}.tex", render_latex(table))
+            write_text(tables / f"{key}.csv", render_table_csv(table))
+            write_text(tables / f"{key}.md", render_markdown(table))
+            write_text(tables / f"{key}.tex", render_latex(table))
         for figure in chapter.figures.values():
-            write_bytes(paths.figures / inside / f"{figure.key}.svg", figure.svg)
-            write_bytes(paths.figures / inside / f"{figure.key}.png", figure.png)
-    write_text(paths.results, results)
-    write_text(paths.page, html)
-    return paths
+            write_bytes(figures / f"{figure.key}.svg", figure.svg)
+            write_bytes(figures / f"{figure.key}.png", figure.png)
+    write_text(out / "results.json", results)
+    write_text(out / "report.html", html)
 
 
 def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]:

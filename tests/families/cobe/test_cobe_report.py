@@ -123,8 +123,9 @@ def exam(
 
 def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:
     options = {"resamples": 200} | options
-    paths = build_report([TaskRuns("cobe", frame(), meta())], tmp_path, **options)
-    return paths.page.read_text(), json.loads(paths.results.read_text()), paths.tables
+    out = build_report([TaskRuns("cobe", frame(), meta())], tmp_path, **options)
+    page, found = ((out / name).read_text() for name in ("report.html", "results.json"))
+    return page, json.loads(found), out / "tables"
 
 
 @pytest.fixture(autouse=True)
@@ -283,7 +284,7 @@ def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(tmp_path: 
     assert "What can be known" not in report(tmp_path / "without")[0]
     items = pd.concat([frame(), frame().query("system == @GOOD").assign(system=REFERENCE)])
     runs = [TaskRuns("cobe", items, meta())]
-    page = build_report(runs, tmp_path / "with", resamples=20).page.read_text()
+    page = (build_report(runs, tmp_path / "with", resamples=20) / "report.html").read_text()
     table = page.partition("What can be known")[2].partition("</table>")[0]
     assert "It does not show that a reader can know them" in table
     assert "376 of 376 facts" in table
@@ -310,7 +311,7 @@ def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
     twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
     runs = TaskRuns("cobe", pd.concat([items, twin], ignore_index=True), meta())
     paths = build_report([runs], tmp_path, resamples=500)
-    board = pd.read_csv(paths.tables / "overall.csv").set_index("system")["rank_accuracy"]
+    board = pd.read_csv(paths / "tables" / "overall.csv").set_index("system")["rank_accuracy"]
     assert board[GOOD] == board["tern/twin · plain"] == "1= (1–2)"
     assert board[POOR] == "3"
 
@@ -320,20 +321,20 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     runs = TaskRuns("cobe", items, meta())
     found = exam(0.9, 0.7)
     paths = build_report([runs], tmp_path, resamples=200, exams=[found])
-    rates = pd.read_csv(paths.tables / "corrected.csv")
+    rates = pd.read_csv(paths / "tables" / "corrected.csv")
     poor = rates[rates["band"].str.startswith(POOR)].set_index("criterion")
     whole = poor.loc["all criteria"]
     assert pd.isna(whole["corrected"]), "an exam has another mix of failures than the run"
     assert whole["known"].startswith("not known from an exam")
     second = poor[poor.index.str.startswith("E2")].iloc[0]
     assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
-    criteria = pd.read_csv(paths.tables / "criteria.csv").set_index("system").loc[POOR]
+    criteria = pd.read_csv(paths / "tables" / "criteria.csv").set_index("system").loc[POOR]
     assert criteria["E2_fails_corrected"] == pytest.approx(1 - second["corrected"])
     assert criteria["E2_fails_corrected_low"] == pytest.approx(1 - second["corrected_high"])
-    judge = pd.read_csv(paths.tables / "judge.csv").set_index("criterion")
+    judge = pd.read_csv(paths / "tables" / "judge.csv").set_index("criterion")
     assert judge["sensitivity"].unique() == pytest.approx([0.9])
     assert (judge["sensitivity_low"] < 0.9).all() and (judge["specificity_high"] > 0.7).all()
-    named = json.loads(paths.results.read_text())["exams"]
+    named = json.loads((paths / "results.json").read_text())["exams"]
     assert named[0]["judge"] == JUDGE
 
 

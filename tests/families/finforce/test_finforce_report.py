@@ -423,7 +423,7 @@ def test_distances_from_the_base_are_of_valid_outputs_of_systems_that_write_one(
     table = one_table(base_distance(with_base))
     lines = table.frame.set_index("system")
     assert list(lines.index) == [label for label, *_ in study.systems[:2]]
-    assert lines["base_distance"].tolist() == pytest.approx([0.6, 0.4])
+    assert lines["base_distance_valid"].tolist() == pytest.approx([0.6, 0.4])
     for side, means in (("risk", [0.7, 0.5]), ("opportunity", [0.5, 0.3])):
         figures = with_base.overall("base_distance", scope=side)
         assert figures["estimate"].tolist() == pytest.approx(means)

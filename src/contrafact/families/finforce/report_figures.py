@@ -410,7 +410,7 @@ def base_distance(data: ChapterData) -> Section:
     key, title = "base_distance", "Distance from the base continuation"
     table = measure_table(data, key, title, [key], caption, counts=("headlines",), notes=False)
     if table is not None:  # only some methods write one
-        table = replace(table, frame=table.frame[table.frame[key].notna()])
+        table = replace(table, frame=table.frame[table.frame[f"{key}_valid"].notna()])
     return Section("base", "Counterfactuals and their base", [table], "Distance from the base")
 
 

@@ -33,7 +33,8 @@ from contrafact.stats.replicates import Bootstrap
 
 __all__ = ["LEVEL", "SEED", "Flip", "RunDiff", "compared_measures", "diff_runs", "measure_label"]
 
-SEED, LEVEL = 0, 0.95
+SEED = 0
+LEVEL = 0.95
 """Of the randomness of intervals, and what their confidence is."""
 
 Direction = Literal["improved", "worsened", "changed"]

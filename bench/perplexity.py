@@ -2,7 +2,7 @@
 
 The baseline is what the metric in common use does: batches of 16 in the order given, every text
 padded to the longest of the call, the start token in front and everything fed, the logits of all
-places made and kept, all by PyTorch's own products.
+places made and kept.
 
 How near ours comes to the machine's limit is shown too: the multiplications and additions that the
 texts' tokens need in the model's weights, none for padding or attention, at the rate of one large

@@ -147,18 +147,6 @@ def test_the_likeliest_text_is_written_whatever_the_batch(causal: CausalModel) -
     assert [completer.complete([one])[0].tokens for one in requests] == expected
 
 
-def test_sampled_answers_follow_their_noise_and_not_their_batch(llama: CausalModel) -> None:
-    requests = [
-        replace(one, max_tokens=8, sampling=Sampling(0.9), noise=draw(number, "x"))
-        for number, one in enumerate(judgements(5))
-    ]
-    together = [one.tokens for one in Completer(llama).complete(requests)]
-    alone = [Completer(llama).complete([one])[0].tokens for one in requests]
-    assert together == alone
-    other = replace(requests[0], noise=draw(99, "x"))
-    assert Completer(llama).complete([other])[0].tokens != together[0]
-
-
 def test_top_k_of_one_is_the_likeliest(llama: CausalModel) -> None:
     (request,) = judgements(1)
     greedy = replace(request, max_tokens=6)

@@ -93,11 +93,6 @@ def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:
     assert small == pytest.approx(alone, rel=1e-5)
 
 
-def test_a_text_has_the_perplexity_of_the_definition(tiny: CausalModel) -> None:
-    (score,) = perplexities([TEXTS[0]], model=tiny)
-    assert score.perplexity == pytest.approx(in_float64(tiny, TEXTS[0]), rel=1e-5)
-
-
 @pytest.mark.slow
 def test_likely_text_is_less_perplexing_than_its_words_shuffled(smollm: CausalModel) -> None:
     plain = "The company said on Monday that its profit rose in the second quarter."

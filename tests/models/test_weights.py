@@ -13,7 +13,6 @@ import torch
 from inspect_ai.model import GenerateConfig, get_model
 
 from contrafact.errors import InputError
-from contrafact.files.download import cache_dir
 from contrafact.models.whitebox import conversion
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.weights import (
@@ -85,11 +84,6 @@ def test_two_conversions_at_once_end_with_one_folder(
     assert len(made) == 2 and made[0] == made[1]
     assert list(tmp_path.iterdir()) == [made[0]]
     assert (made[0] / "model.safetensors").read_bytes() == b"whole"
-
-
-def test_a_folder_is_loaded_without_a_hub(tiny_gguf: Path, tmp_path: Path) -> None:
-    folder = converted(tiny_gguf, tmp_path)
-    assert load_causal(str(folder)).start_token == 0
 
 
 def test_a_damaged_gguf_file_and_a_wrong_folder(tmp_path: Path, tiny_gguf: Path) -> None:
@@ -197,16 +191,6 @@ def test_missing_pytorch_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(InputError, match=r"pip install 'contrafact\[whitebox\]'"):
         load_causal("smollm2-135m")
-
-
-def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "own"))
-    assert cache_dir() == tmp_path / "own"
-    monkeypatch.delenv("CONTRAFACT_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_dir() == tmp_path / "contrafact"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache_dir() == Path.home() / ".cache" / "contrafact"
 
 
 @pytest.mark.slow  # the first time on a machine: they are converted

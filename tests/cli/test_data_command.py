@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import threading
@@ -10,6 +9,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.terminal import at_terminal
 from typer.testing import CliRunner
 
 from contrafact.cli.data import app
@@ -183,21 +183,10 @@ def test_fetch_leaves_nothing_when_the_sum_is_wrong(mirror, cache):
 def test_on_a_terminal_tables_are_framed(tmp_path):
     """On a pseudo-terminal, as the user's is one."""
     file = write(tmp_path, HEADLINES)
-    terminal, end = pty.openpty()
     command = [sys.executable, "-c", "from contrafact.cli.data import app; app()", "check", file]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen(command, stdout=end, stderr=end, env=environment) as process:
-        os.close(end)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(terminal, 65536)
-            except OSError:  # the program closed its end
-                break
-    os.close(terminal)
-    assert process.returncode == 0
-    assert "Supply chain & logistics" in shown.decode()
-    assert "┃" in shown.decode()
+    code, shown = at_terminal(partial(subprocess.Popen, command, env=environment))
+    assert code == 0 and "Supply chain & logistics" in shown and "┃" in shown
 
 
 def pair(kind="numerical", original="Profit rose 5%.", rewritten="Profit rose 9%.", **more):

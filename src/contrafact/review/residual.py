@@ -12,8 +12,7 @@ the share is measured, or bounded, for each stage that made items final:
   finds at least a given share of what is wrong, however much they overlook together. It has no
   estimate.
 
-``contrafact review plan --figure residual`` draws a further sample of final items for an expert;
-`vote_risk` is its guess of where errors are, which may be wrong at the price of a wider interval.
+``contrafact review plan --figure residual`` draws a further sample of final items for an expert.
 
 RFC-BENCH, sections 2.2.3 and 2.2.4.
 """
@@ -23,20 +22,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from contrafact.errors import InputError
-from contrafact.review.project import Project, Stage
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.stats.sampling import stratified_share
-from contrafact.stats.votes import error_risk, missed_at_most
+from contrafact.stats.votes import missed_at_most
 
-__all__ = ["COLUMNS", "Share", "residual_cells", "residual_error", "residual_notes", "vote_risk"]
+__all__ = ["COLUMNS", "Share", "residual_cells", "residual_error", "residual_notes"]
 
 FINDS = 1 / 3
 """The share of wrong items that every voter is taken to find, where no recheck measures it."""
 
-_JUDGING = ("independent", "audit", "adjudication", "arbitration", "discussion")
+_JUDGING = ("independent", *DELIBERATING)
 
 
 @dataclass(frozen=True)
@@ -190,7 +187,6 @@ def _deciding(project: Project, item: ReviewItem, stage: str | None = None) -> t
         for vote in item.votes
         if vote.text_version == item.text_version
         and project.stage(vote.stage).kind in _JUDGING
-        and project.stage(vote.stage).kind != "audit"
         and stage in (None, vote.stage)
     ]
     return tuple(v for v in own if (v.stage, v.round) == (own[-1].stage, own[-1].round))
@@ -211,44 +207,6 @@ def _recheck(project: Project, item: ReviewItem, stage: Stage) -> Vote | None:
     return None
 
 
-def vote_risk(
-    state: ReviewState, *, draws: int = 1_000, rng: np.random.Generator
-) -> dict[str, tuple[str, float]]:
-    """Return by final item how it became final and a guess of the chance that it is wrong.
-
-    The guess takes people to err independently given the truth (Dawid and Skene's model). It says
-    where to look first; no figure rests on it.
-
-    Raises:
-        InputError: The project makes items final on no verdict of all voters, or nothing is final.
-    """
-    project = state.project
-    good = passing_verdicts(project)
-    votes_of = {item.id: judging_votes(project, item, good) for item in state.items.values()}
-    judged = [item for item in state.items.values() if votes_of[item.id]]
-    if not any(item.outcome == "final" for item in judged):
-        raise InputError("no item is final yet", hint="estimate it once the review is further on")
-    people = sorted({person for item in judged for person in votes_of[item.id]})
-    votes = np.array(
-        [[int(votes_of[item.id].get(person, -1)) for person in people] for item in judged],
-        dtype=np.int8,
-    )
-
-    def group(item: ReviewItem) -> str:
-        if any(vote.ballot.correction is not None for vote in item.votes):
-            return "rewritten"
-        return f"as imported, {item.fields.get(project.category, '') if project.category else ''}"
-
-    groups = np.array([group(item) for item in judged], dtype=object)
-    codes = np.unique(groups, return_inverse=True)[1]
-    risk = error_risk(votes, codes, draws=draws, rng=rng)
-    return {
-        item.id: (item.why, float(chance))
-        for item, chance in zip(judged, risk, strict=True)
-        if item.outcome == "final"
-    }
-
-
 def passing_verdicts(project: Project) -> frozenset[str]:
     """Return the verdicts that make an item final if all voters give them; else `InputError`."""
     audits = {stage.id for stage in project.flow if stage.kind == "audit"}
@@ -266,26 +224,3 @@ def passing_verdicts(project: Project) -> frozenset[str]:
             hint="audit a sample of its final items instead",
         )
     return frozenset(good)
-
-
-def judging_votes(
-    project: Project, item: ReviewItem, good: frozenset[str]
-) -> dict[tuple[str, str], bool]:
-    """Return who passed an item's present text and who failed it, by person and kind of stage."""
-    found: dict[tuple[str, str], bool] = {}
-    for vote in item.votes:
-        stage = project.stage(vote.stage)
-        if vote.text_version != item.text_version or stage.kind not in _JUDGING:
-            continue
-        # A vote that does not pass an item may not fail it either: 'unresolved' does neither.
-        if stage.kind == "independent":
-            fails = True
-        elif stage.kind == "audit":
-            fails = set(stage.passes) <= good
-        else:
-            ruled = {v for rule in stage.rules for v in (*rule.all, *rule.some, *rule.majority)}
-            fails = vote.ballot.verdict in ruled
-        passed = vote.ballot.verdict in good
-        if passed or fails:
-            found[vote.who, stage.kind] = passed
-    return found

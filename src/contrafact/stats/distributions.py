@@ -9,15 +9,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
-import numpy as np
-from numpy.typing import NDArray
-
 __all__ = [
     "beta_quantile",
     "binomial_half_tail",
     "binomial_tail",
-    "expit",
-    "logit",
     "normal_cdf",
     "normal_quantile",
     "t_quantile",
@@ -87,16 +82,6 @@ def _bisect(below: Callable[[float], bool], low: float, high: float) -> float:
     while (middle := 0.5 * (low + high)) not in (low, high):
         low, high = (middle, high) if below(middle) else (low, middle)
     return middle
-
-
-def logit(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log-odds of shares between 0 and 1, shape for shape."""
-    return np.asarray(np.log(share) - np.log1p(-share))
-
-
-def expit(odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shares of log-odds, shape for shape; it never overflows."""
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * odds)))
 
 
 def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:

@@ -1,14 +1,7 @@
 """Samples whose items are drawn with unequal probabilities that are known, and what they say.
 
-*The draw.* A total is known best for a given number of labels where items are drawn in proportion
-to how much their labels are expected to vary (Neyman, Journal of the Royal Statistical Society
-97(4), 1934; Sarndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 12.2).
-What is expected may be wrong, so that a share of every draw is uniform: no item is left out of
-account, and no weight lies above a known bound (Zrnic and Candes, Active Statistical Inference,
-ICML 2024). Items are drawn by the pivotal method (Deville and Tille, Biometrika 85(1), 1998) in
-random order: the sample's size is fixed, and each item's probability is exactly the one that was
-asked for. Strata are gone through one after another, so that each gets its expected number of
-items, rounded up or down.
+*The draw.* Draws are shared out over strata, evenly or in proportion to their sizes, and a stratum
+too small to say anything by itself is drawn from with others (`split_cells`).
 
 *One draw's mean.* A study that draws more items from small systems than from large ones must weigh
 them back before it speaks of all of them (`horvitz_thompson_mean`).
@@ -16,19 +9,11 @@ them back before it speaks of all of them (`horvitz_thompson_mean`).
 *One draw's share.* An audit draws few items of each stratum, few of which are faulty: a percentile
 bootstrap of such a share covers 86 to 100% of the time where it says 95%. Wilson's interval at the
 number of outcomes that the sample is worth covers 93 to 97% (`stratified_share`).
-
-*A planned draw.* With an expected label ``m_i`` for every item, and items drawn with probabilities
-``p_i``, the total of all labels is estimated by the difference estimator: what is known, what is
-expected of the rest, and how far the drawn labels were from what was expected, each weighed by
-``1 / p_i``. Whatever ``m`` is, the estimate is right on average; good expectations (a good judge)
-only make it vary less. Expectations come from small cells of items, smoothed, so that a cell in
-which no error was seen yet is not taken to have none (Sarndal, Swensson and Wretman, chapters 6
-and 7; Zrnic and Candes).
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -50,14 +35,8 @@ from contrafact.stats.intervals import (
 )
 
 __all__ = [
-    "Draw",
-    "Expected",
-    "difference_estimate",
     "even_allocation",
-    "expected_labels",
     "horvitz_thompson_mean",
-    "inclusion_probabilities",
-    "pivotal_sample",
     "proportional_allocation",
     "share_and_worth",
     "split_cells",
@@ -139,97 +118,6 @@ def split_cells(
         cells = np.where(np.isin(cells, short), cells, len(counted) + apart)
         cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
     return cells
-
-
-def inclusion_probabilities(
-    sizes: ArrayLike, n: int, *, uniform: float = 0.2
-) -> NDArray[np.float64]:
-    """Return probabilities of being drawn that sum to ``n``: a mixture of two designs.
-
-    ``uniform`` of the draw goes to all items alike, the rest in proportion to ``sizes``: the
-    standard deviation that each label is expected to have, times its weight in the figure. Items
-    that come to 1 or more are certain, and what they do not need goes to the others. None is less
-    than ``uniform * n / len(sizes)``. Where there are no more than ``n`` items all are certain.
-
-    Raises:
-        ValueError: If a size is negative or no number, or ``n`` or ``uniform`` out of range.
-    """
-    size = finite_values(sizes, "sizes")
-    if (size < 0.0).any():
-        raise ValueError("sizes must be at least 0")
-    if not 0.0 < uniform <= 1.0:
-        raise ValueError(f"the uniform share must be above 0 and at most 1, not {uniform}")
-    if n < 0:
-        raise ValueError(f"{n} items cannot be drawn")
-    if n >= len(size):
-        return np.ones(len(size))
-    total = float(size.sum())
-    share = np.full(len(size), 1.0 / len(size))
-    if total > 0.0:
-        share = (1.0 - uniform) * size / total + uniform * share
-    certain = np.zeros(len(size), dtype=bool)
-    while True:
-        rest = share[~certain].sum()
-        scaled = np.where(certain, 1.0, share * ((n - certain.sum()) / rest))
-        beyond = ~certain & (scaled >= 1.0)
-        if not beyond.any():
-            return np.asarray(scaled, dtype=np.float64)
-        certain |= beyond
-
-
-def pivotal_sample(
-    probabilities: ArrayLike, rng: np.random.Generator, *, strata: ArrayLike | None = None
-) -> NDArray[np.bool_]:
-    """Draw a sample in which each item is with exactly its probability.
-
-    Two items that are undecided meet: one takes over as much of the other's probability as makes it
-    certain to be in or out, at odds that leave both probabilities as they were, and the other meets
-    the next. As many are drawn as the probabilities sum to, or one of the two whole numbers next to
-    it; so in each stratum (a whole number for each item).
-
-    Raises:
-        ValueError: If a probability is not between 0 and 1, or the lengths differ.
-    """
-    p = finite_values(probabilities, "probabilities")
-    if ((p < 0.0) | (p > 1.0)).any():
-        raise ValueError("probabilities must lie between 0 and 1")
-    order = rng.permutation(len(p))
-    if strata is not None:
-        codes = np.asarray(strata, dtype=np.intp)
-        if codes.shape != p.shape:
-            raise ValueError(f"{len(p)} probabilities for {len(codes)} strata")
-        order = order[np.argsort(codes[order], kind="stable")]
-    certain = p >= 1.0 - _CERTAIN
-    order = order[~certain[order] & (p[order] > _CERTAIN)]
-    winners: list[int] = []
-    holder, mass = -1, 0.0
-    meetings = zip(order.tolist(), p[order].tolist(), rng.random(len(order)).tolist(), strict=True)
-    for one, own, chance in meetings:
-        if holder < 0:
-            holder, mass = one, own
-            continue
-        both = mass + own
-        if both < 1.0:
-            if chance * both >= mass:
-                holder = one
-            mass = both
-        else:
-            # One is drawn, and the other goes on with what is left.
-            if chance * (2.0 - both) < 1.0 - own:
-                winners.append(holder)
-                holder = one
-            else:
-                winners.append(one)
-            mass = both - 1.0
-        if mass <= _CERTAIN:
-            holder = -1
-        elif mass >= 1.0 - _CERTAIN:
-            winners.append(holder)
-            holder = -1
-    if holder >= 0 and rng.random() < mass:
-        winners.append(holder)
-    certain[winners] = True
-    return certain
 
 
 def horvitz_thompson_mean(
@@ -364,139 +252,3 @@ def _design_effect(
     # The effect is itself an estimate, from few clusters a rough one.
     z, t = normal_quantile(0.5 + level / 2.0), t_quantile(groups - 1, 0.5 + level / 2.0)
     return effect * (t / z) ** 2
-
-
-_LEVEL_STRENGTH = 4.0
-"""How many labels the guess made without any counts as, in each level of the judge."""
-_CELL_STRENGTH = 4.0
-"""How many labels the level's mean counts as, at least, in each cell of a level and a group."""
-_CELL_EVENTS = 1.0
-"""How many labels of the rarer kind it counts as, at least: what is rare is often not seen."""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Who was drawn, and with which probability; NaN where an item had a label before (``given``).
-
-    An item with a label from before is known, however it came to it, and stands for no other.
-    """
-
-    probabilities: NDArray[np.float64]
-    drawn: NDArray[np.bool_]
-    given: NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The chance that each item's label is 1, and how far it is expected to lie from that, squared.
-
-    ``variance`` is the label's own and the expectation's.
-    """
-
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
-
-
-def expected_labels(
-    guess: NDArray[np.float64],
-    level: NDArray[np.intp],
-    group: NDArray[np.intp],
-    labels: NDArray[np.float64],
-) -> Expected:
-    """Return what to expect of each label, from the labels so far and a guess made without them.
-
-    A level is what the judge said (a verdict, or a range of scores); its mean label starts from the
-    guess and moves to what its labels say. A cell is one group's items of one level; its mean
-    starts from its level's. Levels and groups are whole numbers from 0; a label is NaN where there
-    is none.
-    """
-    known = ~np.isnan(labels)
-    y = np.where(known, labels, 0.0)
-    levels = int(level.max(initial=-1)) + 1
-    items = np.bincount(level, minlength=levels)
-    start = np.bincount(level, guess, minlength=levels) / np.maximum(items, 1)
-    ones = np.bincount(level, y, minlength=levels) + _LEVEL_STRENGTH * start
-    seen = np.bincount(level, known, minlength=levels) + _LEVEL_STRENGTH
-    of_level = ones / seen
-    rarer = np.maximum(np.minimum(of_level, 1.0 - of_level), 1e-6)
-    strength = np.maximum(_CELL_STRENGTH, _CELL_EVENTS / rarer)[level]
-    cell = group * levels + level
-    cells = int(cell.max(initial=-1)) + 1
-    weight = np.bincount(cell, known, minlength=cells)[cell] + strength
-    mean = (np.bincount(cell, y, minlength=cells)[cell] + strength * of_level[level]) / weight
-    return Expected(mean, mean * (1.0 - mean) * (1.0 + 1.0 / weight))
-
-
-def difference_estimate(
-    labels: NDArray[np.float64],
-    expected: Expected,
-    draw: Draw,
-    *,
-    among: NDArray[np.bool_] | None = None,
-    parts: NDArray[np.intp] | None = None,
-    level: float = 0.95,
-) -> Interval:
-    """Return the mean label of all items, or of those ``among`` them, drawn or not.
-
-    Items that were drawn and nobody labelled are taken for missing at random.
-
-    Each of a few ``parts`` (what the judge said) has Wilson's interval, with as many labels as a
-    simple random sample would need for the same variance, and the parts' distances from their
-    bounds are added in squares (Zou and Donner, Statistics in Medicine 27(10), 2008): where one
-    part's errors are rare and heavily weighed, the interval reaches further up than down, as it
-    should. It speaks of these items, not of a process that they come from. There are no bounds
-    under five labelled items.
-
-    Raises:
-        ValueError: If there are no items to speak of, or a level lies outside (0, 1).
-    """
-    check_settings(level)
-    chosen = np.ones(len(labels), dtype=bool) if among is None else among
-    size = int(chosen.sum())
-    if size == 0:
-        raise ValueError("there must be items")
-    n = int((chosen & (draw.drawn | draw.given) & ~np.isnan(labels)).sum())
-    codes = np.zeros(len(labels), dtype=np.intp) if parts is None else parts
-    estimate = below = above = variance = 0.0
-    for code in np.unique(codes[chosen]):
-        own = chosen & (codes == code)
-        weight = float(own.sum()) / size
-        mean, spread = _part_mean(labels, expected, draw, own)
-        share = min(1.0, max(0.0, mean))
-        typical = float(expected.mean[own].mean())
-        worth = typical * (1.0 - typical) / spread if spread > 0.0 else math.inf
-        low, high = wilson_bounds(share, worth, level)
-        estimate += weight * mean
-        variance += weight**2 * spread
-        below += (weight * (share - low)) ** 2
-        above += (weight * (high - share)) ** 2
-    if n < MIN_CLUSTERS or math.isnan(estimate):
-        why = f"no interval: fewer than {MIN_CLUSTERS} of these items are labelled"
-        return Interval(estimate, math.nan, math.nan, level, n, n, why)
-    estimate = min(1.0, max(0.0, estimate))
-    low, high = max(0.0, estimate - math.sqrt(below)), min(1.0, estimate + math.sqrt(above))
-    method = "all of these items are labelled"
-    if variance > 0.0:
-        typical = float(expected.mean[chosen].mean())
-        worth = typical * (1.0 - typical) / variance
-        method = f"difference estimator, {n} labels worth {worth:.0f} of a simple random sample"
-    return Interval(estimate, low, high, level, n, n, method)
-
-
-def _part_mean(
-    labels: NDArray[np.float64], expected: Expected, draw: Draw, own: NDArray[np.bool_]
-) -> tuple[float, float]:
-    """Return the estimate of the mean label of some items, and its expected variance."""
-    labelled = ~np.isnan(labels)
-    # Who did not answer leaves the sample smaller than it was drawn.
-    answered = float((draw.drawn & labelled).sum()) / max(1, int(draw.drawn.sum()))
-    if not answered:
-        return math.nan, math.nan
-    p = draw.probabilities * answered
-    value = np.where(draw.given & labelled, labels, expected.mean)
-    use = own & draw.drawn & labelled
-    correction = float(((labels[use] - expected.mean[use]) / p[use]).sum())
-    size = int(own.sum())
-    open_ = own & ~np.isnan(p)
-    spread = float((expected.variance[open_] * (1.0 / p[open_] - 1.0)).sum()) / size**2
-    return (float(value[own].sum()) + correction) / size, spread

@@ -12,7 +12,7 @@ from contrafact.review.assignment import (
     roles_in_words,
     staffing_problems,
 )
-from contrafact.review.discussion import NewRemark, say
+from contrafact.review.discussion import say
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
@@ -130,7 +130,7 @@ def test_undo_stops_where_others_have_built_on_it(office):
     made = office("headline-screening")
     made.say("Cem", made.event, flagged=True, comment="is it news?")
     for who in ("Cem", "Dia", "Eve"):
-        made.do(say, who, NewRemark("i0", "It is."))
+        made.do(say, who, "i0", "It is.")
     assert made.next("Dia") is not None
     with pytest.raises(NotAllowed, match="others have gone on"):
         made.do(undo, "Cem")

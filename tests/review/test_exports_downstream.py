@@ -8,7 +8,7 @@ import pytest
 
 from contrafact.families.finforce.data import CATEGORIES
 from contrafact.review.answers import Decision
-from contrafact.review.discussion import NewRemark, say, under_discussion, voices
+from contrafact.review.discussion import say, under_discussion, voices
 from contrafact.review.setup import set_roles
 from contrafact.review.store.store import Store
 
@@ -41,7 +41,7 @@ def decide(database, reply, turns=4):
             )
             for item in discussed:
                 if who not in voices(item):
-                    store.act("review", say, who, NewRemark(item.id, "I have read it."))
+                    store.act("review", say, who, item.id, "I have read it.")
             while given := store.next("review", who):
                 item = store.read("review", lambda state, name=given.item: state.items[name])
                 answers, more = reply(who, given, item)

@@ -25,7 +25,7 @@ from sqlalchemy.exc import DBAPIError
 from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import answer_training
 from contrafact.review.corrections import Correction, edit, reopen, retract, withdraw
-from contrafact.review.discussion import NewRemark, say
+from contrafact.review.discussion import say
 from contrafact.review.events import current_definition, current_kind
 from contrafact.review.export import export_rows
 from contrafact.review.project import Project
@@ -259,14 +259,9 @@ class Acts:
         )
 
     def _said(self, event, rng):
-        remark = NewRemark(
-            event.item,
-            event.body["text"],
-            reply_to=event.body.get("reply_to"),
-            manages=event.who == "Max",
-            request=event.request,
-        )
-        return do(self.state, event.when, say, event.who, remark)
+        how = {"reply_to": event.body.get("reply_to"), "manages": event.who == "Max"}
+        about = (event.who, event.item, event.body["text"])
+        return do(self.state, event.when, say, *about, request=event.request, **how)
 
     def _corrected(self, event, rng):
         body, when = event.body, event.when

@@ -11,7 +11,7 @@ from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import visible_votes
-from contrafact.review.discussion import NewRemark, say, thread
+from contrafact.review.discussion import say, thread
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows
 from contrafact.review.project import Rule, load_project, parse_project
@@ -238,7 +238,7 @@ def up_for_discussion(office):
 
 def speak(made, *people):
     for who in people:
-        made.do(say, who, NewRemark("i0", f"{who} thinks so"))
+        made.do(say, who, "i0", f"{who} thinks so")
 
 
 @pytest.mark.parametrize(
@@ -264,12 +264,10 @@ def test_a_group_discusses_and_one_of_them_records_what_it_decided(
 def test_who_may_speak_and_to_what_they_reply(office):
     made = up_for_discussion(office)
     flag = made.item().votes[0].seq
-    (event,) = do(
-        made.state, made.now, say, "Dia", NewRemark("i0", " It is. ", reply_to=flag, request="k")
-    )
-    assert made.do(say, "Dia", NewRemark("i0", "It is.", reply_to=flag, request="k")) == []
-    made.do(say, "Eve", NewRemark("i0", "No.", reply_to=event.seq))
-    made.do(say, "Max", NewRemark("i0", "Think of the date.", manages=True))
+    (event,) = do(made.state, made.now, say, "Dia", "i0", " It is. ", reply_to=flag, request="k")
+    assert made.do(say, "Dia", "i0", "It is.", reply_to=flag, request="k") == []
+    made.do(say, "Eve", "i0", "No.", reply_to=event.seq)
+    made.do(say, "Max", "i0", "Think of the date.", manages=True)
     assert [(e.who, e.text, e.depth) for e in thread(made.item())] == [
         ("", "is it news?", 0), ("Dia", "It is.", 1), ("Eve", "No.", 2),
         ("Max", "Think of the date.", 0),
@@ -279,14 +277,14 @@ def test_who_may_speak_and_to_what_they_reply(office):
         ("Cem", "x" * 10_001, {}), ("Cem", "so", {"reply_to": 1}), ("Cem", "so", {"request": "k"}),
     ):  # fmt: skip
         with pytest.raises(NotAllowed):
-            made.do(say, who, NewRemark("i0", text, **more))
+            made.do(say, who, "i0", text, **more)
 
 
 def test_what_was_said_stays_when_the_decision_is_taken_back(office):
     made = up_for_discussion(office)
     speak(made, "Cem", "Dia", "Eve")
     made.say("Dia", made.event)
-    made.do(say, "Max", NewRemark("i0", "Too quick.", manages=True))
+    made.do(say, "Max", "i0", "Too quick.", manages=True)
     made.do(undo, "Dia")
     assert made.item().stage == "discussion"
     assert [r.who for r in made.item().thread] == ["Cem", "Dia", "Eve", "Max"]

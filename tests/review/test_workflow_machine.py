@@ -21,7 +21,7 @@ from review_acts import do, take_next
 from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, staffing_problems
 from contrafact.review.corrections import Correction, edit, reopen, retract, withdraw
-from contrafact.review.discussion import NewRemark, say, under_discussion
+from contrafact.review.discussion import say, under_discussion
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
@@ -157,7 +157,7 @@ class Machine(RuleBasedStateMachine):
     def speak(self, data: Any, text: str) -> None:
         who = data.draw(st.sampled_from(sorted(self.state.people)))
         for item in under_discussion(self.state, self.state.people[who]):
-            self.take(do(self.state, self.now, say, who, NewRemark(item.id, text)))
+            self.take(do(self.state, self.now, say, who, item.id, text))
 
     @rule(data=st.data(), text=TEXTS)
     @precondition(lambda self: self.imported)
@@ -303,7 +303,7 @@ class Machine(RuleBasedStateMachine):
         for item in under_discussion(self.state, self.state.people[who]):
             place = (item.stage, item.round)
             if who not in {r.who for r in item.thread if (r.stage, r.round) == place}:
-                self.take(do(self.state, self.now, say, who, NewRemark(item.id, "So it seems.")))
+                self.take(do(self.state, self.now, say, who, item.id, "So it seems."))
 
     def any(self, options: tuple[str, ...]) -> str:
         return options[int(self.rng.integers(len(options)))]

@@ -12,7 +12,7 @@ from contrafact.review.events import NotAllowed
 from contrafact.review.project import Stage
 from contrafact.review.state import Change, Person, ReviewItem, ReviewState, Vote
 
-__all__ = ["Entry", "NewRemark", "can_record", "say", "thread", "under_discussion", "voices"]
+__all__ = ["Entry", "can_record", "say", "thread", "under_discussion", "voices"]
 
 LONGEST_REMARK = 10_000  # characters
 
@@ -32,42 +32,43 @@ class Entry:
     vote: Vote | None = None
 
 
-@dataclass(frozen=True)
-class NewRemark:
-    """What somebody writes into a thread: managers into any, others where they discuss.
+def say(
+    change: Change,
+    who: str,
+    name: str,
+    written: str,
+    *,
+    reply_to: int | None = None,
+    manages: bool = False,
+    request: str | None = None,
+) -> None:
+    """Write into an item's thread: managers into any, others where they discuss.
 
     ``request`` is a key under which the same form may be sent again.
+
+    Raises:
+        NotAllowed: Nothing or too much is written, or the item is not theirs to discuss.
     """
-
-    item: str
-    text: str
-    reply_to: int | None = None
-    manages: bool = False
-    request: str | None = None
-
-
-def say(change: Change, who: str, remark: NewRemark) -> None:
-    """Write into an item's thread, a form once; `NotAllowed` if empty, or not theirs to discuss."""
-    state, text = change.state, remark.text.strip()
-    before = None if remark.request is None else state.requests.get(remark.request)
+    state, text = change.state, written.strip()
+    before = None if request is None else state.requests.get(request)
     if before is not None:
-        if (before.kind, before.item, before.body.get("text")) != ("said", remark.item, text):
+        if (before.kind, before.item, before.body.get("text")) != ("said", name, text):
             raise NotAllowed("this form was sent before, as something else")
         return
-    item = state.items.get(remark.item)
+    item = state.items.get(name)
     if item is None:
-        raise NotAllowed(f"there is no item '{remark.item[:40]}'")
-    if not remark.manages and item not in under_discussion(state, state.people.get(who)):
+        raise NotAllowed(f"there is no item '{name[:40]}'")
+    if not manages and item not in under_discussion(state, state.people.get(who)):
         raise NotAllowed("this item is not up for discussion by you", hint="go back to the list")
     if not text:
         raise NotAllowed("nothing is written", hint="write what you think")
-    if len(remark.text) > LONGEST_REMARK:
+    if len(written) > LONGEST_REMARK:
         raise NotAllowed(f"this is longer than {LONGEST_REMARK:,} characters", hint="shorten it")
-    if remark.reply_to not in (None, *(entry.seq for entry in thread(item))):
+    if reply_to not in (None, *(entry.seq for entry in thread(item))):
         raise NotAllowed("what this replies to is not in the thread")
-    body = {"text": text, **({} if remark.reply_to is None else {"reply_to": remark.reply_to})}
+    body = {"text": text, **({} if reply_to is None else {"reply_to": reply_to})}
     about = {"item": item.id, "stage": item.stage, "round": item.round}
-    change.add("said", who, request=remark.request, body=body, **about)
+    change.add("said", who, request=request, body=body, **about)
 
 
 def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewItem]:

@@ -6,7 +6,6 @@ CSV an apostrophe stands before a cell that a spreadsheet would take for a formu
 own commands take it off again.
 """
 
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any, Literal, cast
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
+from contrafact.files.tables import table_bytes
 from contrafact.review.events import Event
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
@@ -47,7 +47,6 @@ TABLE_FORMATS: tuple[TableFormat, ...] = ("jsonl", "csv", "parquet")
 
 _TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
-_LARGEST = 2**63  # of what a column of whole numbers holds
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?", re.ASCII)
 
 
@@ -296,20 +295,7 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
 
 def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
     """Return rows as the bytes of a file; the columns are those of all of them, as met."""
-    columns: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        columns[replace_surrogates(name)] = [row.get(name) for row in rows]
-    if form == "parquet":
-        import pyarrow  # type: ignore[import-untyped]
-        from pyarrow import parquet
-
-        sink = io.BytesIO()
-        uniform = {name: _uniform(column) for name, column in columns.items()}
-        parquet.write_table(pyarrow.table(uniform), sink)
-        return sink.getvalue()
     import pandas as pd
-
-    from contrafact.files.tables import render_csv, render_jsonl
 
     def safe(value: Any) -> Any:
         # A negative number is no formula, and would be no number any more behind an apostrophe.
@@ -317,31 +303,19 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
             return value
         return guarded(value)
 
-    if form == "csv":
-        columns = {safe(name): [safe(cell) for cell in column] for name, column in columns.items()}
+    def flat(value: Any) -> Any:
+        nested = isinstance(value, Mapping | list | tuple)
+        return json.dumps(value, ensure_ascii=False, default=str) if nested else value
+
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        columns[replace_surrogates(name)] = [row.get(name) for row in rows]
+    if form != "jsonl":
+        cell = safe if form == "csv" else flat
+        columns = {
+            (safe(name) if form == "csv" else name): [cell(value) for value in column]
+            for name, column in columns.items()
+        }
     # Objects, lest a column of texts be made one of another type, which holds no lone surrogates.
-    frame = pd.DataFrame(
-        {name: pd.Series(column, dtype=object) for name, column in columns.items()}
-    )
-    return (render_csv(frame) if form == "csv" else render_jsonl(frame)).encode()
-
-
-def _uniform(column: Sequence[Any]) -> list[Any]:
-    """Return a column whose values have one type: texts, where they have several or are nested."""
-    kinds = {type(value) for value in column if value is not None}
-    numbers = kinds <= {int, float} and all(
-        value is None or abs(value) < _LARGEST for value in column
-    )
-    if kinds <= {bool}:
-        return list(column)
-    if numbers and float in kinds:
-        return [None if value is None else float(value) for value in column]
-    return list(column) if numbers else [_text(value) for value in column]
-
-
-def _text(value: Any) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False, default=str)
-    return replace_surrogates(value)
+    made = {name: pd.Series(column, dtype=object) for name, column in columns.items()}
+    return table_bytes(pd.DataFrame(made), f"rows.{form}")

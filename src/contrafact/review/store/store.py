@@ -6,11 +6,10 @@ database; what failed half way never happened. `verify` proves that the present 
 events say.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from threading import RLock
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -175,23 +174,6 @@ class Store:
         """Return what ``reader`` finds on the state as it is now; it may not change the state."""
         with self._lock(review), self._reading.begin() as connection:
             return reader(self._state(connection, review, lock=False))
-
-    def last_answer(
-        self, review: str, who: str, assignment: Assignment
-    ) -> Mapping[str, Any] | None:
-        """Return the body of what somebody last answered at a place, though they took it back."""
-        table = events_table.c
-        chosen = (
-            select(table.body)
-            .where(table.review == review, table.item == assignment.item, table.who == who)
-            .where(table.kind == "answered", table.stage == assignment.stage)
-            .where(table.round == assignment.round)
-            .order_by(table.seq.desc())
-            .limit(1)
-        )
-        with self._reading.begin() as connection:
-            body = connection.scalar(chosen)
-        return None if body is None else cast("Mapping[str, Any]", json.loads(body))
 
     def history(self, review: str, *, after: int = 0) -> list[Event]:
         """Return every event in order, or those after a ``seq``; `InputError` if there is none."""

@@ -33,6 +33,7 @@ __all__ = [
     "ManagerPage",
     "MemberPage",
     "NeedsSignIn",
+    "ReviewPage",
     "Text",
     "TheAccount",
     "TheAdjudicatorPage",

@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 
 from contrafact.errors import InputError
 from contrafact.review.answers import Assignment
-from contrafact.review.discussion import NewRemark, can_record, say, under_discussion, voices
+from contrafact.review.discussion import can_record, say, under_discussion, voices
 from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
-from contrafact.review.web.access import KEY, MemberPage, TheMemberPage, TheReviewPage
+from contrafact.review.web.access import KEY, MemberPage, ReviewPage, TheMemberPage, TheReviewPage
 from contrafact.review.web.item_view import item_view, summary, thread_entries
 from contrafact.review.web.studio import redirect_to, request_key
 
@@ -61,7 +61,7 @@ def discussion(page: TheMemberPage, id: str) -> HTMLResponse:
 def member_say(page: TheMemberPage, form: TheRemark) -> Response:
     """Write into the thread of an item that is up for discussion."""
     try:
-        page.studio.store.act(page.review, say, page.who, _remark(page, form))
+        _say(page, form)
     except InputError as error:
         return _discussion(page, form.item, problem=error, sent=form)
     return redirect_to(f"{page.path('discussion', id=form.item)}#thread")
@@ -70,14 +70,15 @@ def member_say(page: TheMemberPage, form: TheRemark) -> Response:
 @router.post("/manage/r/{review:review}/items/say", name="manager_say")
 def manager_say(page: TheReviewPage, form: TheRemark) -> Response:
     """Write into any item's thread."""
-    page.studio.store.act(page.review, say, page.who, _remark(page, form, manages=True))
+    _say(page, form, manages=True)
     page.log("wrote into a thread", form.item)
     return redirect_to(f"{page.path('manage_item', id=form.item)}#thread")
 
 
-def _remark(page: Any, form: RemarkForm, *, manages: bool = False) -> NewRemark:
-    text, key = form.text.replace("\r\n", "\n"), page.own_key(form.request)
-    return NewRemark(form.item, text, form.reply_to, manages=manages, request=key)
+def _say(page: ReviewPage, form: RemarkForm, *, manages: bool = False) -> None:
+    how = {"reply_to": form.reply_to, "request": page.own_key(form.request), "manages": manages}
+    text = form.text.replace("\r\n", "\n")
+    page.studio.store.act(page.review, say, page.who, form.item, text, **how)
 
 
 def _discussion(

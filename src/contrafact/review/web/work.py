@@ -4,8 +4,7 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
@@ -16,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision, asked_questions
 from contrafact.review.discussion import under_discussion
 from contrafact.review.events import NotAllowed
-from contrafact.review.project import DELIBERATING, Project, Stage
+from contrafact.review.project import DELIBERATING
 from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
     KEY,
@@ -61,36 +60,15 @@ class ItemForm(BaseModel):
 
 
 @dataclass(frozen=True)
-class FilledForm:
-    """What somebody has filled in."""
-
-    answers: Mapping[str, str] = field(default_factory=dict)
-    comment: str = ""
-    flagged: bool = False
-    correction: str | None = None
-    evidence: str = ""
-
-    def missing(self, project: Project, stage: Stage) -> list[str]:
-        """Return the questions that are asked, have to be answered, and are not."""
-        return [
-            name
-            for name in asked_questions(project, stage, self.answers)
-            if project.question(name).required and not self.answers.get(name, "").strip()
-        ]
-
-
-@dataclass(frozen=True)
 class SubmittedForm:
-    """An item's form: what was filled in, about what, and the key under which it counts once.
+    """An item's form: what was decided, about what.
 
     ``first_step`` says that nothing but a stage's first step was asked in it.
     """
 
     assignment: Assignment
-    filled: FilledForm
-    guidelines_version: str | None
-    request: str
-    first_step: bool = False
+    filled: Decision
+    first_step: bool
 
 
 async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> SubmittedForm:
@@ -99,20 +77,17 @@ async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> Sub
     form = {name: str(text).replace("\r\n", "\n") for name, text in sent}
     if len(form) < len(sent):
         raise HTTPException(422, "The form says something twice. Open its page again.")
-    filled = FilledForm(
+    filled = Decision(
         {name.removeprefix(ANSWER): text for name, text in form.items() if name.startswith(ANSWER)},
-        form.get("comment", ""),
-        form.get("flag") == "1",
-        form.get("correction"),
-        form.get("evidence", ""),
+        flagged=form.get("flag") == "1",
+        comment=form.get("comment", ""),
+        correction=form.get("correction"),
+        evidence=form.get("evidence", "").splitlines(),
+        guidelines_version=about.guidelines if _VERSION.fullmatch(about.guidelines) else None,
+        request=about.request,
     )
-    return SubmittedForm(
-        Assignment(about.item, about.stage, about.round, about.training),
-        filled,
-        about.guidelines if _VERSION.fullmatch(about.guidelines) else None,
-        about.request,
-        about.step == "first",
-    )
+    place = Assignment(about.item, about.stage, about.round, about.training)
+    return SubmittedForm(place, filled, about.step == "first")
 
 
 TheForm = Annotated[SubmittedForm, Depends(read_form)]
@@ -194,7 +169,7 @@ def check_draft(page: TheMemberPage, form: TheForm) -> Response:
     if "application/json" in page.request.headers.get("accept", ""):
         part = render_part("findings.html", found=found)
         return JSONResponse({"html": part}, headers={"cache-control": "no-store"})
-    return _form_page(page, view, form.filled, request_key=form.request, found=found)
+    return _form_page(page, view, form.filled, found=found)
 
 
 @router.post("/r/{review:review}/undo", name="undo")
@@ -215,7 +190,7 @@ def _show_item(
     if _screen_of(view) != screen:
         query = f"?{page.request.url.query}" if page.request.url.query else ""
         return redirect_to(page.path(_screen_of(view)) + query)
-    filled = _filled_before(page, view.assignment) if again else FilledForm()
+    filled = _filled_before(page, view.assignment) if again else Decision({})
     return _form_page(page, view, filled, feedback=feedback)
 
 
@@ -227,24 +202,16 @@ def _take(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
     """
     filled, place = form.filled, form.assignment
     if form.first_step and (view := _view_of(page, form)) is not None:
-        step, missing = view.stage.first_step, filled.missing(view.project, view.stage)
+        step, missing = view.stage.first_step, _missing(view, filled)
         if step is not None and missing and not set(missing) & set(step.asks):
-            return _form_page(page, view, filled, request_key=form.request)  # the whole item
+            return _form_page(page, view, filled)  # the whole item
+    own = {"correction": _correction(page, form), "request": page.own_key(str(filled.request))}
     try:
-        decision = Decision(
-            filled.answers,
-            flagged=filled.flagged,
-            comment=filled.comment,
-            correction=_correction(page, form),
-            evidence=filled.evidence.splitlines(),
-            guidelines_version=form.guidelines_version,
-            request=page.own_key(form.request),
-        )
-        page.studio.store.answer(page.review, page.who, place, decision)
+        page.studio.store.answer(page.review, page.who, place, replace(filled, **own))
     except InputError as error:
         view = _view_of(page, form)
         if view is not None and not isinstance(error, NotAllowed):
-            return _form_page(page, view, filled, problem=error, request_key=form.request)
+            return _form_page(page, view, filled, problem=error)
         project = page.studio.store.read(page.review, lambda state: state.project)
         texts = {question.id: question.text for question in project.questions}
         return page.render(
@@ -256,22 +223,29 @@ def _take(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
             filled=filled,
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
-    query = {"taken": form.request} | ({"last": place.item} if place.training else {})
+    query = {"taken": str(filled.request)} | ({"last": place.item} if place.training else {})
     return page.go_to(screen, **query)
 
 
-def _filled_before(page: MemberPage, assignment: Assignment) -> FilledForm:
+def _filled_before(page: MemberPage, place: Assignment) -> Decision:
     """Return what somebody filled in of an item before they took it back."""
-    body = page.studio.store.last_answer(page.review, page.who, assignment)
-    if body is None:
-        return FilledForm()
-    return FilledForm(
-        dict(body["answers"]),
-        body["comment"],
-        body["flagged"],
-        body.get("correction"),
-        "\n".join(" ".join(one["text"].split()) for one in body.get("evidence", ())),
-    )
+    here = ("answered", page.who, place.stage, place.round)
+    for event in reversed(page.studio.store.item_history(page.review, place.item)):
+        if (event.kind, event.who, event.stage, event.round) == here:
+            body = event.body
+            marked = [" ".join(one["text"].split()) for one in body.get("evidence", ())]
+            kept = (body["flagged"], body["comment"], body.get("correction"), marked)
+            return Decision(dict(body["answers"]), *kept)
+    return Decision({})
+
+
+def _missing(view: ItemView, filled: Decision) -> list[str]:
+    """Return the questions that are asked, have to be answered, and are not."""
+    return [
+        name
+        for name in asked_questions(view.project, view.stage, filled.answers)
+        if view.project.question(name).required and not filled.answers.get(name, "").strip()
+    ]
 
 
 def _next_view(
@@ -312,7 +286,7 @@ def _screen_of(view: ItemView) -> Screen:
 def _form_page(
     page: MemberPage,
     view: ItemView,
-    filled: FilledForm,
+    filled: Decision,
     *,
     problem: InputError | None = None,
     **context: Any,
@@ -332,8 +306,9 @@ def _form_page(
         guidelines=guidelines_html(project.guidelines),
         guidelines_version=project.guidelines_version,
         problem=problem,
-        missing=filled.missing(project, view.stage) if problem else [],
-        **{"feedback": None, "found": None, "request_key": request_key(), **context},
+        missing=_missing(view, filled) if problem else [],
+        request_key=filled.request or request_key(),
+        **{"feedback": None, "found": None, **context},
     )
 
 

@@ -114,15 +114,3 @@ def test_the_exam_finds_the_rates_and_corrected_intervals_cover(
         else:
             truth = sum(one[2][name] for one in rows) / len(rows)
             assert row["corrected_low"] <= truth <= row["corrected_high"]
-
-
-@pytest.mark.slow
-def test_a_coin_is_said_to_be_unable_to_tell(quick_contrafact, start_judge, asked):
-    verdicts, _ = asked
-    with start_judge(verdicts, sensitivity=0.5, specificity=0.5) as judge:
-        run = quick_contrafact(
-            "exam", "--judge", judge.judge, "--no-order", "--n", "300", "--out", "exam.json",
-            env=judge.environment,
-        )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert "this judge cannot tell" in run.stdout

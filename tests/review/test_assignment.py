@@ -70,29 +70,14 @@ def test_an_abandoned_item_goes_to_somebody_else(office):
     made.now += LEASE
     assert made.next("Dia").item == "i0"
     with pytest.raises(NotAllowed, match="went to somebody else"):
-        do(
-            made.state,
-            made.now,
-            answer,
-            "Cem",
-            Assignment("i0", "annotation", 1),
-            Decision(made.event),
-        )
+        made.do(answer, "Cem", Assignment("i0", "annotation", 1), Decision(made.event))
 
 
 def test_a_late_decision_is_taken_where_the_place_is_still_free(office):
     made = office("headline-screening", items=1)
     made.next("Cem")
     made.now += 2 * LEASE
-    do(
-        made.state,
-        made.now,
-        answer,
-        "Cem",
-        Assignment("i0", "annotation", 1),
-        Decision(made.event),
-        rng=made.rng,
-    )
+    made.do(answer, "Cem", Assignment("i0", "annotation", 1), Decision(made.event))
     assert made.item().votes[0].who == "Cem"
 
 
@@ -198,15 +183,8 @@ def test_nobody_rules_on_what_they_annotated(review_team):
     assert state.items["i0"].stage == "arbitration"
     assert take_next(state, now, "Cy", rng)[0] is None
     with pytest.raises(NotAllowed, match="not yours"):
-        do(
-            state,
-            now,
-            answer,
-            "Cy",
-            Assignment("i0", "arbitration", 1),
-            Decision({"ruling_category": "true", "ruling_rewrite": "pass"}),
-            rng=rng,
-        )
+        ruling = Decision({"ruling_category": "true", "ruling_rewrite": "pass"})
+        do(state, now, answer, "Cy", Assignment("i0", "arbitration", 1), ruling, rng=rng)
     assert take_next(state, now, "Dee", rng)[0].stage == "arbitration"
 
 

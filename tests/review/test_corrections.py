@@ -144,14 +144,7 @@ def test_a_correction_taken_back_takes_its_text_back(office):
     old = made.item().votes[0]
     made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 8%.")
     assert made.item().stage == "re-annotation"
-    do(
-        made.state,
-        made.now,
-        reopen,
-        Correction("Max", "i0", "once more"),
-        stage="revision",
-        rng=made.rng,
-    )
+    correct(made, reopen, "once more", stage="revision")
     made.do(retract, Correction("Max", "i0", "misread"), old.seq)
     assert [vote.who for vote in made.item().votes] == ["Dia"]
 

@@ -30,8 +30,7 @@ from contrafact.review.export import (
     write_rows,
 )
 from contrafact.review.field_mapping import read_items
-from contrafact.review.project import load_project
-from contrafact.review.setup import import_items, set_roles
+from contrafact.review.setup import import_items
 from contrafact.review.workflow import answer
 from contrafact.study.sample import draw_study
 
@@ -158,50 +157,6 @@ def test_a_batch_that_was_returned_keeps_its_revision_and_drops_the_old_audit():
     ]
     fate = follow(path)
     assert (fate.state, fate.rewritten) == ("retained", "Shares fell.")
-
-
-@pytest.mark.slow
-def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path):
-    from importlib.resources import files
-
-    from contrafact.review.store.store import Store
-
-    pairs = files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_text("utf-8")
-    lines = pairs.splitlines()
-    ids = [json.loads(line)["id"] for line in lines]
-    (tmp_path / "pairs.jsonl").write_text(pairs)
-    with Store(str(tmp_path / "review.db"), seed=1) as store:
-        project = load_project("rfc-rewrite")
-        store.define("review", project, "Max")
-        team = {"Ada": "expert-a", "Ben": "expert-b", "Cem": "annotator", "Dia": "annotator",
-                "Eve": "strict-annotator"}  # fmt: skip
-        for name, role in team.items():
-            store.act("review", set_roles, "Max", name, [role])
-        store.act("review", import_items, "Max", read_items(tmp_path / "pairs.jsonl", project))
-        fine = {"category_correct": "true", "rewrite_valid": "pass"}
-        failed = {"ruling_category": "true", "ruling_rewrite": "fail"}
-        shown = {"expert-review": {"review": "pass"}, "audit": {"audit": "pass"},
-                "annotation": fine,
-                "secondary-review": failed}  # fmt: skip
-        for who in [*team, *team, *team]:
-            while given := store.next("review", who):
-                doubt = (who, given.item, given.stage) == ("Dia", ids[2], "annotation")
-                store.answer(
-                    "review",
-                    who,
-                    given,
-                    Decision(shown[given.stage], flagged=doubt, comment="=seen"),
-                )
-        outcomes = store.read("review", lambda b: {i.id: i.outcome for i in b.items.values()})
-    assert outcomes == {name: "removed" if name == ids[2] else "final" for name in ids}
-    run = quick_contrafact("review", "export", "--out", "d.csv")
-    assert run.returncode == 0, run.stderr
-    run = quick_contrafact(
-        "rfc", "finalize", "pairs.jsonl", "--decisions", "d.csv", "--out", "final.jsonl"
-    )
-    assert run.returncode == 0, run.stderr
-    kept = (tmp_path / "final.jsonl").read_text().splitlines()
-    assert {json.loads(line)["reviewed_id"] for line in kept} == set(ids) - {ids[2]}
 
 
 def test_every_export_says_what_it_is_about(review_team):

@@ -105,7 +105,7 @@ def test_a_database_of_then_opens_with_every_decision_and_account(database):
         # Whoever had a second factor, or came through a provider, chooses a password at a link.
         for name in ("Ada", "Fay"):
             accounts.accept(accounts.invite(name, by="Max"), "otter lantern gravel 7")
-            Sessions(accounts).sign_in(name, "otter lantern gravel 7")
+            Sessions(accounts).prove(name, "otter lantern gravel 7")
         with pytest.raises(DBAPIError, match="only ever added"), store.engine.begin() as connection:
             connection.execute(present.tables["events"].delete())
 

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
 import pytest
 from sqlalchemy import delete, insert, inspect, select, text, update
@@ -144,17 +143,6 @@ def test_many_people_at_once_lose_and_double_nothing(opened):
     kept = [(item.id, vote.who) for item in state.items.values() for vote in item.votes]
     assert sorted(kept) == sorted(shown)
     assert verify(stores[0], "ours") == []
-
-
-def test_an_abandoned_item_comes_back(opened):
-    store = opened(stories=1)
-    for who in ("Cem", "Dia", "Eve"):
-        store.next("ours", who)
-    store.act("ours", set_roles, "Max", "Fay", ["rater"])
-    assert store.next("ours", "Fay") is None
-    store._clock.now += timedelta(minutes=31)
-    assert store.next("ours", "Fay").item == "i0"
-    assert verify(store, "ours") == []
 
 
 def test_undo_gives_the_place_back(opened):

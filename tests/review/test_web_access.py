@@ -97,7 +97,7 @@ def test_each_role_gets_of_each_route_what_it_may(site):
             if path in ("/sign-in", "/sign-out"):
                 studio.now += 1000  # what failed here slows nobody in the next case
                 browsers[who] = studio.browser(who)  # the session may have ended
-    assert managing
+    assert managing and not studio.accounts.find("Cem").manager
 
 
 def test_a_closed_account_and_a_person_who_left_are_out_at_once(site):
@@ -116,14 +116,15 @@ def test_a_closed_account_and_a_person_who_left_are_out_at_once(site):
 def test_no_form_is_taken_without_its_token(site, token):
     studio = site()
     studio.review("ours", "cobe-rating")
-    browser = studio.browser("Cem")
-    for method, path in routes(studio.app):
-        if method == "GET":
-            continue
-        filled = re.sub(r"\{\w+\}", "x", path.replace("{review}", "ours"))
-        fields = SENT if token is None else {**SENT, "csrf": token}
-        assert browser.http.post(filled, data=fields).status_code == 403, path
-    assert browser.get("/").status_code == 200, "still signed in"
+    studio.account("Man", manager=True)
+    for browser in map(studio.browser, ("Cem", "Man")):
+        for method, path in routes(studio.app):
+            if method == "GET":
+                continue
+            filled = re.sub(r"\{\w+\}", "x", path.replace("{review}", "ours"))
+            fields = SENT if token is None else {**SENT, "csrf": token}
+            assert browser.http.post(filled, data=fields).status_code == 403, path
+        assert browser.get("/").status_code == 200, "still signed in"
 
 
 def test_a_token_is_good_for_its_own_session_only(site):

@@ -85,14 +85,6 @@ def test_a_decision_is_kept_with_what_the_person_saw(rating):
     assert verify(rating.store, "ours") == []
 
 
-def test_the_same_form_sent_again_changes_nothing(rating):
-    cem = rating.browser("Cem")
-    page = cem.get(WORK)
-    for _ in range(3):
-        assert gone_to(cem.submit(page, {"rating": "Yes"})) == WORK
-    assert len(events(rating, "answered")) == 1
-
-
 def test_a_key_of_one_persons_form_is_nobody_elses(rating):
     cem, dia = rating.browser("Cem"), rating.browser("Dia")
     page = cem.get(WORK)

@@ -117,26 +117,19 @@ def test_a_mean_of_normal_values_has_the_t_interval_even_with_few_clusters():
         assert interval.high - interval.low == pytest.approx(2 * t, rel=0.06 if n == 8 else 0.02)
 
 
-def test_many_clusters_agree_with_scipy():
-    values = rng(1).lognormal(size=400)
-    ours = cluster_bootstrap(values, None, resamples=20_000, rng=rng(2))
+@pytest.mark.parametrize(
+    ("statistic", "n", "resamples", "near"),
+    [("mean", 400, 20_000, 0.03), ("median", 401, 4_000, 0.08)],
+)
+def test_many_clusters_agree_with_scipy(statistic, n, resamples, near):
+    values = rng(1).lognormal(size=n)
+    ours = cluster_bootstrap(values, None, statistic=statistic, resamples=20_000, rng=rng(2))
     theirs = scipy_stats.bootstrap(
-        (values,), np.mean, n_resamples=20_000, method="percentile", rng=rng(3)
+        (values,), getattr(np, statistic), n_resamples=resamples, method="percentile", rng=rng(3)
     ).confidence_interval
     width = theirs.high - theirs.low
-    assert ours.low == pytest.approx(theirs.low, abs=0.03 * width)
-    assert ours.high == pytest.approx(theirs.high, abs=0.03 * width)
-
-
-def test_medians_agree_with_scipy():
-    values = rng(1).lognormal(size=401)
-    ours = cluster_bootstrap(values, None, statistic="median", resamples=20_000, rng=rng(2))
-    theirs = scipy_stats.bootstrap(
-        (values,), np.median, n_resamples=4_000, method="percentile", rng=rng(3)
-    ).confidence_interval
-    width = theirs.high - theirs.low
-    assert ours.low == pytest.approx(theirs.low, abs=0.08 * width)
-    assert ours.high == pytest.approx(theirs.high, abs=0.08 * width)
+    assert ours.low == pytest.approx(theirs.low, abs=near * width)
+    assert ours.high == pytest.approx(theirs.high, abs=near * width)
 
 
 def test_medians_of_clusters_agree_with_a_loop_over_resamples():

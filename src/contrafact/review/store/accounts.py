@@ -139,15 +139,7 @@ class Accounts:
         with self._reading.begin() as connection:
             return _find(connection, name)
 
-    def invite(
-        self,
-        name: str,
-        *,
-        by: str,
-        manager: bool = False,
-        address: str = "",
-        life: timedelta = INVITE_LIFE,
-    ) -> str:
+    def invite(self, name: str, *, by: str, manager: bool = False, address: str = "") -> str:
         """Return the secret of a one-time link at which somebody chooses their password.
 
         Makes the account where there is none, a manager's or not. A new link for an account that is
@@ -171,7 +163,9 @@ class Accounts:
             matching = (invites.c.account == name) & invites.c.used.is_(None)
             connection.execute(update(invites).where(matching).values(used=now))
             row = {"token": secret_hash(secret), "account": name}
-            connection.execute(insert(invites).values(**row, until=now + life.total_seconds()))
+            connection.execute(
+                insert(invites).values(**row, until=now + INVITE_LIFE.total_seconds())
+            )
             self.note(connection, "invited", by, f"{name}{' as manager' * manager}", address)
         return secret
 

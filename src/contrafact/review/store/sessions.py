@@ -77,13 +77,8 @@ class Sessions:
         self._reading = reading(self.engine)
         self._clock = clock
 
-    def sign_in(self, name: str, password: str, *, address: str = "") -> str:
-        """Return the secret of a new session of somebody who has the password; see `prove`."""
-        self.prove(name, password, address=address)
-        return self.begin(name, address=address)
-
     def prove(self, name: str, password: str, *, address: str = "") -> None:
-        """Look whether a name and a password go together.
+        """Look whether a name and a password go together, before a session begins.
 
         An attempt is counted before the password is looked at, so that many at once count too.
 

@@ -242,11 +242,8 @@ def longest(data: ChapterData) -> Section:
 
 def best_of_two(part: Part, form: str) -> Interval | None:
     """A figure of a group of rows that is no mean: the share of reviews flipped by any rewrite."""
-
-    def share(rows: pd.DataFrame) -> float:
-        return float(rows.groupby("sample_id")["judged"].max().mean())
-
-    return part.bootstrap.statistic(part.rows, part.cluster, share)
+    best = part.rows.groupby("sample_id")["judged"].max()
+    return part.bootstrap.mean(best, best.index.to_series())
 
 
 def test_sections_add_tables_results_and_figures_that_are_no_means(

@@ -164,6 +164,11 @@ class Office:
         self.do(answer, who, given, sent)
         return given
 
+    def say_to_all(self, who, answers):
+        """Have somebody answer everything that they are given."""
+        while self.next(who) is not None:
+            self.say(who, answers)
+
     def item(self, name=None):
         return self.state.items[name or self.own]
 

@@ -151,8 +151,7 @@ def test_a_correction_taken_back_takes_its_text_back(office):
 
 def test_an_audits_decision_is_taken_back_while_it_is_open_and_never_after(office):
     made = office(items=8)
-    for _ in range(8):
-        made.say("Ada", {"review": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
     drawn = [name for name, item in made.state.items.items() if item.slots]
     assert len(drawn) > 1
     done = made.say("Ben", {"audit": "fail"}, comment="no").item
@@ -187,8 +186,7 @@ def test_what_cannot_be_corrected_is_refused(office):
         correct(made, reopen, stage="annotation")
     with pytest.raises(NotAllowed, match="no item 'i9'"):
         made.do(withdraw, Correction("Max", "i9", "so"))
-    for _ in range(2):
-        made.say("Ada", {"review": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
     for how in (reopen, withdraw):
         with pytest.raises(NotAllowed, match="an audit that speaks for 'i0' is under way"):
             correct(made, how)

@@ -31,10 +31,8 @@ FAIL = {"category_correct": "true", "rewrite_valid": "fail"}
 def annotated(office):
     """Eight rewrites; all but one that Dia fails are passed by everybody."""
     made = office(items=8)
-    for _ in range(8):
-        made.say("Ada", {"review": "pass"})
-    while made.next("Ben") is not None:
-        made.say("Ben", {"audit": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
+    made.say_to_all("Ben", {"audit": "pass"})
     for _ in range(8):
         made.say("Cem", PASS)
         made.say("Dia", lambda item: FAIL if item == "i5" else PASS)
@@ -75,13 +73,11 @@ def test_progress_tells_outcomes_by_category_and_closed_stages(office):
 
 def test_audits_have_rates_per_category_and_what_came_of_the_batch(office):
     made = office(items=8)
-    for _ in range(8):
-        made.say("Ada", {"review": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
     made.say("Ben", {"audit": "fail"}, comment="wrong")
     overall = audits_table(made.state).rows[-1]
     assert overall[1:4] == ("overall", "8", "1") and overall[-1] == "under way, 1 of 4 judged"
-    while made.next("Ben") is not None:
-        made.say("Ben", {"audit": "pass"})
+    made.say_to_all("Ben", {"audit": "pass"})
     *strata, overall = audits_table(made.state).rows
     # Four items are too few for an interval.
     assert overall[1:] == ("overall", "8", "4", "3", "75.0%", "–", "returned")
@@ -90,10 +86,8 @@ def test_audits_have_rates_per_category_and_what_came_of_the_batch(office):
 
 def test_an_audit_of_many_has_intervals(office):
     made = office(items=240)
-    for _ in range(240):
-        made.say("Ada", {"review": "pass"})
-    while made.next("Ben") is not None:
-        made.say("Ben", {"audit": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
+    made.say_to_all("Ben", {"audit": "pass"})
     overall = audits_table(made.state).rows[-1]
     assert overall[3:6] == ("30", "30", "100.0%")
     low, high = overall[6].split(" to ")

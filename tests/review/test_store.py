@@ -145,19 +145,6 @@ def test_many_people_at_once_lose_and_double_nothing(opened):
     assert verify(stores[0], "ours") == []
 
 
-def test_undo_gives_the_place_back(opened):
-    store = opened(stories=1)
-    for who in ("Cem", "Dia", "Eve"):
-        given, _ = rate(store, who)
-    store.undo("ours", "Eve")
-    assert store.next("ours", "Eve") == given
-    assert verify(store, "ours") == []
-    store.answer("ours", "Eve", given, Decision({"rating": "No"}))
-    item = store.read("ours", lambda state: state.items["i0"])
-    assert [v.ballot.verdict for v in item.votes] == ["Yes", "Yes", "No"]
-    assert verify(store, "ours") == []
-
-
 def test_audits_are_drawn_and_returned_in_the_database_too(database, review_team):
     with Store(database, clock=Clock(review_team.now), seed=5) as store:
         store.define("rfc", load_project("rfc-rewrite"), "Max")

@@ -85,23 +85,6 @@ def test_a_manager_writes_into_any_thread_and_annotators_at_work_do_not_see_it(s
     assert "Look at the date." in manager.get(path).text
 
 
-def test_another_wording_is_what_people_read_from_then_on(studio):
-    manager, path = studio.browser("Max"), "/manage/r/ours"
-    before = studio.store.read("ours", lambda state: state.project)
-    text = manager.get(f"{path}/project.toml").text
-    changed = parse_project(text, "own.toml").model_dump(mode="json") | {
-        "title": "Screening, spring", "guidelines": f"# New\n\n*Look* twice. {HOSTILE}",
-    }  # fmt: skip
-    file = {"file": ("own.toml", project_toml(type(before).model_validate(changed)))}
-    assert manager.post(f"{path}/wording", {}, files=file).status_code == 200
-    after = studio.store.read("ours", lambda state: state.project)
-    assert after.guidelines == changed["guidelines"] and after.stages == before.stages
-    assert after.guidelines_version != before.guidelines_version
-    page = studio.browser("Dia").get("/r/ours").text
-    assert "<em>Look</em> twice." in page and HOSTILE not in page
-    assert "wording changed" in manager.get("/manage/log").text
-
-
 @pytest.mark.parametrize("name", builtin_projects())
 def test_a_project_written_as_a_file_is_the_same_project(name):
     project = load_project(name)

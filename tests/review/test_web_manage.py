@@ -310,13 +310,18 @@ def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
 
     text = files("contrafact.review").joinpath("projects/cobe-rating.toml").read_text("utf-8")
     changed = text.replace('title = "Rating of edited stories"', 'title = "Other title"')
-    assert changed != text
+    changed = changed.replace('guidelines = """', f'guidelines = """*Look* twice. {HOSTILE}')
+    before = studio.store.read("ours", lambda state: state.project)
     assert "new wording" in upload(max_, "/manage/r/ours/wording", "p.toml", changed).text
     assert "Other title" in max_.get("/manage/r/ours").text
+    page = studio.browser("Dia").get("/r/ours").text
+    assert "<em>Look</em> twice." in page and HOSTILE not in page
+    assert "wording changed" in max_.get("/manage/log").text
     again = max_.get("/manage/r/ours/project.toml")
     assert again.headers["content-type"].startswith("application/toml")
     kept = studio.store.read("ours", lambda state: state.project)
     assert parse_project(again.text, "again") == kept and kept.title == "Other title"
+    assert kept.stages == before.stages and kept.guidelines_version != before.guidelines_version
     other = changed.replace('"Other"]', '"Other", "Never"]')
     refused = upload(max_, "/manage/r/ours/wording", "p.toml", other)
     assert refused.status_code == 422 and "do not change" in refused.text

@@ -119,10 +119,8 @@ def test_what_the_auditor_passed_and_the_annotators_fail_is_in_dispute(office):
 
 def test_the_disagreement_set_waits_until_it_is_complete(office):
     made = office(items=2)
-    for _ in range(2):
-        made.say("Ada", {"review": "pass"})
-    while made.next("Ben"):
-        made.say("Ben", {"audit": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
+    made.say_to_all("Ben", {"audit": "pass"})
     first = made.say("Cem", made.annotated["pass"]).item
     assert made.say("Dia", made.annotated["fail"]).item == first
     assert made.item(first).stage == "disagreement"
@@ -134,10 +132,8 @@ def test_the_disagreement_set_waits_until_it_is_complete(office):
 
 def test_a_manager_need_not_wait_for_a_set(office):
     made = office(items=2)
-    for _ in range(2):
-        made.say("Ada", {"review": "pass"})
-    while made.next("Ben"):
-        made.say("Ben", {"audit": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
+    made.say_to_all("Ben", {"audit": "pass"})
     made.say("Cem", made.annotated["pass"])
     made.say("Dia", made.annotated["fail"])
     made.do(settle, force="disagreement")
@@ -397,8 +393,7 @@ def test_a_strict_majority_of_three_rates_an_edit(office, votes, outcome):
 
 def test_an_audit_that_falls_short_returns_its_whole_batch(office):
     made = office(items=8)
-    for _ in range(8):
-        made.say("Ada", {"review": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
     batch = made.state.batches["audit-1"]
     assert len(batch.drawn) == 4 and set(batch.drawn.values()) == {0.5}
     verdicts = ["pass", "pass", "pass", "fail"]
@@ -408,8 +403,7 @@ def test_an_audit_that_falls_short_returns_its_whole_batch(office):
     assert batch.result == "returned"
     assert {(i.stage, i.round) for i in made.state.items.values()} == {("expert-review", 2)}
     assert "under 80%" in made.item().why and "0 of 1" in made.item().why
-    for _ in range(8):
-        made.say("Ada", {"review": "pass"})
+    made.say_to_all("Ada", {"review": "pass"})
     for _ in verdicts:
         made.say("Ben", {"audit": "pass"})
     assert {item.stage for item in made.state.items.values()} == {"annotation"}

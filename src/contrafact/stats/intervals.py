@@ -251,8 +251,8 @@ def cluster_bootstrap(
 
     Args:
         values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
-        statistic: "mean", or "median" (of an even number, the middle of the middle two; with
-            weights, the value that halves the total weight).
+        statistic: "mean", or "median", which takes no weights (of an even number, the middle of the
+            middle two).
 
     Raises:
         ValueError: On NaN or infinity, weights that are not positive, lengths that differ, an
@@ -263,15 +263,15 @@ def cluster_bootstrap(
         raise ValueError(f"statistic must be 'mean' or 'median', not {statistic!r}")
     x = finite_values(values) + 0.0  # no -0
     w = None if weights is None else finite_values(weights, "weights")
-    if w is not None and (len(w) != len(x) or (w <= 0).any()):
-        raise ValueError("weights must be positive, one per value")
+    if w is not None and (len(w) != len(x) or (w <= 0).any() or statistic == "median"):
+        raise ValueError("weights must be positive, one per value of a mean")
     codes, count = cluster_codes(clusters, len(x))
     if len(x) == 0:
         return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
     estimate, draws = (
         _means(x, w, codes, count, resamples, rng)
         if statistic == "mean"
-        else _medians(x, w, codes, count, resamples, rng)
+        else _medians(x, codes, count, resamples, rng)
     )
     if statistic == "mean" and count >= MIN_CLUSTERS and (x == x[0]).all():
         sizes = np.bincount(codes, w).astype(np.float64)
@@ -396,38 +396,27 @@ def _means(
 
 def _medians(
     x: NDArray[np.float64],
-    w: NDArray[np.float64] | None,
     codes: NDArray[np.intp],
     clusters: int,
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the (weighted) median, and that of each resample.
+    """Return the median, and that of each resample.
 
     Values are sorted once: a median lies where the running total of counts along them passes half.
     """
-    weight = np.ones_like(x) if w is None else w
-    order = np.lexsort((codes, weight, x))
-    x, codes, weight = x[order], codes[order], weight[order]
+    order = np.lexsort((codes, x))
+    x, codes = x[order], codes[order]
     if clusters == len(x):
         # Each value is its own cluster: number them as sorted, so that row order does not matter.
         codes = np.arange(clusters)
 
     def medians(counts: NDArray[np.intp]) -> NDArray[np.float64]:
         # 32 bits hold any running count and halve the memory to go through.
-        cells = counts.astype(np.int32)[:, codes]
-        running: NDArray[Any]
-        if w is None:
-            running = np.cumsum(cells, axis=1, dtype=np.int32)
-            total = running[:, -1:]
-            reach_half, pass_half = (total + 1) // 2, total // 2 + 1
-        else:
-            running = np.cumsum(cells * weight, axis=1)
-            total = running[:, -1:]
-            # Rounding must not decide whether a total is halved exactly.
-            reach_half, pass_half = total * (0.5 - 1e-12), total * (0.5 + 1e-12)
-        lower = (running >= reach_half).argmax(axis=1)
-        upper = (running >= pass_half).argmax(axis=1)
+        running = np.cumsum(counts.astype(np.int32)[:, codes], axis=1, dtype=np.int32)
+        total = running[:, -1:]
+        lower = (running >= (total + 1) // 2).argmax(axis=1)
+        upper = (running >= total // 2 + 1).argmax(axis=1)
         middle: NDArray[np.float64] = (x[lower] + x[upper]) / 2.0
         return middle
 

@@ -7,7 +7,7 @@ replicates. Arithmetic on these arrays is the arithmetic of the tables, and ``Sa
 turns one into an interval. Few-shot draws are averaged inside a resample; a draw is no cluster.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -28,7 +28,6 @@ __all__ = ["Bootstrap", "Replicates", "Sampler", "mean_over"]
 Replicates = NDArray[np.float64]
 
 _CHUNK_CELLS = 1 << 22
-_LOOPED = 1_000
 
 
 class Sampler:
@@ -104,29 +103,6 @@ class Bootstrap:
             statistic=statistic,
             weights=None if weights is None else weights[known].to_numpy(float),
             **self.how,
-        )
-
-    def statistic(
-        self, rows: pd.DataFrame, clusters: str, function: Callable[[pd.DataFrame], float]
-    ) -> Interval:
-        """Return any figure of rows with its interval; NaN where it is undefined.
-
-        The function is called once for each resample, so there are at most 1,000 of them.
-        """
-        places = list(rows.reset_index(drop=True).groupby(clusters, sort=True).indices.values())
-        count = len(places)
-        draws = self.rng.integers(0, max(1, count), size=(min(self.resamples, _LOOPED), count))
-        values = [
-            function(rows.iloc[np.concatenate([places[i] for i in drawn])])
-            for drawn in draws
-            if count
-        ]
-        return interval_from_resamples(
-            function(rows) if count else float("nan"),
-            np.array(values, dtype=float),
-            n=len(rows),
-            clusters=count,
-            level=self.level,
         )
 
     def sampler(self, clusters: "pd.Series[str]") -> Sampler:

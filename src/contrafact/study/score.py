@@ -41,13 +41,12 @@ class Filled:
     """What people answered, in the order of the sheets' rows, and what could not be used.
 
     People stand in the order in which they were met, ``problems`` has a sentence for each cell or
-    row that was not used, ``blanks`` counts cells that ask for an answer and were left empty.
+    row that was not used.
     """
 
     answers: list[Answer] = field(default_factory=list)
     people: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    blanks: int = 0
 
 
 def read_key(
@@ -135,7 +134,6 @@ def read_answers(
             answer = question.read(cell) if cell else None
             why = ""
             if not cell and not question.optional:
-                filled.blanks += 1
                 filled.problems.append(f"{row.where}: {question.name} is empty")
             elif cell and answer is None:
                 why = f"is '{cell[:40]}', not {question.choices}"

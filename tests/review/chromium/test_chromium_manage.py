@@ -118,20 +118,3 @@ def test_a_closed_stage_gives_nothing_out(manager, open_tab):
     go(manager, page.get_by_role("button", name="Open", exact=False).first.click)
     cem.page.goto("/r/ours/work")
     assert cem.page.locator("input[name=item]").count()
-
-
-def test_a_file_that_does_not_fit_is_reported_by_its_line_and_nothing_is_taken(
-    manager, review_team, tmp_path
-):
-    studio, page = manager.studio, manager.page
-    studio.review("ours", "cobe-rating", items=0)
-    page.goto("/manage/r/ours/import")
-    bad = tmp_path / "bad.jsonl"
-    written(bad, {"a": review_team.item(1)})
-    with bad.open("a") as file:
-        file.write('{"id": \n')
-    import_items(manager, bad)
-    shown = page.inner_text("[role=alert]")
-    assert "Nothing was imported" in shown and "bad.jsonl:2:" in shown
-    assert studio.store.read("ours", lambda state: len(state.items)) == 0
-    manager.console.clear()  # the browser says that the answer was a 422

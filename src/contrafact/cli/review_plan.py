@@ -208,7 +208,7 @@ def _show_label_notes(found: "Labels", key: "pd.DataFrame") -> None:
 
 def _show_draw(key: "pd.DataFrame") -> None:
     rows = [
-        (group, level or "–", f"{len(own):,}", f"{own['drawn'].sum():,}",
+        (str(group), str(level) or "–", f"{len(own):,}", f"{own['drawn'].sum():,}",
          f"{own['probability'].iat[0]:.4f}")
         for (group, level), own in key.groupby(["group", "level"])
     ]  # fmt: skip

@@ -76,9 +76,17 @@ def manager_say(page: TheReviewPage, form: TheRemark) -> Response:
 
 
 def _say(page: ReviewPage, form: RemarkForm, *, manages: bool = False) -> None:
-    how = {"reply_to": form.reply_to, "request": page.own_key(form.request), "manages": manages}
     text = form.text.replace("\r\n", "\n")
-    page.studio.store.act(page.review, say, page.who, form.item, text, **how)
+    page.studio.store.act(
+        page.review,
+        say,
+        page.who,
+        form.item,
+        text,
+        reply_to=form.reply_to,
+        manages=manages,
+        request=page.own_key(form.request),
+    )
 
 
 def _discussion(

@@ -205,9 +205,10 @@ def _take(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
         step, missing = view.stage.first_step, _missing(view, filled)
         if step is not None and missing and not set(missing) & set(step.asks):
             return _form_page(page, view, filled)  # the whole item
-    own = {"correction": _correction(page, form), "request": page.own_key(str(filled.request))}
+    correction, key = _correction(page, form), page.own_key(str(filled.request))
     try:
-        page.studio.store.answer(page.review, page.who, place, replace(filled, **own))
+        decision = replace(filled, correction=correction, request=key)
+        page.studio.store.answer(page.review, page.who, place, decision)
     except InputError as error:
         view = _view_of(page, form)
         if view is not None and not isinstance(error, NotAllowed):

@@ -91,9 +91,7 @@ class PreparedExam:
             )
         return found
 
-    def conclude(
-        self, out: Path, answers: Mapping[str, Mapping[str, Any]], notes: Sequence[str] = ()
-    ) -> Exam:
+    def conclude(self, out: Path, answers: Mapping[str, Mapping[str, Any]]) -> Exam:
         """Score the exam, whose questions are all answered, write its two files, and return it.
 
         ``out`` is the exam's file, next to which its items stand; answers are verdicts by the
@@ -117,11 +115,7 @@ class PreparedExam:
             items=items.name,
             seed=self.seed,
             settings=dict(self.settings),
-            notes=[
-                *notes,
-                *unread_notes(rows, judge),
-                *leak_notes(surface, self.spec.unread),
-            ],
+            notes=[*unread_notes(rows, judge), *leak_notes(surface, self.spec.unread)],
             surface=surface,
             surface_of=self.spec.surface_of,
             wholes=self.spec.wholes,

@@ -56,6 +56,7 @@ __all__ = [
 
 _STREAMS = {"criterion": 1, "surface": 2, "repeats": 3, "together": 4}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
+_LEVEL = 0.95
 _LEAST_SURFACE = 25
 """Right and wrong items of a criterion that readers of the surface need."""
 
@@ -157,7 +158,6 @@ def examine(
     seed: int,
     surface_of: str = RESPONSE,
     wholes: Sequence[str] = (),
-    level: float = 0.95,
     resamples: int = 10_000,
     **known: Any,
 ) -> Exam:
@@ -171,14 +171,13 @@ def examine(
         seed: Seed of the resampling; the draw of items had it, too.
         surface_of: The criterion for which surface features are compared with the judge.
         wholes: Criteria that are verdicts on a kind as a whole, made of others.
-        level: Confidence level.
         resamples: How many times clusters are drawn.
         known: The other fields of `Exam`, which are known without its rows: judge, family, prompts.
     """
     by_criterion: dict[str, list[ExamRow]] = {}
     for row in sorted(rows, key=lambda row: (row.criterion == RESPONSE, row.criterion)):
         by_criterion.setdefault(row.criterion, []).append(row)
-    figures = _Estimates(level, resamples, seed)
+    figures = _Estimates(_LEVEL, resamples, seed)
     words = float(np.median([row.words for row in rows])) if rows else None
     visible = _Visible(
         [row for row in rows if row.criterion != RESPONSE and row.criterion not in wholes],
@@ -188,7 +187,7 @@ def examine(
         **known,
         n=len({row.item for row in rows}),
         seed=seed,
-        level=level,
+        level=_LEVEL,
         criteria={
             name: figures.criterion(name, own, visible) for name, own in by_criterion.items()
         },

@@ -7,7 +7,7 @@ threshold, and only then work.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from contrafact.review.answers import Assignment, Decision, ballot_of
 from contrafact.review.discussion import can_record
@@ -27,7 +27,7 @@ _NUMBERS = (
 )
 
 
-def assign(change: Change, who: str, *, lease: timedelta = LEASE) -> Assignment | None:
+def assign(change: Change, who: str) -> Assignment | None:
     """Give somebody the next item: the one they have, or one of the latest stage they may work in.
 
     An item that they let lapse comes to them again only where there is no other. None where there
@@ -50,7 +50,7 @@ def assign(change: Change, who: str, *, lease: timedelta = LEASE) -> Assignment 
     item, place = found
     until = item.slots[place].until
     if item.slots[place].person != who or until is None or until <= now:
-        until = now + lease
+        until = now + LEASE
         change.add(
             *("assigned", who),
             item=item.id,

@@ -33,6 +33,7 @@ __all__ = ["COLUMNS", "Share", "residual_cells", "residual_error", "residual_not
 FINDS = 1 / 3
 """The share of wrong items that every voter is taken to find, where no recheck measures it."""
 
+LEVEL = 0.95
 _JUDGING = ("independent", *DELIBERATING)
 
 
@@ -66,7 +67,7 @@ class Residual:
     level: float
 
 
-def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0.95) -> Residual:
+def residual_error(state: ReviewState, *, finds: float = FINDS) -> Residual:
     """Return what share of a review's final items is wrong.
 
     Only votes on an item's present text count. Bounds rest on ``finds``, the share of wrong items
@@ -86,11 +87,11 @@ def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0
     if not made:
         raise InputError("no item is final yet", hint="estimate it once the review is further on")
     shares = tuple(
-        _stage_share(state, stage, made[stage.id], good, finds, level)
+        _stage_share(state, stage, made[stage.id], good, finds)
         for stage in project.flow
         if stage.id in made
     )
-    return Residual(_together(shares), shares, finds, level)
+    return Residual(_together(shares), shares, finds, LEVEL)
 
 
 COLUMNS = ("items", "n", "from", "rechecked", "failed", "share", "95% interval")
@@ -146,7 +147,6 @@ def _stage_share(
     finals: list[ReviewItem],
     good: frozenset[str],
     finds: float,
-    level: float,
 ) -> Share:
     outcomes, weights, strata = [], [], []
     for item in state.items.values():
@@ -163,7 +163,7 @@ def _stage_share(
         # A final item that the expert looked at and passed is right, as far as the expert knows;
         # of the others the sample tells as of new items, so that both numbers make the spread.
         unseen = sum(_recheck(state.project, item, stage) is None for item in finals)
-        found = stratified_share(outcomes, weights, strata, level=level)
+        found = stratified_share(outcomes, weights, strata, level=LEVEL)
         spread = math.sqrt(1.0 + len(outcomes) / unseen) if unseen else 0.0
         low = max(0.0, found.estimate - spread * (found.estimate - found.low))
         high = min(1.0, found.estimate + spread * (found.high - found.estimate))
@@ -175,7 +175,7 @@ def _stage_share(
             if vote.stage == stage.id:
                 fails[vote.slot] = fails.get(vote.slot, 0) + (vote.ballot.verdict not in good)
     # Each voter alone bounds what all of them have passed; the least of the bounds holds.
-    miss = (1.0 - level) / max(1, len(fails))
+    miss = (1.0 - LEVEL) / max(1, len(fails))
     most = min(missed_at_most(count, finds, miss) for count in fails.values())
     return Share(stage.title, n, "bound", 0, 0, None, 0.0, min(1.0, most / n))
 

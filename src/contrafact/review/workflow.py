@@ -116,7 +116,7 @@ def _located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict
     return found
 
 
-def undo(change: Change, who: str, *, lease: timedelta = LEASE, request: str | None = None) -> None:
+def undo(change: Change, who: str, *, request: str | None = None) -> None:
     """Take somebody's last decision back and return the item; `NotAllowed` if none, or built on."""
     state = change.state
     if request is not None and (before := state.requests.get(request)):
@@ -129,7 +129,7 @@ def undo(change: Change, who: str, *, lease: timedelta = LEASE, request: str | N
     if vote is None:
         raise NotAllowed("others have gone on from your last decision", hint="tell the manager")
     name, seq = state.last[who]
-    body = {"answer": seq, "until": (change.now + lease).isoformat()}
+    body = {"answer": seq, "until": (change.now + LEASE).isoformat()}
     where = {"item": name, "stage": vote.stage, "round": vote.round, "slot": vote.slot}
     change.add("undone", who, request=request, body=body, **where)
 

@@ -150,7 +150,6 @@ def score_study(
     filled: Filled,
     rng: np.random.Generator,
     *,
-    level: float = 0.95,
     resamples: int = 10_000,
 ) -> list[StudyTable]:
     """Return a study's tables as shown; `InputError` if no cell that asks holds an answer."""
@@ -160,7 +159,7 @@ def score_study(
         raise InputError(
             "no cell of these sheets is filled in", hint=f"write {choices} in {' and '.join(asked)}"
         )
-    study = AnsweredStudy(items, filled.answers, filled.people, rng, level, resamples)
+    study = AnsweredStudy(items, filled.answers, filled.people, rng, resamples=resamples)
     tables = list(spec.tables(study) if spec.tables else _standard_tables(spec, study))
     if spec.labels:
         tables.append(StudyTable("labels", "", _labels(spec, study)))

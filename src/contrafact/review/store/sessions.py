@@ -68,11 +68,9 @@ class TooManyAttempts(NotAllowed):
 class Sessions:
     """Who is signed in; the clock is in seconds since 1970."""
 
-    def __init__(
-        self, known: Accounts, *, clock: Callable[[], float] = time, limits: Limits | None = None
-    ) -> None:
+    def __init__(self, known: Accounts, *, clock: Callable[[], float] = time) -> None:
         self.engine: Engine = known.engine
-        self.limits = limits or Limits()
+        self.limits = Limits()
         self._accounts = known
         self._reading = reading(self.engine)
         self._clock = clock

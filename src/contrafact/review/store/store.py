@@ -7,7 +7,7 @@ events say.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from threading import RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
@@ -47,8 +47,7 @@ class UnknownReview(InputError):
 class Store:
     """Reviews in a database.
 
-    A seed makes samples reproducible; every draw is recorded in any case. After its lease an item
-    that somebody does not answer goes to others.
+    A seed makes samples reproducible; every draw is recorded in any case.
 
     Raises:
         InputError: The database cannot be used.
@@ -60,13 +59,11 @@ class Store:
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         seed: int | None = None,
-        lease: timedelta = workflow.LEASE,
     ) -> None:
         self.engine = connect(database)
         self._reading = reading(self.engine)
         self._clock = clock
         self._seed = seed
-        self._lease = lease
         # With the time of the last event that each of them has taken in.
         self._states: dict[str, tuple[ReviewState, str]] = {}
         self._locks: dict[str, RLock] = {}
@@ -136,7 +133,7 @@ class Store:
 
     def next(self, review: str, who: str) -> Assignment | None:
         """Give somebody the next item; see `contrafact.review.assignment.assign`."""
-        return self.act(review, assign, who, lease=self._lease)
+        return self.act(review, assign, who)
 
     def work(
         self, review: str, who: str, reader: Callable[[ReviewState, Assignment | None], T]
@@ -146,7 +143,7 @@ class Store:
         ``reader`` sees the state with the item given out, before anybody else changes it; it may
         not change the state itself.
         """
-        return self.act(review, lambda c: reader(c.state, assign(c, who, lease=self._lease)))
+        return self.act(review, lambda c: reader(c.state, assign(c, who)))
 
     def answer(self, review: str, who: str, place: Assignment, decision: Decision) -> bool:
         """Take a decision, in training or not, and return whether it is new.
@@ -168,18 +165,18 @@ class Store:
 
     def undo(self, review: str, who: str, *, request: str | None = None) -> None:
         """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
-        self.act(review, workflow.undo, who, lease=self._lease, request=request)
+        self.act(review, workflow.undo, who, request=request)
 
     def read(self, review: str, reader: Callable[[ReviewState], T]) -> T:
         """Return what ``reader`` finds on the state as it is now; it may not change the state."""
         with self._lock(review), self._reading.begin() as connection:
             return reader(self._state(connection, review, lock=False))
 
-    def history(self, review: str, *, after: int = 0) -> list[Event]:
-        """Return every event in order, or those after a ``seq``; `InputError` if there is none."""
+    def history(self, review: str) -> list[Event]:
+        """Return every event in order; `InputError` if there is no such review."""
         with self._reading.begin() as connection:
             self._last_event(connection, review, lock=False)
-            return list(_events(connection, review, after))
+            return list(_events(connection, review, 0))
 
     def item_history(self, review: str, item: str) -> list[Event]:
         """Return what happened to one item, in order; its being drawn with others apart."""

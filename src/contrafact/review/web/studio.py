@@ -22,7 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contrafact.review.store.accounts import Accounts
-from contrafact.review.store.sessions import Limits, Sessions
+from contrafact.review.store.sessions import Sessions
 from contrafact.review.store.store import Store
 
 __all__ = [
@@ -121,14 +121,12 @@ def open_studio(
     database: str | Store,
     *,
     clock: Callable[[], float] = time,
-    limits: Limits | None = None,
     **settings: Any,
 ) -> Studio:
     """Open a studio on a database.
 
     Args:
         clock: Tells accounts and sessions the time in seconds since 1970.
-        limits: How long sessions last, and how attempts to sign in are slowed.
         settings: More of `Studio`.
 
     Raises:
@@ -136,7 +134,7 @@ def open_studio(
     """
     store = Store(database) if isinstance(database, str) else database
     accounts = Accounts(store.engine, clock=clock)
-    sessions = Sessions(accounts, clock=clock, limits=limits)
+    sessions = Sessions(accounts, clock=clock)
     place = store.engine.url.render_as_string(hide_password=True)
     name = hashlib.sha256(place.encode()).hexdigest()[:8]
     return Studio(store, accounts, sessions, name, **settings)

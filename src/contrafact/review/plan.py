@@ -304,11 +304,11 @@ def read_key(path: str | Path) -> pd.DataFrame:
     found = []
     for line, row in rows:
         try:
-            probability, drawn = float(row["probability"]), {"True": True, "False": False}
-            cells = {name: _text(row[name]) for name in _COLUMNS}
-            found.append({**cells, "drawn": drawn[cells["drawn"]], "probability": probability})
+            cells: dict[str, Any] = {name: _text(row[name]) for name in _COLUMNS}
+            drawn, probability = label_of(cells["drawn"], ()), float(cells["probability"])
             usable = 0.0 < probability <= 1.0 and cells["figure"] in ("rate", "residual")
-        except (KeyError, TypeError, ValueError):
+            found.append({**cells, "drawn": drawn == 1.0, "probability": probability})
+        except (KeyError, ValueError):
             usable = False
         if not usable:
             raise InputError(

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.files.tables import FirstLines, read_rows, render_csv, render_jsonl, write_frame
+from contrafact.files.tables import read_rows, render_csv, render_jsonl, write_frame
 from contrafact.text.delimit import replace_surrogates
 
 BOM = b"\xef\xbb\xbf"
@@ -286,17 +286,6 @@ def test_another_suffix_is_refused_before_writing(tmp_path):
     with pytest.raises(InputError, match=r"name the file \.csv, .*\.parquet or \.xlsx"):
         write_frame(pd.DataFrame({"a": [1]}), tmp_path / "t.ods")
     assert list(tmp_path.iterdir()) == []
-
-
-@given(st.lists(st.text(max_size=2), max_size=300), st.integers(0, 3_000))
-@settings(max_examples=40, deadline=None)
-def test_the_first_line_of_each_name_is_kept(names, others):
-    found, known = FirstLines(), {}
-    many = [f"another {n}" for n in range(others)]
-    for line, name in enumerate([*names, *many, *names], start=1):
-        assert found.add(name, line) == known.get(name)
-        known.setdefault(name, line)
-    assert found.count == len(known)
 
 
 @pytest.mark.parametrize(("suffix", "codec"), [(".gz", "gzip"), (".zst", "zstd"), ("", "gzip")])

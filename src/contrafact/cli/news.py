@@ -102,7 +102,7 @@ def fetch(options: _Fetch) -> None:
         try:
             with (
                 open_client(origin, pause=options.pause) as get,
-                Progress("requests", len(origin.first())) as steps,
+                Progress("requests", len(origin.first)) as steps,
             ):
                 pages = fetch_pages(
                     origin,

@@ -6,6 +6,7 @@ RFC-BENCH, section 2.2.1 (unique articles, each a title and a summary); FIN-FORC
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
@@ -13,16 +14,18 @@ from contrafact.corpus.news_items import NewsNotes, day_of, item_of, news_record
 from contrafact.corpus.sources.base import (
     Defaults,
     Get,
+    NewsPage,
     Request,
     RequestFailed,
     Source,
     Unreachable,
+    rejected,
 )
-from contrafact.corpus.sources.feeds import Rss, Yahoo
-from contrafact.corpus.sources.files import Files
-from contrafact.corpus.sources.newsapi import NewsApi
+from contrafact.corpus.sources.feeds import rss, yahoo
+from contrafact.corpus.sources.newsapi import newsapi
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
+from contrafact.files.tables import read_rows
 from contrafact.records import content_id
 
 __all__ = [
@@ -116,13 +119,40 @@ def open_source(
 ) -> Source:
     """Return a source of news."""
     if name == "file":
-        return Files(what)
+        return _files(what)
     if name == "rss":
-        return Rss(what)
+        return rss(what)
     if name == "yahoo":
-        return Yahoo(what, base=base)
+        return yahoo(what, base=base)
     since, until = window.since or "", window.until or ""
-    return NewsApi(what, since, until, days=days, language=language, base=base)
+    return newsapi(what, since, until, days=days, language=language, base=base)
+
+
+def _files(paths: Sequence[str]) -> Source:
+    """Return files of news as a source, in any layout that `load_news` reads."""
+    if not paths:
+        raise InputError("no file is named", hint="give its path: news fetch file FILE")
+    for path in paths:
+        if not Path(path).is_file():
+            raise InputError("no such file", file=path, hint="check the path")
+    first = [Request(path, path, {}, {"found_by": Path(path).name}) for path in paths]
+    return Source("file", first, _read_file)
+
+
+def _read_file(request: Request, get: Get) -> NewsPage:
+    """Read a file; a row without a title, or with one that is not text, is kept apart."""
+    rows: list[dict[str, Any]] = []
+    gone = []
+    for line, row in read_rows(request.url):
+        try:
+            item_of(row)
+        except InputError as error:
+            gone.append(rejected(f"{request.label}:{line}", error.problem, row))
+        else:
+            rows.append({**row, **request.fields})
+    if not rows and not gone:
+        raise InputError("the file holds no rows", file=request.url, hint="give at least one")
+    return NewsPage(rows, gone)
 
 
 def fetch_pages(
@@ -145,7 +175,7 @@ def fetch_pages(
     if _BEFORE not in journal.known:
         journal.keep(_BEFORE, before)
     pages = Pages(before=journal.known[_BEFORE])
-    for first in source.first():
+    for first in source.first:
         try:
             _chain(source, first, journal, get, max_pages, pages)
         except Unreachable as error:
@@ -183,13 +213,7 @@ def _chain(
         key = f"{first.label} #{len(seen)}"
         if key not in journal.known:
             page = source.read(request, get)
-            entry = {
-                "rows": list(page.rows),
-                "rejected": [asdict(rejected) for rejected in page.rejected],
-                "following": asdict(page.following) if page.following else None,
-                "notes": list(page.notes),
-            }
-            journal.keep(key, entry)
+            journal.keep(key, asdict(page))
         entry = journal.known[key]
         pages.rows += entry["rows"]
         pages.rejected += entry["rejected"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import columns_found, fold, is_absent, names_of
-from contrafact.files.tables import FirstLines, line_list, read_rows, source_name
+from contrafact.files.tables import line_list, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
@@ -130,22 +130,22 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
 def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[NewsRow]:
     """Yield the news items of a file one by one, as `news_rows` has them."""
     notes = NewsNotes() if notes is None else notes
-    first_lines = FirstLines()
+    first_lines: dict[str, int] = {}
     for line, fields in read_rows(path):
         try:
             row = NewsRow(line, item_of(fields, notes, line), fields)
         except InputError as error:
             raise error.at(source_name(path), line) from error
         notes.rows += 1
-        first = first_lines.add(row.item.id, row.line)
-        if first is not None:
+        if (first := first_lines.get(row.item.id)) is not None:
             notes.duplicates.append((row.line, first))
             notes.repeated.append(row)
             continue
+        first_lines[row.item.id] = line
         if not row.item.summary.strip():
             notes.without_summary.append(row.line)
         yield row
-    if not first_lines.count:
+    if not first_lines:
         raise InputError(
             "the file holds no news", file=source_name(path), hint="give at least one row"
         )

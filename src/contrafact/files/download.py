@@ -20,10 +20,13 @@ from contrafact.files.lock import locked_file
 __all__ = [
     "RETRY_STATUSES",
     "Progress",
+    "TryAgain",
     "cache_dir",
     "fetch",
     "fetch_json",
     "fetch_text",
+    "in_attempts",
+    "is_safe",
     "retry_after",
     "sha256_of",
 ]
@@ -74,12 +77,14 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _HEADERS = {"User-Agent": "contrafact", "Accept-Encoding": "identity"}
 
 
-class _TryAgainError(Exception):
-    """A failure that may pass: what it was, and how long the server asks to wait."""
+class TryAgain(Exception):
+    """A failure that may pass: what it was, and how long the server asks to wait, in seconds.
+
+    What `in_attempts` gives up has the number of ``attempts``, 0 if the server asks for too long.
+    """
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
-        self.reason = reason
-        self.wait = wait
+        self.reason, self.wait, self.attempts = reason, wait, 0
         super().__init__(reason)
 
 
@@ -115,7 +120,7 @@ def fetch(
             part = target.with_name(f".{target.name}.part")
             try:
                 with _client() as client:
-                    _in_attempts(lambda: _receive(client, url, part, sha256, progress), url, sleep)
+                    _tried(lambda: _receive(client, url, part, sha256, progress), url, sleep)
                 part.replace(target)
             finally:
                 part.unlink(missing_ok=True)
@@ -147,7 +152,7 @@ def fetch_text(
             return response.read().decode("utf-8", errors="replace")
 
     with _client() as client:
-        return _in_attempts(ask, url, sleep)
+        return _tried(ask, url, sleep)
 
 
 def sha256_of(path: str | Path) -> str:
@@ -166,39 +171,65 @@ def _client() -> httpx.Client:
 
 
 def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:
-    if address.scheme == "https" or (
-        address.scheme == "http" and (pinned or address.host in _LOOPBACK)
-    ):
-        return
-    raise InputError("is not an https:// address", file=url, hint="use one")
+    if not (is_safe(address) or (address.scheme == "http" and pinned)):
+        raise InputError("is not an https:// address", file=url, hint="use one")
 
 
-def _in_attempts(attempt: Callable[[], Result], url: str, sleep: Callable[[float], None]) -> Result:
-    reason, number = "none was made", 0
-    for number in range(1, ATTEMPTS + 1):
+def is_safe(address: httpx.URL) -> bool:
+    """Return whether nobody on the way can change what an address gives: HTTPS, or loopback."""
+    return address.scheme == "https" or (address.scheme == "http" and address.host in _LOOPBACK)
+
+
+def _tried(attempt: Callable[[], Result], url: str, sleep: Callable[[float], None]) -> Result:
+    try:
+        return in_attempts(attempt, sleep, ATTEMPTS, _CONNECTING, _LONGEST_WAIT)
+    except TryAgain as error:
+        times, reason = error.attempts, error.reason
+        if not times:
+            raise InputError(reason, file=url, hint="run the command again then") from error
+        raise InputError(
+            f"could not be downloaded in {times} attempt{'s' * (times != 1)}, the last: {reason}",
+            file=url,
+            hint="check the connection and run the command again",
+        ) from error
+
+
+def in_attempts(
+    attempt: Callable[[], Result],
+    sleep: Callable[[float], None],
+    most: int,
+    connecting: int,
+    longest: float,
+) -> Result:
+    """Return what an attempt gives, made again with growing pauses, or those a server asks for.
+
+    Args:
+        most: How many attempts are made.
+        connecting: How many while no connection comes about.
+        longest: Seconds that are waited at a server's wish.
+
+    Raises:
+        TryAgain: The last failure, or a server's wish for a longer pause.
+    """
+    for number in range(1, most + 1):
+        last = number == most
         try:
             return attempt()
-        except _TryAgainError as error:
-            reason, wait = error.reason, error.wait
+        except TryAgain as error:
+            failed = error
         except httpx.ConnectError as error:
-            reason, wait = f"no connection ({error})", None
-            if number >= _CONNECTING or "CERTIFICATE_VERIFY_FAILED" in reason:
-                break
+            failed = TryAgain(f"no connection ({error})")
+            last = number >= connecting or "CERTIFICATE_VERIFY_FAILED" in failed.reason
         except httpx.TransportError as error:
-            reason, wait = str(error) or type(error).__name__, None
-        if wait is not None and wait > _LONGEST_WAIT:
-            raise InputError(
-                f"the server asks to wait {wait:.0f} seconds ({reason})",
-                file=url,
-                hint="run the command again then",
-            )
-        if number < ATTEMPTS:
-            sleep(min(0.5 * 2 ** (number - 1), 30.0) if wait is None else wait)
-    raise InputError(
-        f"could not be downloaded in {number} attempt{'s' * (number != 1)}, the last: {reason}",
-        file=url,
-        hint="check the connection and run the command again",
-    )
+            failed = TryAgain(str(error) or type(error).__name__)
+        wait = failed.wait
+        if wait is not None and wait > longest:
+            raise TryAgain(f"the server asks to wait {wait:.0f} seconds ({failed.reason})")
+        if last:
+            failed.attempts = number
+            raise failed
+        sleep(min(0.5 * 2 ** (number - 1), 30.0) if wait is None else wait)
+    raise AssertionError("the last attempt returns or raises")
 
 
 @contextmanager
@@ -219,7 +250,7 @@ def _check_status(response: httpx.Response, url: str) -> None:
     if status == 200:
         return
     if status in RETRY_STATUSES:
-        raise _TryAgainError(f"the server answered {status}", retry_after(response))
+        raise TryAgain(f"the server answered {status}", retry_after(response))
     if status in (404, 410):
         problem, hint = f"not found ({status})", "check the address, or get the file by hand"
     elif status in (401, 403):

@@ -2,13 +2,11 @@
 
 import csv
 import datetime
-import hashlib
 import io
 import json
 import math
 import os
 import sys
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_PARTS",
     "TABLE_SUFFIXES",
-    "FirstLines",
     "Row",
     "Table",
     "called",
@@ -109,48 +106,6 @@ class Table:
     rows: Iterator[Row]
     kind: str
     dialect: Dialect
-
-
-class FirstLines:
-    """On which line each name of a long file stood first.
-
-    A name is kept as 64 bits of its hash, at 24 to 48 bytes, where a dict of texts takes 200. Of
-    ten million names two have the same with a probability of three in a million.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._keys = array("Q", bytes(8 << 10))  # 0 where nothing is
-        self._lines = array("Q", bytes(8 << 10))
-
-    def add(self, name: str, line: int) -> int | None:
-        """Return the line on which a name stood first; none if this is the first, and keep it."""
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        key = int.from_bytes(digest) or 1
-        slot = self._slot(key)
-        if self._keys[slot]:
-            return self._lines[slot]
-        self._keys[slot], self._lines[slot] = key, line
-        self.count += 1
-        if 3 * self.count > 2 * len(self._keys):
-            self._double()
-        return None
-
-    def _slot(self, key: int) -> int:
-        """Return where a key is, or where it would be put: the first place free from its own on."""
-        keys, mask = self._keys, len(self._keys) - 1
-        slot = key & mask
-        while keys[slot] not in (0, key):
-            slot = (slot + 1) & mask
-        return slot
-
-    def _double(self) -> None:
-        keys, lines = self._keys, self._lines
-        self._keys, self._lines = (array("Q", bytes(2 * 8 * len(keys))) for _ in range(2))
-        for key, line in zip(keys, lines, strict=True):
-            if key:
-                slot = self._slot(key)
-                self._keys[slot], self._lines[slot] = key, line
 
 
 def source_name(path: str | Path) -> str:

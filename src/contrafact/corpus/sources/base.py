@@ -4,28 +4,32 @@ A source says what to ask, and reads what comes back into rows. It is asked poli
 a time, with pauses, and no more after the server says no.
 """
 
-import json
 import os
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 
 from contrafact.errors import InputError
-from contrafact.files.download import RETRY_STATUSES, retry_after
+from contrafact.files.download import (
+    RETRY_STATUSES,
+    TryAgain,
+    in_attempts,
+    is_safe,
+    retry_after,
+)
 
 __all__ = [
     "Client",
     "Defaults",
     "Get",
     "NewsPage",
-    "RejectedItem",
     "Request",
     "RequestFailed",
     "Response",
@@ -34,6 +38,7 @@ __all__ = [
     "base_url",
     "defaults",
     "open_client",
+    "rejected",
 ]
 
 
@@ -60,79 +65,62 @@ class Response:
 
 
 @dataclass(frozen=True)
-class RejectedItem:
-    """An item that cannot be used: where it stood, why not, and what came."""
-
-    place: str
-    why: str
-    raw: Any
-
-
-@dataclass(frozen=True)
 class NewsPage:
     """One page's items as rows, and where the next page is."""
 
-    rows: tuple[dict[str, Any], ...] = ()
-    rejected: tuple[RejectedItem, ...] = ()
+    rows: Sequence[dict[str, Any]] = ()
+    rejected: Sequence[dict[str, Any]] = ()
+    """What cannot be used, as `rejected` has it."""
     following: Request | None = None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+
+
+def rejected(place: str, why: str, raw: Any) -> dict[str, Any]:
+    """Return an item that cannot be used: where it stood, why not, and what came."""
+    return {"place": place, "why": why, "raw": raw}
 
 
 class RequestFailed(Exception):
     """One request came to nothing, for a reason that does not concern the others."""
 
 
+class Unreachable(RequestFailed):
+    """The host gives no answer, or says to come back much later."""
+
+
 Get = Callable[[Request], Response]
 
 
-class Source(Protocol):
-    """A news source."""
+@dataclass(frozen=True)
+class Source:
+    """A news source.
+
+    Attributes:
+        first: The first page of everything there is to ask.
+        read: Asks for one page and reads it. It raises `RequestFailed` where others may not fail,
+            `InputError` where all will, e.g. for want of a key.
+        headers: Sent with every request; here are the keys, and nowhere else.
+        one_host: Whether all requests go to one host, so that none can succeed when it is not
+            reached.
+    """
 
     name: str
-    headers: Mapping[str, str]
-    """Sent with every request; here are the keys, and nowhere else."""
-    one_host: bool
-    """Whether all requests go to one host, so that none can succeed when it is not reached."""
-
-    def first(self) -> list[Request]:
-        """Return the first page of everything there is to ask."""
-        ...
-
-    def read(self, request: Request, get: Get) -> NewsPage:
-        """Ask for one page and read it.
-
-        Raises:
-            RequestFailed: This request failed; others may not.
-            InputError: All will fail, e.g. for want of a key.
-        """
-        ...
+    first: Sequence[Request]
+    read: Callable[[Request, Get], NewsPage]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    one_host: bool = False
 
 
 def base_url(given: str | None, variable: str, usual: str) -> str:
     """Return a service's address: the one given, else the environment's, else the usual one."""
-    import httpx
-
     address = (given or os.environ.get(variable) or usual).rstrip("/")
     try:
         parsed = httpx.URL(address)
     except httpx.InvalidURL:
         parsed = httpx.URL()
-    loopback = parsed.host in ("127.0.0.1", "::1", "localhost")
-    if not (parsed.scheme == "https" and parsed.host) and not (
-        parsed.scheme == "http" and loopback
-    ):
+    if not (parsed.host and is_safe(parsed)):
         raise InputError("is not an https:// address", file=address, hint="use one")
     return address
-
-
-def json_object(answer: Response) -> dict[str, Any]:
-    try:
-        value = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise RequestFailed(f"the answer is not a JSON object (status {answer.status})")
-    return value
 
 
 _CONNECTING = 3  # attempts while no connection comes about: without a network, say so soon
@@ -140,10 +128,6 @@ _ATTEMPTS = 6
 _LONGEST_WAIT = 120.0  # seconds
 _MOST_BYTES = 32 * 2**20
 _MOST_HOPS = 5
-
-
-class Unreachable(RequestFailed):
-    """The host gives no answer, or says to come back much later."""
 
 
 class Client:
@@ -155,31 +139,18 @@ class Client:
 
     def __call__(self, request: Request) -> Response:
         """Return the answer to one request; a 429 and a server error are tried again."""
-        problem = ""
-        for attempt in range(1, _ATTEMPTS + 1):
-            if self._asked and attempt == 1:
-                time.sleep(self._pause)
-            self._asked = True
-            wait: float | None = None
-            try:
-                response, body = self._send(request)
-                if response.status_code not in RETRY_STATUSES:
-                    return Response(response.status_code, body, str(response.url))
-                problem = f"the server answered {response.status_code}"
-                wait = retry_after(response)
-            except httpx.ConnectError as error:
-                problem = f"no connection ({error})"
-                if attempt >= _CONNECTING:
-                    break
-            except httpx.TransportError as error:
-                problem = str(error) or type(error).__name__
-            if wait is not None and wait > _LONGEST_WAIT:
-                raise Unreachable(f"the server asks to wait {wait:.0f} seconds ({problem})")
-            if attempt < _ATTEMPTS:
-                time.sleep(min(0.5 * 2 ** (attempt - 1), 30.0) if wait is None else wait)
-        raise Unreachable(f"{problem}, after {attempt} attempts")
+        if self._asked:
+            time.sleep(self._pause)
+        self._asked = True
+        try:
+            return in_attempts(
+                lambda: self._send(request), time.sleep, _ATTEMPTS, _CONNECTING, _LONGEST_WAIT
+            )
+        except TryAgain as error:
+            times = f", after {error.attempts} attempts" if error.attempts else ""
+            raise Unreachable(f"{error.reason}{times}") from error
 
-    def _send(self, request: Request) -> tuple[httpx.Response, bytes]:
+    def _send(self, request: Request) -> Response:
         """Send one request, following redirects; headers of the source stay with its host."""
         try:
             url = httpx.URL(request.url)
@@ -191,10 +162,12 @@ class Client:
             headers = dict(self._source.headers) if url.host == own else {}
             with self._client.stream("GET", url, headers=headers) as response:
                 if not response.is_redirect:
-                    return response, _body(response)
+                    status, body = response.status_code, _body(response)
+                    if status in RETRY_STATUSES:
+                        raise TryAgain(f"the server answered {status}", retry_after(response))
+                    return Response(status, body, str(url))
                 url = url.join(response.headers["location"])
-            loopback = url.host in ("127.0.0.1", "::1", "localhost")
-            if url.scheme != "https" and not (url.scheme == "http" and loopback):
+            if not is_safe(url):
                 raise RequestFailed(f"the server leads to {url.scheme}://{url.host}, not https")
         raise RequestFailed("the server redirects in circles")
 

@@ -7,7 +7,7 @@ passes. Feeds of every usual dialect are read, and what cannot be read is kept a
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from html.parser import HTMLParser
 from typing import Any
@@ -17,15 +17,16 @@ import httpx
 from contrafact.corpus.sources.base import (
     Get,
     NewsPage,
-    RejectedItem,
     Request,
     RequestFailed,
     Response,
+    Source,
     base_url,
+    rejected,
 )
 from contrafact.errors import InputError, require
 
-__all__ = ["BASE_VARIABLE", "Rss", "Yahoo", "html_to_text"]
+__all__ = ["html_to_text", "rss", "yahoo"]
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
 _WINDOWS = {  # what Windows-1252 has where ISO-8859-1 has control characters, but for five of them
@@ -93,7 +94,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
     if not feed.get("version") and not feed.get("entries"):
         raise RequestFailed("the answer is neither RSS nor Atom")
     rows: list[dict[str, Any]] = []
-    rejected = []
+    gone = []
     for number, entry in enumerate(feed.entries, start=1):
         place = f"{request.label}, entry {number}"
         title = html_to_text(entry.get("title") or "")
@@ -101,7 +102,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
             texts = {
                 str(key): str(value)[:500] for key, value in entry.items() if isinstance(value, str)
             }
-            rejected.append(RejectedItem(place, "has no title", texts))
+            gone.append(rejected(place, "has no title", texts))
             continue
         rows.append(
             {
@@ -126,7 +127,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
             # The first page's parameters are part of the link, if they still apply.
             url = str(httpx.URL(response.url).join(link["href"]))
             following = Request(request.label, url, {}, request.fields)
-    return NewsPage(tuple(rows), tuple(rejected), following, notes)
+    return NewsPage(rows, gone, following, notes)
 
 
 def _text(value: Any, key: str) -> str | None:
@@ -134,62 +135,39 @@ def _text(value: Any, key: str) -> str | None:
     return html_to_text(found) if isinstance(found, str) and found.strip() else None
 
 
-class Rss:
-    """Feeds, each with the pages that it links to."""
-
-    name = "rss"
-    headers: Mapping[str, str] = {}
-    one_host = False
-
-    def __init__(self, addresses: Sequence[str]) -> None:
-        if not addresses:
-            raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
-        require("feedparser", "news feeds")
-        for address in addresses:
-            base_url(address, "", "")
-        self._addresses = addresses
-
-    def first(self) -> list[Request]:
-        """Return one request a feed."""
-        return [Request(address, address, {}, {"found_by": address}) for address in self._addresses]
-
-    def read(self, request: Request, get: Get) -> NewsPage:
-        """Ask for a feed, or its next page, and read its entries."""
-        return read_feed(get(request), request)
+def _read(request: Request, get: Get) -> NewsPage:
+    """Ask for a feed, or its next page, and read its entries."""
+    return read_feed(get(request), request)
 
 
-BASE_VARIABLE = "YAHOO_BASE_URL"
-_USUAL = "https://feeds.finance.yahoo.com"
+def rss(addresses: Sequence[str]) -> Source:
+    """Return feeds as a source, each with the pages that it links to."""
+    if not addresses:
+        raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
+    require("feedparser", "news feeds")
+    for address in addresses:
+        base_url(address, "", "")
+    return Source("rss", [Request(one, one, {}, {"found_by": one}) for one in addresses], _read)
+
+
 _TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.=^-]{0,14}")
 
 
-class Yahoo:
-    """One feed per ticker."""
-
-    name = "yahoo"
-    headers: Mapping[str, str] = {}
-    one_host = True
-
-    def __init__(self, tickers: Sequence[str], *, base: str | None = None) -> None:
-        require("feedparser", "news feeds")
-        self._tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
-        for ticker in self._tickers:
-            if not _TICKER.fullmatch(ticker):
-                raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
-        self._url = base_url(base, BASE_VARIABLE, _USUAL) + "/rss/2.0/headline"
-
-    def first(self) -> list[Request]:
-        """Return one request a ticker."""
-        return [
-            Request(
-                ticker,
-                self._url,
-                {"s": ticker, "region": "US", "lang": "en-US"},
-                {"ticker": ticker, "found_by": ticker},
-            )
-            for ticker in self._tickers
-        ]
-
-    def read(self, request: Request, get: Get) -> NewsPage:
-        """Ask for a ticker's feed and read its entries."""
-        return read_feed(get(request), request)
+def yahoo(tickers: Sequence[str], *, base: str | None = None) -> Source:
+    """Return Yahoo's feeds as a source, one per ticker."""
+    require("feedparser", "news feeds")
+    symbols = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
+    for ticker in symbols:
+        if not _TICKER.fullmatch(ticker):
+            raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
+    url = base_url(base, "YAHOO_BASE_URL", "https://feeds.finance.yahoo.com") + "/rss/2.0/headline"
+    first = [
+        Request(
+            ticker,
+            url,
+            {"s": ticker, "region": "US", "lang": "en-US"},
+            {"ticker": ticker, "found_by": ticker},
+        )
+        for ticker in symbols
+    ]
+    return Source("yahoo", first, _read, one_host=True)

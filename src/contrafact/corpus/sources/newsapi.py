@@ -3,124 +3,119 @@
 FIN-FORCE, section 3.1 and appendix A.1.
 """
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from contrafact.corpus.sources.base import (
     Get,
     NewsPage,
-    RejectedItem,
     Request,
     RequestFailed,
     Response,
+    Source,
     base_url,
-    json_object,
+    rejected,
 )
 from contrafact.corpus.sources.feeds import html_to_text
 from contrafact.errors import InputError
 
-__all__ = ["NewsApi"]
+__all__ = ["newsapi"]
 
-BASE_VARIABLE = "NEWSAPI_BASE_URL"
 KEY_VARIABLE = "NEWSAPI_API_KEY"
-_USUAL = "https://newsapi.org/v2"
 _PAGE_SIZE = 100  # the most that NewsAPI gives at once
 _KEY_TROUBLE = frozenset({"apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing"})
 _WITHDRAWN = "[Removed]"
 
 
-class NewsApi:
-    """NewsAPI's search over all articles.
+def newsapi(
+    keywords: Sequence[str],
+    since: str,
+    until: str,
+    *,
+    days: int | None = None,
+    language: str = "en",
+    base: str | None = None,
+) -> Source:
+    """Return NewsAPI's search over all articles as a source.
 
     Args:
         days: Days in one search. NewsAPI gives only the first articles of a search, how many
             depends on the account, so short searches find more. None is the whole window at once.
     """
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if not key:
+        raise InputError("there is no key for NewsAPI", hint=f"set {KEY_VARIABLE} to yours")
+    if not (key.isascii() and key.isprintable()):
+        raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
+    url = base_url(base, "NEWSAPI_BASE_URL", "https://newsapi.org/v2") + "/everything"
+    windows = list(_windows(date.fromisoformat(since), date.fromisoformat(until), days))
+    first = [
+        Request(
+            keyword if len(windows) == 1 else f"{keyword} ({begun} to {ended})",
+            url,
+            {
+                "q": keyword,
+                "from": f"{begun}T00:00:00",
+                "to": f"{ended}T23:59:59",
+                "language": language,
+                "sortBy": "publishedAt",
+                "pageSize": str(_PAGE_SIZE),
+                "page": "1",
+            },
+            {"found_by": keyword},
+        )
+        for keyword in keywords
+        for begun, ended in windows
+    ]
+    return Source("newsapi", first, partial(_read, key), {"X-Api-Key": key}, one_host=True)
 
-    name = "newsapi"
-    one_host = True
 
-    def __init__(
-        self,
-        keywords: Sequence[str],
-        since: str,
-        until: str,
-        *,
-        days: int | None = None,
-        language: str = "en",
-        base: str | None = None,
-    ) -> None:
-        key = os.environ.get(KEY_VARIABLE, "").strip()
-        if not key:
-            raise InputError("there is no key for NewsAPI", hint=f"set {KEY_VARIABLE} to yours")
-        if not (key.isascii() and key.isprintable()):
-            raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
-        self.headers: Mapping[str, str] = {"X-Api-Key": key}
-        self._key = key
-        self._url = base_url(base, BASE_VARIABLE, _USUAL) + "/everything"
-        self._keywords = keywords
-        self._windows = list(_windows(date.fromisoformat(since), date.fromisoformat(until), days))
-        self._language = language
+def _read(key: str, request: Request, get: Get) -> NewsPage:
+    """Ask for one page of a search and read its articles."""
+    answer = get(request)
+    try:
+        body = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise RequestFailed(f"the answer is not a JSON object (status {answer.status})")
+    if body.get("status") != "ok":
+        return _failure(key, request, answer, body)
+    articles = body.get("articles")
+    if not isinstance(articles, list):
+        raise RequestFailed("the answer has no list of articles")
+    rows: list[dict[str, Any]] = []
+    gone = []
+    page = int(request.params["page"])
+    for number, article in enumerate(articles, start=1):
+        why = _fault(article)
+        if why is None:
+            rows.append(_row(article, request))
+        else:
+            place = f"{request.label}, page {page}, article {number}"
+            gone.append(rejected(place, why, article))
+    total = body.get("totalResults")
+    more = isinstance(total, int) and page * _PAGE_SIZE < total and bool(articles)
+    following = replace(request, params={**request.params, "page": str(page + 1)})
+    return NewsPage(rows, gone, following if more else None)
 
-    def first(self) -> list[Request]:
-        """Return the first page of each keyword and window."""
-        return [
-            Request(
-                keyword if len(self._windows) == 1 else f"{keyword} ({since} to {until})",
-                self._url,
-                {
-                    "q": keyword,
-                    "from": f"{since}T00:00:00",
-                    "to": f"{until}T23:59:59",
-                    "language": self._language,
-                    "sortBy": "publishedAt",
-                    "pageSize": str(_PAGE_SIZE),
-                    "page": "1",
-                },
-                {"found_by": keyword},
-            )
-            for keyword in self._keywords
-            for since, until in self._windows
-        ]
 
-    def read(self, request: Request, get: Get) -> NewsPage:
-        """Ask for one page of a search and read its articles."""
-        answer = get(request)
-        body = json_object(answer)
-        if body.get("status") != "ok":
-            return self._failure(request, answer, body)
-        articles = body.get("articles")
-        if not isinstance(articles, list):
-            raise RequestFailed("the answer has no list of articles")
-        rows: list[dict[str, Any]] = []
-        rejected = []
-        page = int(request.params["page"])
-        for number, article in enumerate(articles, start=1):
-            why = _fault(article)
-            if why is None:
-                rows.append(_row(article, request))
-            else:
-                place = f"{request.label}, page {page}, article {number}"
-                rejected.append(RejectedItem(place, why, article))
-        total = body.get("totalResults")
-        more = isinstance(total, int) and page * _PAGE_SIZE < total and bool(articles)
-        following = replace(request, params={**request.params, "page": str(page + 1)})
-        return NewsPage(tuple(rows), tuple(rejected), following if more else None)
-
-    def _failure(self, request: Request, answer: Response, body: dict[str, Any]) -> NewsPage:
-        code = str(body.get("code"))
-        message = str(body.get("message") or code).replace(self._key, "…")[:300]
-        if code == "maximumResultsReached":
-            note = f"{request.label}: the account gives no more than {request.params['page']} pages"
-            return NewsPage(notes=(f"{note}; shorter searches (--days) find more",))
-        if code in _KEY_TROUBLE or answer.status in (401, 403):
-            raise InputError(
-                f"NewsAPI refuses the key ({code}): {message}", hint=f"look at {KEY_VARIABLE}"
-            )
-        raise RequestFailed(f"NewsAPI says: {message} ({code})")
+def _failure(key: str, request: Request, answer: Response, body: dict[str, Any]) -> NewsPage:
+    code = str(body.get("code"))
+    message = str(body.get("message") or code).replace(key, "…")[:300]
+    if code == "maximumResultsReached":
+        note = f"{request.label}: the account gives no more than {request.params['page']} pages"
+        return NewsPage(notes=(f"{note}; shorter searches (--days) find more",))
+    if code in _KEY_TROUBLE or answer.status in (401, 403):
+        raise InputError(
+            f"NewsAPI refuses the key ({code}): {message}", hint=f"look at {KEY_VARIABLE}"
+        )
+    raise RequestFailed(f"NewsAPI says: {message} ({code})")
 
 
 def _fault(article: object) -> str | None:

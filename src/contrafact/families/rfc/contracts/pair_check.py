@@ -26,7 +26,7 @@ from contrafact.families.rfc.contracts.rules import (
 )
 from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.family import DraftFinding
-from contrafact.files.tables import FirstLines, read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
@@ -182,21 +182,21 @@ def read_pairs(path: str | Path) -> Iterator[PairRow]:
     be read ends the reading.
     """
     name = source_name(path)
-    first = FirstLines()
+    first: dict[str, int] = {}
     empty = True
     for line, fields in read_rows(path):
         empty, row = False, PairRow(line, fields)
         problem = pair_problem(row, name)
         if problem is None:
             identity = fields["id"]
-            before = first.add(identity, line)
-            if before is not None:
+            if (before := first.get(identity)) is not None:
                 problem = InputError(
                     f"the id '{identity}' came before, on line {before}",
                     file=name,
                     line=line,
                     hint="give each pair an id of its own",
                 )
+            first.setdefault(identity, line)
         yield PairRow(line, fields, problem)
     if empty:
         raise InputError("the file holds no rows", file=name, hint="give at least one pair")

@@ -20,7 +20,6 @@ __all__ = [
     "say_once",
     "show_counts",
     "show_frame",
-    "show_records",
     "show_table",
 ]
 
@@ -178,37 +177,24 @@ def show_frame(
     *,
     shares: Sequence[str] = (),
     coefficients: Sequence[str] = (),
+    upright: bool = False,
 ) -> None:
     """Print a data frame; figures with ``_low`` and ``_high`` columns show their interval.
 
     Args:
         shares: Columns of shares from 0 to 1, shown in percent.
+        upright: Whether to print a table of each row, where columns are too many for one line.
     """
     columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
+    names = [column.replace("_", " ") for column in columns]
     rows = [
         [_cell(row, column, column in shares, column in coefficients) for column in columns]
         for row in frame.to_dict("records")
     ]
-    show_table(title, [column.replace("_", " ") for column in columns], rows)
-
-
-def show_records(
-    title: str,
-    frame: "pd.DataFrame",
-    *,
-    shares: Sequence[str] = (),
-    coefficients: Sequence[str] = (),
-) -> None:
-    """Print a data frame with too many columns for one line: a table of each of its rows.
-
-    Args:
-        frame: The table, as `show_frame` takes it.
-        shares: Columns of shares from 0 to 1, shown in percent.
-    """
-    columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
-    for row in frame.to_dict("records"):
-        cells = [_cell(row, column, column in shares, column in coefficients) for column in columns]
-        names = [column.replace("_", " ") for column in columns]
+    if not upright:
+        show_table(title, names, rows)
+        return
+    for cells in rows:
         show_table(title, ("figure", "value"), list(zip(names, cells, strict=True)))
 
 

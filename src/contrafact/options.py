@@ -178,34 +178,32 @@ def as_command(
 
 
 _PANEL = "Past one machine"
-_ENGINE_HELP = "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md."
-_ADDRESS_HELP = (
-    "The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if none."
-)
 
 
-def _bulk_option(help: str, **more: Any) -> Any:
-    return typer.Option(rich_help_panel=_PANEL, help=help, **more)
+class _Bulk(Options):
+    engine: Literal["ray"] | None = option(
+        "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
+        None,
+        panel=_PANEL,
+    )
+    address: str | None = option(
+        "The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if none.",
+        None,
+        panel=_PANEL,
+        metavar="A",
+    )
+    partition_rows: int | None = option(
+        "Rows that are worked on and kept at once.", None, panel=_PANEL, min=1, metavar="N"
+    )
 
 
-_BULK: dict[str, tuple[Any, Any]] = {
-    "engine": (Literal["ray"] | None, _bulk_option(_ENGINE_HELP)),
-    "address": (str | None, _bulk_option(_ADDRESS_HELP, metavar="A")),
-    "partition_rows": (
-        int | None,
-        _bulk_option("Rows that are worked on and kept at once.", min=1, metavar="N"),
-    ),
-}
-_RATES: dict[str, tuple[Any, Any]] = {
-    "requests_per_minute": (
-        int | None,
-        _bulk_option("Of all processes; no limit if none.", min=1, metavar="N"),
-    ),
-    "tokens_per_minute": (
-        int | None,
-        _bulk_option("Sent and received, of all; no limit if none.", min=1, metavar="N"),
-    ),
-}
+class _Rates(Options):
+    requests_per_minute: int | None = option(
+        "Of all processes; no limit if none.", None, panel=_PANEL, min=1, metavar="N"
+    )
+    tokens_per_minute: int | None = option(
+        "Sent and received, of all; no limit if none.", None, panel=_PANEL, min=1, metavar="N"
+    )
 
 
 def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -217,18 +215,17 @@ def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[...
     Args:
         rates: Whether the command asks models, and so has limits of calls and tokens.
     """
-    options = {**_BULK, **(_RATES if rates else {})}
+    options = parameters_of(_Bulk) + (parameters_of(_Rates) if rates else [])
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def with_bulk(*args: Any, **given: Any) -> None:
-            settings = {name: given.pop(name, None) for name in options}
+            settings = {one.name: given.pop(one.name, None) for one in options}
             command(*args, **given, bulk=_engine_settings(**settings))
 
         own = inspect.signature(command, eval_str=True).parameters
-        parameters = [one for name, one in own.items() if name != "bulk"]
-        parameters += [parameter(name, kind) for name, kind in options.items()]
-        return as_command(with_bulk, parameters, command.__doc__)
+        others = [one for name, one in own.items() if name != "bulk"]
+        return as_command(with_bulk, [*others, *options], command.__doc__)
 
     return decorate
 

@@ -85,7 +85,7 @@ def test_pinned_sources_are_named_by_commit_and_sum():
     for dataset in datasets().values():
         if dataset.source == "github":
             assert dataset.revision
-            assert all(len(bytes.fromhex(file.sha256)) == 32 for file in dataset.files)
+            assert all(len(bytes.fromhex(known)) == 32 for known in dataset.files.values())
 
 
 def test_a_pinned_file_with_another_sum_is_refused(mirror):

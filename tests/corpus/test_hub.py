@@ -30,40 +30,42 @@ def hub(monkeypatch, tmp_path):
     server.close()
 
 
-@pytest.fixture
-def pauses():
-    return []
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch):
+    made = []
+    monkeypatch.setattr("contrafact.corpus.hub.sleep", made.append)
+    return made
 
 
-def rows_of(text, pauses):
-    path, origin = fetch_table(hub_address(text), pauses.append)
+def rows_of(text):
+    path, origin = fetch_table(hub_address(text))
     return [row for _, row in read_rows(path)], origin
 
 
-def refused(text, pauses):
+def refused(text):
     with pytest.raises(InputError) as caught:
-        fetch_table(hub_address(text), pauses.append)
+        fetch_table(hub_address(text))
     assert TOKEN not in str(caught.value)
     return str(caught.value)
 
 
 def test_a_dataset_is_held_to_its_first_commit_and_downloaded_once(hub, pauses, capfd):
     first = hub.commit(REPO, {"news.jsonl": JSONL, "README.md": "# News\n"})
-    assert rows_of(f"hf://{REPO}", pauses) == (ROWS, f"hf://{REPO}@{first}")
+    assert rows_of(f"hf://{REPO}") == (ROWS, f"hf://{REPO}@{first}")
     assert f"hf://{REPO}: taken at commit {first[:12]}" in capfd.readouterr().err
     asked = len(hub.asked)
     second = hub.commit(REPO, {"news.jsonl": JSONL.splitlines()[0]})
-    assert rows_of(f"hf://{REPO}", pauses) == (ROWS, f"hf://{REPO}@{first}")
+    assert rows_of(f"hf://{REPO}") == (ROWS, f"hf://{REPO}@{first}")
     assert len(hub.asked) == asked  # nothing at all was asked
-    assert rows_of(f"hf://{REPO}@main", pauses) == (ROWS[:1], f"hf://{REPO}@{second}")
-    assert rows_of(f"hf://{REPO}@{first}", pauses) == (ROWS, f"hf://{REPO}@{first}")
+    assert rows_of(f"hf://{REPO}@main") == (ROWS[:1], f"hf://{REPO}@{second}")
+    assert rows_of(f"hf://{REPO}@{first}") == (ROWS, f"hf://{REPO}@{first}")
     assert len(hub.downloads()) == 4  # of each commit the card and the file, once
     assert not pauses
 
 
-def test_statistics_are_off_and_no_token_is_made_up(hub, pauses):
+def test_statistics_are_off_and_no_token_is_made_up(hub):
     hub.commit(REPO, {"news.jsonl": JSONL})
-    rows_of(f"hf://{REPO}", pauses)
+    rows_of(f"hf://{REPO}")
     assert all("torch" not in headers.get("user-agent", "").lower() for headers in hub.headers)
     assert all("authorization" not in headers for headers in hub.headers)
     assert {line.split("/")[1] for line in hub.asked} == {"api", "datasets"}
@@ -74,47 +76,47 @@ def test_statistics_are_off_and_no_token_is_made_up(hub, pauses):
 def test_what_may_pass_is_tried_again(hub, pauses, status):
     hub.commit(REPO, {"news.jsonl": JSONL})
     hub.faults = [(f"/api/datasets/{REPO}", status)] * 2
-    assert rows_of(f"hf://{REPO}", pauses)[0] == ROWS
+    assert rows_of(f"hf://{REPO}")[0] == ROWS
     assert len(pauses) == 2
 
 
-def test_what_does_not_pass_is_one_line(hub, pauses):
+def test_what_does_not_pass_is_one_line(hub):
     hub.commit(REPO, {"news.jsonl": JSONL})
     hub.faults = [(f"/api/datasets/{REPO}", 500)] * 9
-    assert "the hub answered 500, 4 times; run the command again" in refused(f"hf://{REPO}", pauses)
+    assert "the hub answered 500, 4 times; run the command again" in refused(f"hf://{REPO}")
     hub.faults = []
-    assert "the hub has no such dataset, or it is private; check" in refused("hf://a/b", pauses)
-    assert "there is no revision 'v9'" in refused(f"hf://{REPO}@v9", pauses)
-    assert "there is no split 'test'; it has: news" in refused(f"hf://{REPO}:test", pauses)
+    assert "the hub has no such dataset, or it is private; check" in refused("hf://a/b")
+    assert "there is no revision 'v9'" in refused(f"hf://{REPO}@v9")
+    assert "there is no split 'test'; it has: news" in refused(f"hf://{REPO}:test")
     hub.commit("a/empty", {"README.md": "x", "model.bin": "y"})
-    assert "there is no table in the dataset" in refused("hf://a/empty", pauses)
+    assert "there is no table in the dataset" in refused("hf://a/empty")
 
 
-def test_a_gated_dataset_needs_the_token_which_is_never_shown(hub, pauses, monkeypatch, capfd):
+def test_a_gated_dataset_needs_the_token_which_is_never_shown(hub, monkeypatch, capfd):
     commit = hub.commit(REPO, {"news.jsonl": JSONL})
     hub.gated.add(REPO)
-    shown = refused(f"hf://{REPO}", pauses)
+    shown = refused(f"hf://{REPO}")
     assert f"access to the dataset is gated; ask for it at {hub.url}/datasets/{REPO}" in shown
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    assert rows_of(f"hf://{REPO}", pauses) == (ROWS, f"hf://{REPO}@{commit}")
+    assert rows_of(f"hf://{REPO}") == (ROWS, f"hf://{REPO}@{commit}")
     assert TOKEN not in "".join(capfd.readouterr())
 
 
-def test_without_a_network_what_is_there_is_read_and_the_rest_is_one_line(hub, pauses, monkeypatch):
+def test_without_a_network_what_is_there_is_read_and_the_rest_is_one_line(hub, monkeypatch):
     commit = hub.commit(REPO, {"news.jsonl": JSONL})
-    rows_of(f"hf://{REPO}", pauses)
+    rows_of(f"hf://{REPO}")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free.getsockname()[1]}")
-        assert rows_of(f"hf://{REPO}", pauses) == (ROWS, f"hf://{REPO}@{commit}")
-        shown = refused("hf://harbour/other", pauses)
+        assert rows_of(f"hf://{REPO}") == (ROWS, f"hf://{REPO}@{commit}")
+        shown = refused("hf://harbour/other")
     assert "the hub cannot be reached at http://127.0.0.1:" in shown
     assert "check the connection and run the command again, or name a file" in shown
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert rows_of(f"hf://{REPO}", pauses)[0] == ROWS
+    assert rows_of(f"hf://{REPO}")[0] == ROWS
 
 
-def test_shards_are_one_table_and_the_card_names_the_splits(hub, pauses):
+def test_shards_are_one_table_and_the_card_names_the_splits(hub):
     lines = JSONL.splitlines(keepends=True)
     card = (
         "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n"
@@ -129,11 +131,11 @@ def test_shards_are_one_table_and_the_card_names_the_splits(hub, pauses):
         "small/a.csv": "headline;n\nÖl steigt;1\n".encode("cp1252"),
     }
     commit = hub.commit(REPO, files)
-    assert rows_of(f"hf://{REPO}:train", pauses) == (ROWS, f"hf://{REPO}@{commit}:train")
-    assert rows_of(f"hf://{REPO}/default:test", pauses)[0] == ROWS[:1]
-    assert rows_of(f"hf://{REPO}/small", pauses)[0] == [{"headline": "Öl steigt", "n": "1"}]
-    assert "several splits: train, test; name one of them" in refused(f"hf://{REPO}", pauses)
-    assert "no configuration 'big'" in refused(f"hf://{REPO}/big", pauses)
+    assert rows_of(f"hf://{REPO}:train") == (ROWS, f"hf://{REPO}@{commit}:train")
+    assert rows_of(f"hf://{REPO}/default:test")[0] == ROWS[:1]
+    assert rows_of(f"hf://{REPO}/small")[0] == [{"headline": "Öl steigt", "n": "1"}]
+    assert "several splits: train, test; name one of them" in refused(f"hf://{REPO}")
+    assert "no configuration 'big'" in refused(f"hf://{REPO}/big")
 
 
 @pytest.mark.parametrize(

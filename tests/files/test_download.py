@@ -95,18 +95,19 @@ def server():
 
 
 @pytest.fixture
-def get(server, tmp_path):
-    """Fetch into ``tmp_path``, noting the pauses instead of making them."""
+def waits(monkeypatch):
+    """The pauses, noted instead of made."""
+    made = []
+    monkeypatch.setattr("contrafact.files.download.sleep", made.append)
+    return made
 
-    def fetch_it(sha256=SUM, **options):
-        get.waits = []
-        return fetch(
-            server.url, tmp_path / "file.json", sha256=sha256, sleep=get.waits.append, **options
-        )
 
-    get = fetch_it
-    get.waits = []
-    return get
+@pytest.fixture
+def get(server, tmp_path, waits):
+    """Fetch into ``tmp_path``."""
+    return lambda sha256=SUM, **options: fetch(
+        server.url, tmp_path / "file.json", sha256=sha256, **options
+    )
 
 
 def visible(folder):
@@ -139,10 +140,10 @@ def test_a_file_at_hand_is_not_fetched_again_but_a_damaged_one_is(server, get):
 
 
 @pytest.mark.parametrize("sha256", [SUM, None])
-def test_a_dropped_connection_is_tried_again_from_the_start(server, get, tmp_path, sha256):
+def test_a_dropped_connection_is_tried_again_from_the_start(server, get, tmp_path, sha256, waits):
     server.faults = [server.drop_after(100_000), server.drop_after(50_000)]
     assert get(sha256).read_bytes() == DATA
-    assert get.waits == [0.5, 1.0]
+    assert waits == [0.5, 1.0]
     assert left(tmp_path) == []
 
 
@@ -170,25 +171,25 @@ def test_a_refusal_is_not_tried_again(server, get, tmp_path, code, message):
     assert visible(tmp_path) == []
 
 
-def test_retry_after_is_kept_to(server, get):
+def test_retry_after_is_kept_to(server, get, waits):
     date = formatdate(time.time() + 20, usegmt=True)
     server.faults = [status(429, Retry_After="7"), status(503, Retry_After=date)]
     assert get().read_bytes() == DATA
-    assert get.waits[0] == 7
-    assert 15 < get.waits[1] <= 20
+    assert waits[0] == 7
+    assert 15 < waits[1] <= 20
 
 
-def test_a_long_retry_after_is_reported_instead_of_waited_for(server, get):
+def test_a_long_retry_after_is_reported_instead_of_waited_for(server, get, waits):
     server.faults = [status(429, Retry_After="3600")]
     with pytest.raises(InputError, match="asks to wait 3600 seconds"):
         get()
-    assert get.waits == []
+    assert waits == []
 
 
-def test_a_server_error_is_tried_again(server, get):
+def test_a_server_error_is_tried_again(server, get, waits):
     server.faults = [status(500), status(502), status(503, Retry_After="soon")]
     assert get().read_bytes() == DATA
-    assert get.waits == [0.5, 1.0, 2.0]
+    assert waits == [0.5, 1.0, 2.0]
 
 
 def test_attempts_are_bounded(server, get, tmp_path, monkeypatch):
@@ -200,11 +201,11 @@ def test_attempts_are_bounded(server, get, tmp_path, monkeypatch):
     assert visible(tmp_path) == left(tmp_path) == []
 
 
-def test_no_connection_is_reported_soon(get, server):
+def test_no_connection_is_reported_soon(get, server, waits):
     server.stop()
     with pytest.raises(InputError, match="no connection"):
         get()
-    assert get.waits == [0.5, 1.0, 2.0]
+    assert waits == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("url", ["http://data.example/x", "ftp://127.0.0.1/x", "file:///etc/hosts"])
@@ -286,10 +287,10 @@ def test_two_fetches_of_one_file_take_turns(server, tmp_path):
     assert len(server.asked) == 1
 
 
-def test_json_answers(server):
+def test_json_answers(server, waits):
     server.data = b'{"sha": "abc"}'
     server.faults = [status(500)]
-    assert fetch_json(server.url, sleep=lambda _: None) == {"sha": "abc"}
+    assert fetch_json(server.url) == {"sha": "abc"}
     server.data = b"<html>"
     with pytest.raises(InputError, match="the answer is not JSON"):
         fetch_json(server.url)

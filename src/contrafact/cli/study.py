@@ -195,7 +195,7 @@ def _of_kinds(texts: Mapping[str, str]) -> str:
 
 
 def _show(table: "StudyTable") -> None:
-    from contrafact.console import show_frame, show_records
+    from contrafact.console import show_frame
 
     if table.frame.empty:
         if table.empty:
@@ -208,11 +208,12 @@ def _show(table: "StudyTable") -> None:
     for values, own in groups:
         shown = own.drop(columns=split)
         figures = [name for name in shown if not str(name).endswith(("_low", "_high"))]
-        (show_records if len(figures) > _WIDE else show_frame)(
+        show_frame(
             table.title.format(**dict(zip(split, values, strict=True))),
             shown,
             shares=table.shares,
             coefficients=table.coefficients,
+            upright=len(figures) > _WIDE,
         )
 
 

@@ -3,8 +3,8 @@
 import json
 import os
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -39,17 +39,6 @@ _RECORD = "sources.json"
 
 
 @dataclass(frozen=True)
-class SourceFile:
-    """One file of a dataset: its path at the source, with slashes, and the sum it must have.
-
-    There is no sum, in hex, before the first fetch of a file without a known one.
-    """
-
-    path: str
-    sha256: str | None = None
-
-
-@dataclass(frozen=True)
 class Dataset:
     """What ``datasets.toml`` says about one published dataset."""
 
@@ -62,8 +51,9 @@ class Dataset:
     repository: str = ""
     revision: str = ""
     """The pinned commit; empty where the first fetch decides."""
-    files: tuple[SourceFile, ...] = ()
-    """Its files; empty where the source lists them."""
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    """Its files, by their paths at the source, and the sum, in hex, that each must have; none
+    before the first fetch of one without a known sum. Empty where the source lists them."""
 
     def folder(self) -> Path:
         """Return the folder of the cache that its files are in."""
@@ -77,7 +67,7 @@ def datasets() -> dict[str, Dataset]:
     return {
         name: Dataset(
             name=name,
-            files=tuple(SourceFile(**file) for file in entry.pop("files", ())),
+            files={file["path"]: file["sha256"] for file in entry.pop("files", ())},
             **entry,
         )
         for name, entry in tomllib.loads(text).items()
@@ -126,14 +116,12 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
     if dataset.source == "hub":
         known = _recorded(dataset) or _listed(dataset)
     paths = []
-    for number, file in enumerate(known.files):
-        report = None if progress is None else partial(progress, file.path)
+    for file, known_sum in known.files.items():
+        report = None if progress is None else partial(progress, file)
         path = _place(dataset, file)
-        paths.append(fetch(_address(known, file), path, sha256=file.sha256, progress=report))
-        if file.sha256 is None:
-            files = list(known.files)
-            files[number] = SourceFile(file.path, sha256_of(path))
-            known = replace(known, files=tuple(files))
+        paths.append(fetch(_address(known, file), path, sha256=known_sum, progress=report))
+        if known_sum is None:
+            known = replace(known, files={**known.files, file: sha256_of(path)})
             _record(known)
     return paths
 
@@ -174,16 +162,16 @@ def _base(dataset: Dataset) -> str:
     return (os.environ.get(BASE_VARIABLE) or _HOSTS[dataset.source]).rstrip("/")
 
 
-def _address(dataset: Dataset, file: SourceFile) -> str:
-    tail = f"{quote(dataset.revision)}/{quote(file.path)}"
+def _address(dataset: Dataset, file: str) -> str:
+    tail = f"{quote(dataset.revision)}/{quote(file)}"
     if dataset.source == "github":
         return f"{_base(dataset)}/{dataset.repository}/{tail}"
     return f"{_base(dataset)}/datasets/{dataset.repository}/resolve/{tail}"
 
 
-def _place(dataset: Dataset, file: SourceFile) -> Path:
+def _place(dataset: Dataset, file: str) -> Path:
     """Return where a file of a dataset goes: by its name alone where the source is pinned."""
-    path = PurePosixPath(file.path)
+    path = PurePosixPath(file)
     return dataset.folder() / (path.name if dataset.source == "github" else path)
 
 
@@ -204,7 +192,7 @@ def _recorded(dataset: Dataset) -> Dataset | None:
 
 
 def _record(dataset: Dataset) -> None:
-    files = [{"path": file.path, "sha256": file.sha256} for file in dataset.files]
+    files = [{"path": path, "sha256": known} for path, known in dataset.files.items()]
     record = {"repository": dataset.repository, "revision": dataset.revision, "files": files}
     write_text(dataset.folder() / _RECORD, json.dumps(record, indent=2) + "\n")
 
@@ -238,10 +226,10 @@ def _listed(dataset: Dataset) -> Dataset:
 
 def _with_files(dataset: Dataset, record: dict[str, Any]) -> Dataset:
     """Return the dataset with a record's revision and files, none of them outside its folder."""
-    files = []
+    files: dict[str, str | None] = {}
     for entry in record["files"]:
         path = PurePosixPath(entry["path"])
         if path.is_absolute() or ".." in path.parts or path.name in ("", _RECORD):
             raise ValueError(f"a file is called '{path}'")
-        files.append(SourceFile(str(path), entry["sha256"]))
-    return replace(dataset, revision=str(record["revision"]), files=tuple(files))
+        files[str(path)] = entry["sha256"]
+    return replace(dataset, revision=str(record["revision"]), files=files)

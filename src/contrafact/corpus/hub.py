@@ -14,10 +14,10 @@ import fnmatch
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from time import sleep
 from typing import Any, TypeVar
 
 from contrafact.console import say_once
@@ -70,9 +70,7 @@ def hub_address(text: str) -> HubAddress:
     return HubAddress(**{name: part or "" for name, part in found.groupdict().items()})
 
 
-def fetch_table(
-    address: HubAddress, sleep: Callable[[float], None] = time.sleep
-) -> tuple[Path, str]:
+def fetch_table(address: HubAddress) -> tuple[Path, str]:
     """Return a dataset's file in the cache, downloaded if need be, and its address with the commit.
 
     A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
@@ -80,15 +78,15 @@ def fetch_table(
     """
     _hub()
     home = cache_dir() / "hub" / address.repository
-    commit, names = _listed(address, home, sleep)
+    commit, names = _listed(address, home)
     folder = home / commit
     card: Mapping[str, Any] = {}
     if "README.md" in names:
         from huggingface_hub.repocard import metadata_load
 
-        card = metadata_load(_file(address, commit, "README.md", folder, sleep)) or {}
+        card = metadata_load(_file(address, commit, "README.md", folder)) or {}
     chosen = choose_files(names, str(address), address.config, address.split, card)
-    files = [_file(address, commit, name, folder, sleep) for name in chosen]
+    files = [_file(address, commit, name, folder) for name in chosen]
     pinned = HubAddress(address.repository, commit, address.config, address.split)
     return join_files(files, folder / "joined"), str(pinned)
 
@@ -224,9 +222,7 @@ def _api() -> Any:
     )
 
 
-def _listed(
-    address: HubAddress, home: Path, sleep: Callable[[float], None]
-) -> tuple[str, list[str]]:
+def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
     held = home / _HELD
     commit = address.revision if _COMMIT.fullmatch(address.revision) else ""
     if not address.revision and held.exists():
@@ -238,7 +234,6 @@ def _listed(
     info = _asked(
         lambda: _api().dataset_info(address.repository, revision=revision, timeout=30),
         address,
-        sleep,
     )
     commit = str(info.sha)
     names = [str(one.rfilename) for one in info.siblings or ()]
@@ -262,9 +257,7 @@ def _record(file: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _file(
-    address: HubAddress, commit: str, name: str, folder: Path, sleep: Callable[[float], None]
-) -> Path:
+def _file(address: HubAddress, commit: str, name: str, folder: Path) -> Path:
     hub = _hub()
 
     def download() -> Path:
@@ -280,12 +273,10 @@ def _file(
             )
         )
 
-    return _asked(download, address, sleep)
+    return _asked(download, address)
 
 
-def _asked(
-    call: Callable[[], Result], address: HubAddress, sleep: Callable[[float], None]
-) -> Result:
+def _asked(call: Callable[[], Result], address: HubAddress) -> Result:
     """Return what a call of the hub returns, tried again where that may help.
 
     Raises:

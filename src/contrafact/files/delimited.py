@@ -22,7 +22,6 @@ from contrafact.files.limits import limit, over
 __all__ = [
     "BOM",
     "Dialect",
-    "Encoding",
     "decode_line",
     "read_delimited",
     "read_whole",
@@ -66,22 +65,9 @@ class Dialect:
     mark: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """What a text was before it was UTF-8.
-
-    Attributes:
-        ascii: Whether it holds ASCII alone, which does not tell UTF-8 from Windows-1252.
-        mark: Whether it began with a byte-order mark.
-    """
-
-    name: str = "UTF-8"
-    ascii: bool = False
-    mark: bool = False
-
-
-def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO, Encoding]:
-    """Return a text's bytes in UTF-8, from the start, and what they were in.
+def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO, bool | None]:
+    """Return a text's bytes in UTF-8, from the start, and whether they were in another encoding or
+    began with a byte-order mark; None of ASCII alone, which does not tell UTF-8 from Windows-1252.
 
     UTF-16 is known by its byte-order mark, or by the NULs that Western text has in it. What is
     not UTF-8 is Windows-1252 if that may be (``legacy``) and more bytes speak for it than for
@@ -99,10 +85,10 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
             raise InputError("is damaged UTF-16", file=name, hint=_SAVE) from error
         say_once(f"{name}: read as UTF-16")
         # Half a character becomes U+FFFD where rows are made of the text.
-        return io.BytesIO(text.encode("utf-8", "surrogatepass")), Encoding("UTF-16")
+        return io.BytesIO(text.encode("utf-8", "surrogatepass")), True
     if not legacy:
         stream.seek(0)
-        return stream, Encoding(mark=head.startswith(BOM))
+        return stream, head.startswith(BOM)
     decoder = codecs.getincrementaldecoder("utf-8")()
     ascii_only, piece = True, head
     try:
@@ -115,7 +101,7 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
         stream.seek(0)
         return _legacy_stream(stream, name)
     stream.seek(0)
-    return stream, Encoding(ascii=ascii_only, mark=head.startswith(BOM))
+    return stream, None if ascii_only else head.startswith(BOM)
 
 
 def _wide_encoding(head: bytes) -> str | None:
@@ -129,14 +115,14 @@ def _wide_encoding(head: bytes) -> str | None:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
-def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, Encoding]:
+def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, bool]:
     with stream:
         data = read_whole(stream, name)
     text = data.decode("utf-8", "surrogateescape")
     bad = len(re.findall("[\udc80-\udcff]", text))
     good = len(re.findall("[^\x00-\x7f\udc80-\udcff]", text))
     if good >= bad:
-        return io.BytesIO(data), Encoding()
+        return io.BytesIO(data), False
     high = sum(map(len, re.findall(rb"[\x80-\xff]+", data)))
     letters = high + sum(map(len, re.findall(rb"[A-Za-z]+", data)))
     if high > _MOST_ACCENTED * letters:
@@ -151,7 +137,7 @@ def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, Encoding]:
             hint=_SAVE,
         ) from error
     say_once(f"{name}: read as Windows-1252; if letters look wrong, {_SAVE}")
-    return io.BytesIO(text.encode()), Encoding("Windows-1252")
+    return io.BytesIO(text.encode()), True
 
 
 def read_whole(stream: BinaryIO, name: str) -> bytes:
@@ -233,7 +219,7 @@ def read_delimited(
     named: Collection[str] = KNOWN_NAMES,
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
     """Return how a text table is written, and its rows, one at a time."""
-    stream, encoding = utf8_stream(stream, name, legacy=True)
+    stream, foreign = utf8_stream(stream, name, legacy=True)
     head = stream.read(_HEAD)
     stream.seek(0)
     if b"\r" in head and b"\n" not in head:  # as old Macs end lines
@@ -246,13 +232,8 @@ def read_delimited(
     declared = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
     if delimiter is None:
         delimiter = dialect_of(text, tabs=tabs, named=named)
-    mark = (
-        encoding.mark
-        or encoding.name != "UTF-8"
-        or declared
-        # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
-        or (delimiter == ";" and encoding.ascii)
-    )
+    # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
+    mark = declared or (delimiter == ";" if foreign is None else foreign)
     rows = laid_out(
         _records(stream, name, delimiter, declared),
         name,

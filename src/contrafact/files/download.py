@@ -3,12 +3,12 @@
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from time import sleep
 from typing import TypeVar
 
 import httpx
@@ -94,7 +94,6 @@ def fetch(
     *,
     sha256: str | None,
     progress: Progress | None = None,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
     """Download ``url`` to ``path`` and return the path; nothing is downloaded if it is there.
 
@@ -120,7 +119,7 @@ def fetch(
             part = target.with_name(f".{target.name}.part")
             try:
                 with _client() as client:
-                    _tried(lambda: _receive(client, url, part, sha256, progress), url, sleep)
+                    _tried(lambda: _receive(client, url, part, sha256, progress), url)
                 part.replace(target)
             finally:
                 part.unlink(missing_ok=True)
@@ -129,9 +128,9 @@ def fetch(
     return target
 
 
-def fetch_json(url: str, *, sleep: Callable[[float], None] = time.sleep) -> object:
+def fetch_json(url: str) -> object:
     """Return what ``url`` answers, read as JSON; tried again as `fetch` does."""
-    body = fetch_text(url, sleep=sleep)
+    body = fetch_text(url)
     try:
         found: object = json.loads(body)
     except ValueError as error:
@@ -139,9 +138,7 @@ def fetch_json(url: str, *, sleep: Callable[[float], None] = time.sleep) -> obje
     return found
 
 
-def fetch_text(
-    url: str, *, accept: str | None = None, sleep: Callable[[float], None] = time.sleep
-) -> str:
+def fetch_text(url: str, *, accept: str | None = None) -> str:
     """Return what a URL (``http://`` on loopback alone) answers, tried again as `fetch`."""
     _check_scheme(httpx.URL(url), url, pinned=False)
     headers = {} if accept is None else {"Accept": accept}
@@ -152,7 +149,7 @@ def fetch_text(
             return response.read().decode("utf-8", errors="replace")
 
     with _client() as client:
-        return _tried(ask, url, sleep)
+        return _tried(ask, url)
 
 
 def sha256_of(path: str | Path) -> str:
@@ -180,9 +177,9 @@ def is_safe(address: httpx.URL) -> bool:
     return address.scheme == "https" or (address.scheme == "http" and address.host in _LOOPBACK)
 
 
-def _tried(attempt: Callable[[], Result], url: str, sleep: Callable[[float], None]) -> Result:
+def _tried(attempt: Callable[[], Result], url: str) -> Result:
     try:
-        return in_attempts(attempt, sleep, ATTEMPTS, _CONNECTING, _LONGEST_WAIT)
+        return in_attempts(attempt, ATTEMPTS, _CONNECTING, _LONGEST_WAIT)
     except TryAgain as error:
         times, reason = error.attempts, error.reason
         if not times:
@@ -195,11 +192,7 @@ def _tried(attempt: Callable[[], Result], url: str, sleep: Callable[[float], Non
 
 
 def in_attempts(
-    attempt: Callable[[], Result],
-    sleep: Callable[[float], None],
-    most: int,
-    connecting: int,
-    longest: float,
+    attempt: Callable[[], Result], most: int, connecting: int, longest: float
 ) -> Result:
     """Return what an attempt gives, made again with growing pauses, or those a server asks for.
 

@@ -20,7 +20,6 @@ from contrafact.files.atomic import atomic_path, os_problem, write_text
 from contrafact.files.delimited import (
     BOM,
     Dialect,
-    Encoding,
     read_delimited,
     read_whole,
     utf8_stream,
@@ -208,7 +207,7 @@ def open_table(
     stream = _unpacked(stream, name)
     dialect, named = Dialect(), KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
     try:
-        stream, kind, encoding = _recognised(stream, suffix, name)
+        stream, kind, foreign = _recognised(stream, suffix, name)
         rows: Iterator[Row]
         if kind == "parquet":
             rows = _parquet(stream, name)
@@ -219,7 +218,7 @@ def open_table(
             dialect, rows = read_delimited(
                 stream, name, tabs=suffix == ".tsv", delimiter=delimiter, named=named
             )
-            if encoding.name == "UTF-16":  # Excel's "Unicode text", whose name says nothing
+            if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
@@ -234,9 +233,9 @@ def open_table(
     return Table(rows, kind, dialect)
 
 
-def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, Encoding]:
-    """Return a file from its start, what kind it is, and what its text was before it was UTF-8."""
-    encoding = Encoding()
+def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, bool | None]:
+    """Return a file from its start, its kind, and what `utf8_stream` says of its text."""
+    foreign: bool | None = None
     head = stream.read(65536)
     text = head.removeprefix(BOM).lstrip(_SPACE)
     if not text and not any(part.strip(_SPACE) for part in iter(lambda: stream.read(65536), b"")):
@@ -247,13 +246,13 @@ def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str
         if head.startswith(mark) and kind != "parquet":
             raise InputError(found, file=name, hint=hint)
     if kind in (None, "json", "jsonl"):
-        stream, encoding = utf8_stream(stream, name, legacy=False)
+        stream, foreign = utf8_stream(stream, name, legacy=False)
         start = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)[:1]
         kind = kind or {b"[": "json", b"{": "jsonl"}.get(start, "csv")
         if kind == "json" and start == b"{":  # one object a line, or no list: its reader says so
             kind = "jsonl"
     stream.seek(0)
-    return stream, kind, encoding
+    return stream, kind, foreign
 
 
 def _renamed(

@@ -162,9 +162,8 @@ def answer_text(reply: str) -> Answer:
     begins with it. A fence around the whole is taken off. One that a paragraph takes back is none.
     """
     text, invalid = _without_reasoning(reply)
-    removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
     if invalid:
-        return Answer("", invalid, removed)
+        return Answer("", invalid)
     marks = [
         mark
         for mark in _FINAL.finditer(text)
@@ -172,14 +171,12 @@ def answer_text(reply: str) -> Answer:
     ]
     if marks:
         text = _FINAL_ENDS.sub("", text[marks[-1].end() :])
-        removed += ("text before the final answer",)
     text = text.strip(_UNSEEN)
     if fenced := re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?```", text, re.DOTALL):
         text = fenced[1].strip()
-        removed += ("code fence",)
     if _SECOND_THOUGHT.search(text):
-        return Answer("", "a text that is taken back", removed)
-    return Answer(text, None if text else "empty reply", removed)
+        return Answer("", "a text that is taken back")
+    return Answer(text, None if text else "empty reply")
 
 
 def read_json_object(reply: str) -> Reply:

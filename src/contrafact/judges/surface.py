@@ -9,9 +9,10 @@ all of it.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +188,6 @@ def _interval(area: Areas, blocks: int, seed: int) -> tuple[float, float]:
 class _Features:
     words: "csr_matrix"
     dense: Mapping[str, Floats]
-    cache: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, items: Sequence[LeakItem], target: str) -> "_Features":
@@ -197,11 +197,11 @@ class _Features:
         vectorizer = HashingVectorizer(
             n_features=_WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False, norm="l2"
         )
-        asked = [_criterion(item, target) for item in items]
         words = vectorizer.transform([item.text for item in items])
-        texts = _Texts()
+        texts = cache(_parts)  # each text once
         rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
-        for item, criterion in zip(items, asked, strict=True):
+        for item in items:
+            criterion = _criterion(item, target)
             rows["overlap"].append(_overlaps(texts, item, criterion))
             rows["connectors"].append(_connectors(texts, item))
             rows["quotes"].append(_quotes(texts, item, criterion))
@@ -212,27 +212,20 @@ def _criterion(item: LeakItem, target: str) -> str:
     return " ".join(item.asked.values()) if target == OVERALL else item.asked.get(target, "")
 
 
-class _Texts:
-    """Texts taken apart, each once."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[list[str], list[set[tuple[str, ...]]], list[str]]] = {}
-
-    def of(self, text: str) -> tuple[list[str], list[set[tuple[str, ...]]], list[str]]:
-        """Return a text's words, its sets of one, two, three and four words, and its clauses."""
-        if text not in self._known:
-            words = _WORD.findall(text.lower())
-            grams = [
-                {tuple(words[i : i + n]) for i in range(len(words) - n + 1)} for n in (1, 2, 3, 4)
-            ]
-            clauses = [part.strip().lower() for part in _CLAUSE.split(text) if part.strip()]
-            self._known[text] = words, grams, clauses
-        return self._known[text]
+_Parts = tuple[list[str], list[set[tuple[str, ...]]], list[str]]
+_Taker = Callable[[str], _Parts]
 
 
-def _overlaps(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
+def _parts(text: str) -> _Parts:
+    """Return a text's words, its sets of one, two, three and four words, and its clauses."""
+    words = _WORD.findall(text.lower())
+    grams = [{tuple(words[i : i + n]) for i in range(len(words) - n + 1)} for n in (1, 2, 3, 4)]
+    return words, grams, [part.strip().lower() for part in _CLAUSE.split(text) if part.strip()]
+
+
+def _overlaps(texts: _Taker, item: LeakItem, criterion: str) -> list[float]:
     """Return lengths, and how much answer, story, query and criterion repeat of each other."""
-    words, grams, clauses = texts.of(item.text)
+    words, grams, clauses = texts(item.text)
     row = [
         float(len(item.text)),
         float(len(words)),
@@ -240,7 +233,7 @@ def _overlaps(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
         len(grams[0]) / max(1, len(words)),
     ]
     for other in (*item.about, criterion):
-        there, sets, parts = texts.of(other)
+        there, sets, parts = texts(other)
         row += [len(words) - len(there), len(clauses) - len(parts)]
         for mine, theirs in zip(grams, sets, strict=True):
             both = len(mine & theirs)
@@ -248,10 +241,10 @@ def _overlaps(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
     return row
 
 
-def _connectors(texts: _Texts, item: LeakItem) -> list[float]:
+def _connectors(texts: _Taker, item: LeakItem) -> list[float]:
     """Return how many words of consequence, contrast and neutral joining there are, and changes."""
-    words = texts.of(item.text)[0]
-    there = texts.of(item.about[0])[0]
+    words = texts(item.text)[0]
+    there = texts(item.about[0])[0]
     row: list[float] = []
     for cues in (_FOLLOWS, _AGAINST, _NEUTRAL):
         here, before = (sum(word in cues for word in some) for some in (words, there))
@@ -262,25 +255,25 @@ def _connectors(texts: _Texts, item: LeakItem) -> list[float]:
     return row
 
 
-def _quotes(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
+def _quotes(texts: _Taker, item: LeakItem, criterion: str) -> list[float]:
     """Return what an answer quotes: clauses of criterion and story, figures; frames around it."""
     text = item.text.lower()
     row: list[float] = []
     others = [criterion, item.about[0], *item.asked.values(), *[""] * _QUOTED][:_QUOTED]
     for other in others:
-        clauses = texts.of(other)[2]
+        clauses = texts(other)[2]
         here = sum(clause in text for clause in clauses)
         row += [here / max(1, len(clauses)), float(len(clauses) - here)]
         parts = [part.strip() for part in re.split(r"[.;,]", other.lower()) if len(part) > 12]
         row.append(sum(part in text for part in parts) / max(1, len(parts)))
     numbers, before, due = (
-        {word for word in texts.of(one)[0] if word[0].isdigit()}
+        {word for word in texts(one)[0] if word[0].isdigit()}
         for one in (text, item.about[0], criterion)
     )
     row += [float(len(numbers & before)), float(len(numbers & due)), float(len(numbers))]
     row += _moved(texts, item)
     near = 0
-    words = texts.of(item.text)[0]
+    words = texts(item.text)[0]
     for place, word in enumerate(words):
         if word[0].isdigit():
             near += any(one in _AGAINST for one in words[max(0, place - 12) : place + 6])
@@ -288,10 +281,10 @@ def _quotes(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
     return [*row, float(near), *map(float, frames)]
 
 
-def _moved(texts: _Texts, item: LeakItem) -> list[float]:
+def _moved(texts: _Taker, item: LeakItem) -> list[float]:
     """Return how the last number of the text lies to the last one of what it is about."""
     here, there = (
-        [int(digits) for word in texts.of(one)[0] if (digits := word.replace(",", "")).isdigit()]
+        [int(digits) for word in texts(one)[0] if (digits := word.replace(",", "")).isdigit()]
         for one in (item.text, item.about[0])
     )
     if not here or not there:
@@ -311,7 +304,6 @@ def _scores(
     seed: int,
 ) -> Floats | None:
     """Return each item's score by a reader that has seen no item of its group."""
-    require("sklearn", "tests for leaks")
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

@@ -143,9 +143,7 @@ class Client:
             time.sleep(self._pause)
         self._asked = True
         try:
-            return in_attempts(
-                lambda: self._send(request), time.sleep, _ATTEMPTS, _CONNECTING, _LONGEST_WAIT
-            )
+            return in_attempts(lambda: self._send(request), _ATTEMPTS, _CONNECTING, _LONGEST_WAIT)
         except TryAgain as error:
             times = f", after {error.attempts} attempts" if error.attempts else ""
             raise Unreachable(f"{error.reason}{times}") from error

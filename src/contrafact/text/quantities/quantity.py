@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import Literal
+from typing import Literal, get_args
 
 from contrafact.text.numerals import digits_value, number_words, scale_tail
 
@@ -46,11 +46,7 @@ Role = Literal[
     "duration",
     "number",
 ]
-ROLES: tuple[Role, ...] = (
-    *("money", "price", "eps", "revenue", "percent", "margin", "share", "utilisation"),
-    *("engagement", "count", "multiple", "rate", "policy rate", "inflation", "unemployment"),
-    *("gdp", "duration", "number"),
-)
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True)

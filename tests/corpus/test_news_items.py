@@ -1,7 +1,7 @@
 import pytest
 from tests.support.lines import write_lines
 
-from contrafact.corpus.news_items import NewsNotes, day_of, item_of, load_news, news_rows
+from contrafact.corpus.news_items import NewsNotes, day_of, item_of, news_rows
 from contrafact.errors import InputError
 from contrafact.records import NewsItem, content_id
 
@@ -14,7 +14,8 @@ def test_an_item_keeps_its_fields_and_has_the_id_of_its_contents(tmp_path):
         "date": "2025-05-02T08:00:00Z",
         "url": "https://news.example/1",
     }
-    (item,) = load_news(write_lines(tmp_path / "n.jsonl", [row]))
+    (found,) = news_rows(write_lines(tmp_path / "n.jsonl", [row]))
+    item = found.item
     assert item.id == content_id(row["title"], row["summary"], prefix="n")
     assert (item.ticker, item.date, item.url) == ("VLTX", "2025-05-02", row["url"])
     assert item.paragraph == f"{row['title']}. {row['summary']}"
@@ -23,7 +24,8 @@ def test_an_item_keeps_its_fields_and_has_the_id_of_its_contents(tmp_path):
 def test_other_names_of_the_fields_are_read(tmp_path):
     file = tmp_path / "n.csv"
     file.write_text("Headline,Description,Symbol,pubDate,Link\nA b,C d,XX,2025-01-31,u\n")
-    (item,) = load_news(file)
+    (found,) = news_rows(file)
+    item = found.item
     assert item == NewsItem.of("A b", "C d", ticker="XX", date="2025-01-31", url="u")
 
 
@@ -50,7 +52,7 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
         {"title": "D \ud800", "summary": "E"},
     ]
     notes = NewsNotes()
-    items = load_news(write_lines(tmp_path / "n.jsonl", rows), notes)
+    items = [row.item for row in news_rows(write_lines(tmp_path / "n.jsonl", rows), notes)]
     assert [item.title for item in items] == ["A", "C", "D �"]
     assert items[0].date == "someday"
     assert notes.rows == 4
@@ -74,7 +76,7 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
 def test_a_bad_row_is_reported_by_its_line(tmp_path, row, problem):
     file = write_lines(tmp_path / "n.jsonl", [{"title": "A"}, row])
     with pytest.raises(InputError, match=f"n.jsonl:2: {problem}"):
-        load_news(file)
+        news_rows(file)
 
 
 def test_a_source_of_two_parts_is_read_by_its_name():

@@ -199,11 +199,12 @@ def _record(dataset: Dataset) -> None:
 
 def _listed(dataset: Dataset) -> Dataset:
     """Ask the hub for the commit and the files of a dataset, and record both."""
-    from contrafact.files.download import fetch_json
+    from contrafact.files.download import fetch_text
 
     url = f"{_base(dataset)}/api/datasets/{dataset.repository}?blobs=true"
-    answer = fetch_json(url)
+    text = fetch_text(url)
     try:
+        answer = json.loads(text)
         if not isinstance(answer, dict):
             raise TypeError("the answer is not an object")
         files = [

@@ -18,6 +18,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import news_record
 from contrafact.errors import require
 from contrafact.records import NewsItem
+from contrafact.text.delimit import Characters
 from contrafact.text.numerals import DIGITS, digits_value
 
 __all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "kept_or_dropped", "signature_of"]
@@ -46,17 +47,6 @@ _END, _BROKEN = "|", "…"
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
 
-class _Characters(dict[int, str | None]):
-    """What characters become, for `str.translate`; each is looked at once."""
-
-    def __init__(self, become: Callable[[str], str | None]) -> None:
-        self._become = become
-
-    def __missing__(self, code: int) -> str | None:
-        found = self[code] = self._become(chr(code))
-        return found
-
-
 def _sign(one: str) -> str:
     """Return what a sign is among words: what says something stays, a currency as its own word."""
     if one.isalnum() or one in ".%+-−":
@@ -66,8 +56,8 @@ def _sign(one: str) -> str:
 
 _SAYING = "<>≤≥‰↑↓↗↘⬆⬇▲▼△▽▴▾📈📉"
 # A soft hyphen is no space.
-_SHOWN = _Characters(lambda one: None if unicodedata.category(one) == "Cf" else one)
-_SIGNS = _Characters(_sign)
+_SHOWN = Characters(lambda one: "" if unicodedata.category(one) == "Cf" else one)
+_SIGNS = Characters(_sign)
 _NO_NUMBER = re.compile(
     r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]|(?<!\w)\+|\+(?=\w)|[<>](?!\W{0,4}\d)"
 )

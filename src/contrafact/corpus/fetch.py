@@ -129,7 +129,7 @@ def open_source(
 
 
 def _files(paths: Sequence[str]) -> Source:
-    """Return files of news as a source, in any layout that `load_news` reads."""
+    """Return files of news as a source, in any layout that `news_rows` reads."""
     if not paths:
         raise InputError("no file is named", hint="give its path: news fetch file FILE")
     for path in paths:

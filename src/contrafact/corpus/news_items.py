@@ -20,7 +20,6 @@ __all__ = [
     "NewsRow",
     "day_of",
     "item_of",
-    "load_news",
     "news_record",
     "news_rows",
     "stream_news",
@@ -109,8 +108,8 @@ class NewsRow:
     """As they were read, so that fields that no stage knows are carried along."""
 
 
-def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem]:
-    """Return the news items of a file, in its order, each once.
+def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]:
+    """Return the news items of a file, in its order, each once, with the rows they stand in.
 
     Accepts CSV, JSON, JSON Lines and Parquet (``-`` is standard input) with a column ``title`` or
     ``headline`` and, if there are any, ``summary`` or ``description``, ``ticker``, ``date``,
@@ -119,11 +118,6 @@ def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem
     forms become YYYY-MM-DD, others stay as they are. An item whose title and summary came before is
     left out.
     """
-    return [row.item for row in news_rows(path, notes)]
-
-
-def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]:
-    """Return the news items of a file as `load_news` does, each with its whole row."""
     return list(stream_news(path, notes))
 
 

@@ -1,7 +1,6 @@
 """Downloads: over HTTPS, checked, never half a file under the final name; their cache."""
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ __all__ = [
     "TryAgain",
     "cache_dir",
     "fetch",
-    "fetch_json",
     "fetch_text",
     "in_attempts",
     "is_safe",
@@ -126,16 +124,6 @@ def fetch(
     except OSError as error:
         raise os_problem(error, target, doing="cannot be written") from error
     return target
-
-
-def fetch_json(url: str) -> object:
-    """Return what ``url`` answers, read as JSON; tried again as `fetch` does."""
-    body = fetch_text(url)
-    try:
-        found: object = json.loads(body)
-    except ValueError as error:
-        raise InputError("the answer is not JSON", file=url, hint="check the address") from error
-    return found
 
 
 def fetch_text(url: str, *, accept: str | None = None) -> str:

@@ -22,7 +22,7 @@ from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import answer, no_answer
 from contrafact.models.requests import SharedSchema, closed_object
 from contrafact.records import Verdict
-from contrafact.text.delimit import printable, shorten
+from contrafact.text.delimit import Characters, printable, shorten
 
 __all__ = ["QuotedVerdict", "find_words", "judge_quoted"]
 
@@ -163,14 +163,10 @@ def _folded(text: str) -> tuple[str, list[int]]:
     return "".join(characters), places
 
 
-class _Folded(dict[int, str]):
-    """A character as quotations are compared, looked up when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        shown = printable(chr(code))
-        shown = " " if shown.isspace() else shown.translate(_SAME)
-        self[code] = shown = unicodedata.normalize("NFKD", shown).casefold()
-        return shown
+def _compared(character: str) -> str:
+    shown = printable(character)
+    shown = " " if shown.isspace() else shown.translate(_SAME)
+    return unicodedata.normalize("NFKD", shown).casefold()
 
 
-_FOLDED = _Folded()
+_FOLDED = Characters(_compared)

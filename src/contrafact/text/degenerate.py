@@ -16,7 +16,6 @@ import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
 import numpy as np
@@ -225,15 +224,12 @@ def unload_languages() -> None:
     _identifier.cache_clear()
 
 
-@dataclass(frozen=True)
 class Batch:
     """The inputs that are worked on together, for finding what is no answer to one of them."""
 
-    inputs: Sequence[str]
-    _known: frozenset[str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", frozenset(map(_in_lines, self.inputs)))
+    def __init__(self, inputs: Sequence[str]) -> None:
+        self.inputs = inputs
+        self._known = frozenset(map(_in_lines, inputs))
 
     @cached_property
     def _near(self) -> "_Near":

@@ -10,10 +10,12 @@ rearrange what a page says: they are shown by their code point, as a token.
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 
 from markupsafe import Markup, escape
 
 __all__ = [
+    "Characters",
     "delimit",
     "hostile_characters",
     "inner_html",
@@ -118,32 +120,33 @@ def _token(character: str) -> str | None:
     return _SHORT.get(code, f"U+{code:04X}")
 
 
-class _Shown(dict[int, str]):
-    """What stands for each character in plain text, made when it is first met."""
+class Characters(dict[int, str]):
+    """What characters become, for `str.translate`; each is looked at when it is first met."""
+
+    def __init__(self, become: Callable[[str], str]) -> None:
+        self._become = become
 
     def __missing__(self, code: int) -> str:
-        self[code] = shown = self._shown(chr(code))
-        return shown
-
-    def _shown(self, character: str) -> str:
-        token = _token(character)
-        return character if token is None else token if len(token) == 1 else f"‹{token}›"
+        found = self[code] = self._become(chr(code))
+        return found
 
 
-class _Marked(_Shown):
-    """What stands for each character in HTML."""
-
-    def _shown(self, character: str) -> str:
-        token = _token(character)
-        if token is None:
-            return str(escape(character))
-        name = unicodedata.name(character, "control character").lower()
-        return Markup('<span class="hidden-char" title="U+{} {}">{}</span>').format(
-            f"{ord(character):04X}", name, token
-        )
+def _shown(character: str) -> str:
+    token = _token(character)
+    return character if token is None else token if len(token) == 1 else f"‹{token}›"
 
 
-_TEXT, _HTML = _Shown(), _Marked()
+def _marked(character: str) -> str:
+    token = _token(character)
+    if token is None:
+        return str(escape(character))
+    name = unicodedata.name(character, "control character").lower()
+    return Markup('<span class="hidden-char" title="U+{} {}">{}</span>').format(
+        f"{ord(character):04X}", name, token
+    )
+
+
+_TEXT, _HTML = Characters(_shown), Characters(_marked)
 
 
 def visible_text(text: object) -> str:

@@ -5,6 +5,7 @@ import unicodedata
 from decimal import Decimal
 from functools import lru_cache
 
+from contrafact.text.delimit import Characters
 from contrafact.text.tokens import alternation, folded
 
 __all__ = [
@@ -129,21 +130,10 @@ def _fraction(text: str) -> Decimal:
 
 
 _SIGNS_ALIKE = {
-    **dict.fromkeys(map(ord, "\u00a0\u2007\u2008\u2009\u200a\u202f\u205f\u3000"), " "),
-    **{ord(a): b for a, b in zip("％．，－﹣＋٫٬×＄", "%.,--+.,x$", strict=True)},
+    **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    **dict(zip("％．，－﹣＋٫٬×＄", "%.,--+.,x$", strict=True)),
 }
-
-
-class _Plain(dict[int, str]):
-    """What each character is in plain text, looked up when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        value = unicodedata.decimal(chr(code), None)
-        self[code] = chr(code) if value is None else str(value)
-        return self[code]
-
-
-_PLAIN = _Plain(_SIGNS_ALIKE)
+_PLAIN = Characters(lambda one: _SIGNS_ALIKE.get(one) or str(unicodedata.decimal(one, one)))
 
 _MINUS = re.compile(r"(?<![^\s(])–(?=[0-9.])")
 

@@ -29,7 +29,7 @@ def hydrate(options: _Options) -> None:
     """
     from contrafact.console import show_counts
     from contrafact.corpus.ledger import write_stage
-    from contrafact.corpus.news_items import load_news
+    from contrafact.corpus.news_items import news_rows
     from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
     from contrafact.families.rfc.pipeline.hydrate import load_published
     from contrafact.files.atomic import guard_output
@@ -37,7 +37,8 @@ def hydrate(options: _Options) -> None:
     out = options.out
     guard_output(out, options.file, options.news, kind="JSON Lines")
     rows = load_published(options.file)
-    result = give_back(rows, load_news(options.news), min_similarity=options.min_similarity)
+    items = [row.item for row in news_rows(options.news)]
+    result = give_back(rows, items, min_similarity=options.min_similarity)
     write_stage(out, result.rows, result.events, dropped=result.dropped)
     typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")
     show_counts(result.counts)

@@ -152,8 +152,7 @@ def test_a_judge_of_true_and_false_always_answers_one_of_them(
     prompts = [f"{RUBRIC}\n{text}" for text in NEWS]
 
     async def judge_all() -> list[Any]:
-        config = GenerateConfig(temperature=0.0)
-        calls = (judge_once(model, one, "good", structured=True, config=config) for one in prompts)
+        calls = (judge_once(model, one, "good", structured=True) for one in prompts)
         return list(await asyncio.gather(*calls))
 
     for prompt, verdict in zip(prompts, asyncio.run(judge_all()), strict=True):

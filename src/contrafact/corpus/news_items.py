@@ -118,12 +118,11 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
     forms become YYYY-MM-DD, others stay as they are. An item whose title and summary came before is
     left out.
     """
-    return list(stream_news(path, notes))
+    return list(stream_news(path, notes or NewsNotes()))
 
 
-def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[NewsRow]:
+def stream_news(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
     """Yield the news items of a file one by one, as `news_rows` has them."""
-    notes = NewsNotes() if notes is None else notes
     first_lines: dict[str, int] = {}
     for line, fields in read_rows(path):
         try:

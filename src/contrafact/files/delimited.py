@@ -214,9 +214,8 @@ def read_delimited(
     stream: BinaryIO,
     name: str,
     *,
-    tabs: bool = False,
-    delimiter: str | None = None,
-    named: Collection[str] = KNOWN_NAMES,
+    tabs: bool,
+    named: Collection[str],
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
     """Return how a text table is written, and its rows, one at a time."""
     stream, foreign = utf8_stream(stream, name, legacy=True)
@@ -230,8 +229,7 @@ def read_delimited(
         head = head[: head.rfind(b"\n") + 1] or head
     text = head.decode("utf-8", "replace")
     declared = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
-    if delimiter is None:
-        delimiter = dialect_of(text, tabs=tabs, named=named)
+    delimiter = dialect_of(text, tabs=tabs, named=named)
     # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
     mark = declared or (delimiter == ";" if foreign is None else foreign)
     rows = laid_out(

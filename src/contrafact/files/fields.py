@@ -113,7 +113,7 @@ def is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dict[str, str]:
+def named_columns(given: Iterable[str] | None) -> dict[str, str]:
     """Return what ``--columns want=have,…`` says: by the name that is wanted, the file's.
 
     A comma divides where another ``want=`` follows, so that a column's name may hold commas.
@@ -124,11 +124,11 @@ def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dic
             want, equals, have = (side.strip() for side in part.partition("="))
             if not equals or not want or not have:
                 raise InputError(
-                    f"{option} '{part.strip()[:40]}' is not of the form WANTED=FOUND",
-                    hint=f"write e.g. {option} headline=Schlagzeile",
+                    f"--columns '{part.strip()[:40]}' is not of the form WANTED=FOUND",
+                    hint="write e.g. --columns headline=Schlagzeile",
                 )
             if want in found:
-                raise InputError(f"{option} names '{want}' twice", hint="name it once")
+                raise InputError(f"--columns names '{want}' twice", hint="name it once")
             found[want] = have
     return found
 

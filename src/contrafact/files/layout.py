@@ -66,7 +66,7 @@ def laid_out(
     rows: Iterator[Cells],
     name: str,
     *,
-    named: Collection[str] = KNOWN_NAMES,
+    named: Collection[str],
     padded: bool = True,
     empty: Any = "",
     hint: str = "name every column that holds something",

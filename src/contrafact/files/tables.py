@@ -176,7 +176,6 @@ def open_table(
     columns: Mapping[str, str] | None = None,
     *,
     decimals: bool = True,
-    delimiter: str | None = None,
     name: str = "",
 ) -> Table:
     """Open a file of rows.
@@ -215,9 +214,7 @@ def open_table(
             dialect = Dialect(mark=True)
             rows = read_workbook(stream, name, sheet=sheet, named=named)
         elif kind == "csv":
-            dialect, rows = read_delimited(
-                stream, name, tabs=suffix == ".tsv", delimiter=delimiter, named=named
-            )
+            dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv", named=named)
             if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
             if decimals and dialect.delimiter != ",":

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.fields import fold
-from contrafact.files.layout import KNOWN_NAMES, Cells, filled, laid_out
+from contrafact.files.layout import Cells, filled, laid_out
 from contrafact.files.limits import limit, over
 from contrafact.text.delimit import replace_surrogates
 
@@ -66,7 +66,7 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
 
 
 def read_workbook(
-    stream: BinaryIO, name: str, *, sheet: str | None = None, named: Collection[str] = KNOWN_NAMES
+    stream: BinaryIO, name: str, *, sheet: str | None, named: Collection[str]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a sheet as ``(line, row)``; blank ones are passed over.
 

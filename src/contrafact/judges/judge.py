@@ -34,6 +34,7 @@ from contrafact.records import Verdict
 from contrafact.stats.votes import majority
 
 __all__ = [
+    "JUDGE_CONFIG",
     "LetterVerdict",
     "all_pass",
     "bound_judges",
@@ -44,6 +45,9 @@ __all__ = [
 ]
 
 _V = TypeVar("_V", bound=Verdict)
+
+JUDGE_CONFIG = GenerateConfig(temperature=0.0)
+"""A judge answers the same question the same way."""
 
 PANEL = "panel"
 """What a panel is called where a judge is named."""
@@ -71,7 +75,6 @@ async def judge_once(
     structured: bool,
     subject: Subject | None = None,
     cache: bool | CachePolicy = False,
-    config: GenerateConfig | None = None,
 ) -> Verdict:
     """Ask one judge one criterion about one text.
 
@@ -81,7 +84,7 @@ async def judge_once(
     """
     if is_verifier(model):
         return await _verified(Verdict, model, prompt, criterion, subject, cache)
-    config = config or GenerateConfig()
+    config = JUDGE_CONFIG
     if structured:
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await answer(model, prompt, config, cache)
@@ -153,7 +156,6 @@ async def judge_letter(
     logprobs: bool = True,
     subject: Subject | None = None,
     cache: bool | CachePolicy = False,
-    config: GenerateConfig | None = None,
 ) -> LetterVerdict:
     """Ask one judge one criterion about one text, to be answered by T or F; see `judge_once`.
 
@@ -162,7 +164,7 @@ async def judge_letter(
     """
     if is_verifier(model):
         return await _verified(LetterVerdict, model, prompt, criterion, subject, cache)
-    config = config or GenerateConfig()
+    config = JUDGE_CONFIG
     if logprobs:
         config = config.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
     if str(model).startswith(("embedded/", "whitebox/")):

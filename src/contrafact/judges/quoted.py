@@ -14,10 +14,11 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Model, ResponseSchema
+from inspect_ai.model import CachePolicy, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 from pydantic import Field
 
+from contrafact.judges.judge import JUDGE_CONFIG
 from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import answer, no_answer
 from contrafact.models.requests import SharedSchema, closed_object
@@ -57,9 +58,8 @@ async def judge_quoted(
     criteria: Sequence[str],
     texts: Sequence[str],
     *,
-    structured: bool = True,
-    cache: bool | CachePolicy = False,
-    config: GenerateConfig | None = None,
+    structured: bool,
+    cache: bool | CachePolicy,
 ) -> list[QuotedVerdict]:
     """Ask one judge several criteria about one text in one call; return a verdict on each.
 
@@ -68,7 +68,7 @@ async def judge_quoted(
         texts: The texts that may be quoted.
         structured: Whether to ask the provider to hold the reply to the schema.
     """
-    config = config or GenerateConfig()
+    config = JUDGE_CONFIG
     if structured:
         config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
     output = await answer(model, prompt, config, cache)

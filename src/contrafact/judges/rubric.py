@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Model
+from inspect_ai.model import CachePolicy, Model
 
 from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter, judge_once, panel_verdict
 from contrafact.judges.verifier import Subject
@@ -18,14 +18,11 @@ from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import Criterion, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["JUDGE_CONFIG", "Ask", "Judged", "Rubric", "gathered", "letter", "true_or_false"]
+__all__ = ["Ask", "Judged", "Rubric", "gathered", "letter", "true_or_false"]
 
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound=Verdict)
 _V_co = TypeVar("_V_co", bound=Verdict, covariant=True)
-
-JUDGE_CONFIG = GenerateConfig(temperature=0.0)
-"""A judge answers the same question the same way."""
 
 Ask = Callable[[Model, Sequence[str], str, Subject | None], Awaitable[Sequence[_V]]]
 """Asks one judge some criteria, by their names, with one prompt; returns a verdict on each.
@@ -49,8 +46,7 @@ def _each(once: Callable[..., Awaitable[_V]], **how: Any) -> Ask[_V]:
     async def ask(
         judge: Model, names: Sequence[str], prompt: str, subject: Subject | None = None
     ) -> list[_V]:
-        given = {**how, "subject": subject, "config": JUDGE_CONFIG}
-        return [await once(judge, prompt, name, **given) for name in names]
+        return [await once(judge, prompt, name, subject=subject, **how) for name in names]
 
     return ask
 

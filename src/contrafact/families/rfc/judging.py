@@ -17,7 +17,7 @@ from contrafact.families.rfc.contracts import Check, Finding, fail, review
 from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
-from contrafact.judges.rubric import JUDGE_CONFIG, Judged, Rubric
+from contrafact.judges.rubric import Judged, Rubric
 from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Manipulation
@@ -93,7 +93,6 @@ class Judging:
             (subject or {})["texts"],
             structured=self.structured,
             cache=self.cache,
-            config=JUDGE_CONFIG,
         )
 
     def prompts(

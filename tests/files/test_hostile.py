@@ -168,19 +168,23 @@ NO_LIMIT = (
 )
 
 
+def read_in_little(code, file):
+    return subprocess.run(
+        [sys.executable, "-c", code, str(file)],
+        env={**os.environ, VARIABLE: TOLD},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_stands_for_more_than_it_may_is_refused_in_one_line(name, tmp_path):
     make, problem = FILES[name]
     file = tmp_path / name
     file.write_bytes(make())
-    read = subprocess.run(
-        [sys.executable, "-c", READER, str(file)],
-        env={**os.environ, VARIABLE: TOLD},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    read = read_in_little(READER, file)
     (line,) = read.stderr.splitlines() or [""]
     assert line.startswith(str(file)) and problem in line, (read.returncode, read.stderr[-500:])
     assert (f"{VARIABLE}=" in line) == (problem not in NO_LIMIT)
@@ -206,13 +210,7 @@ REFUSED_IN_BULK = (
 def test_a_file_read_in_pieces_is_bounded_by_the_piece(name, tmp_path):
     file = tmp_path / name
     file.write_bytes(FILES[name][0]())
-    read = subprocess.run(
-        [sys.executable, "-c", BULK_READER, str(file)],
-        env={**os.environ, VARIABLE: TOLD},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    read = read_in_little(BULK_READER, file)
     lines = read.stderr.splitlines()
     if name in REFUSED_IN_BULK:
         assert len(lines) == 1 and lines[0].startswith(str(file)), (read.returncode, lines[-3:])

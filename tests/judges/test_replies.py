@@ -86,28 +86,6 @@ def test_every_json_object_reads_as_itself_with_words_around_it(value):
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ('{"directionality": {"value": true}}', True),
-        ('{"directionality": {"value": false}}', False),
-        ('{"directionality": "False"}', False),
-        ('{"value": true}', True),
-        ("True.", True),
-        ("`false`", False),
-        ('{"directionality": {"value": "maybe"}}', None),
-        ('{"directionality": {"value": 1}}', None),
-        ("It is true that markets fell.", None),
-        ("true or false", None),
-        ('{"forward_compatibility": {"value": true}}', None),
-    ],
-)
-def test_a_verdict_is_read_or_invalid(text, answer):
-    found, reason = read_bool(text, "directionality")
-    assert found is answer
-    assert (reason is None) == (answer is not None)
-
-
-@pytest.mark.parametrize(
     ("reply", "label"),
     [
         ("true", "true"),
@@ -226,13 +204,17 @@ BOTH = [
     (False, "<rationale>true</rationale>false"), (False, "false<|im_end|>"), (True, "true</s>"),
     (True, "<|START_THINKING|>false<|END_THINKING|>true"),
     (None, "I think this is true of most banks"), (None, '{"%K": {"value": 1}}'), (None, ""),
+    (False, '{"%K": "False"}'), (True, '{"value": true}'), (False, "`false`"),
+    (None, '{"%K": {"value": "maybe"}}'), (None, '{"%Ks": {"value": true}}'),
+    (None, "It is true that markets fell."), (None, "true or false"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("known", "reply"), BOTH)
 def test_a_verdict_is_its_last_word_or_none(known, reply):
     named = reply.replace("%K", "direction").replace("%C", "Direction")
-    assert read_bool(named, "direction")[0] is known
+    found, reason = read_bool(named, "direction")
+    assert found is known and (reason is None) == (known is not None)
     if "%" not in reply:
         assert read_letter(reply)[0] is known
 

@@ -59,7 +59,7 @@ async def judge_quoted(
     texts: Sequence[str],
     *,
     structured: bool,
-    cache: bool | CachePolicy,
+    cache: bool | CachePolicy = False,
 ) -> list[QuotedVerdict]:
     """Ask one judge several criteria about one text in one call; return a verdict on each.
 

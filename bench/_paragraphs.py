@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from bench._headlines import _COMPANIES
-from contrafact.corpus.news_items import load_news
+from contrafact.corpus.news_items import news_rows
 
 COUNT = 1186
 
@@ -41,7 +41,7 @@ def paragraphs(data: Path | None) -> tuple[list[str], str]:
     """
     if data is None:
         return _made(), f"{COUNT:,} made paragraphs about fictional companies"
-    items = load_news(data)
+    items = [row.item for row in news_rows(data)]
     texts = [item.paragraph for item in items if item.summary] or [i.paragraph for i in items]
     return texts, f"{len(texts):,} paragraphs of {data.name}"
 

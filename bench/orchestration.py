@@ -31,7 +31,6 @@ from bench._headlines import headlines
 from contrafact.families.finforce.generation import run_method
 from contrafact.families.finforce.judging import criteria_of
 from contrafact.judges.judge import judge_once
-from contrafact.judges.rubric import JUDGE_CONFIG
 from contrafact.models.asking import Ask
 from contrafact.records import SIDES
 from contrafact.runs import execute as executing
@@ -118,9 +117,7 @@ def _in_turn(texts: list[str]) -> None:
                 assert text is not None
                 prompts = judging.prompts(headline, side, text)
                 for criterion, prompt in zip(criteria_of(side), prompts, strict=True):
-                    await judge_once(
-                        judge, prompt, criterion.name, structured=True, config=JUDGE_CONFIG
-                    )
+                    await judge_once(judge, prompt, criterion.name, structured=True)
 
     asyncio.run(all_of_them())
 

@@ -141,14 +141,14 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     facts: dict[str, Value] = {}
     for name, values in reading.values.items():
         if len(values) > 1:
-            raise ValueError(f"the story tells '{name}' in two ways")
+            raise ValueError(f"the story tells in two ways {_told(reader, name)}")
         value = next(iter(values))
         if name not in text.told or value is None:
-            raise ValueError(f"the story tells '{name}', which it should not")
+            raise ValueError(f"the story tells {_told(reader, name)}, which it should not")
         facts[name] = value
     missing = set(text.told) - facts.keys()
     if missing:
-        raise ValueError(f"the story does not tell '{min(missing)}'")
+        raise ValueError(f"the story does not tell {_told(reader, min(missing))}")
     supposed = [reader.intervention(query) for query in row["Query"]]
     first = supposed[0]
     if not first or any(one != first for one in supposed):
@@ -395,22 +395,27 @@ def _open_problems(facts: Facts) -> Iterator[str]:
             ways = facts.family.directions(name, after)
             due = {one.direction} if one.direction else {"nowhere"}
             if one.kind != "undetermined" and ways != due:
-                yield f"the text leaves open which way {_named(facts, name)} goes: {sorted(ways)}"
+                yield f"the text leaves open which way {_named(facts.reader, name)} goes: {sorted(ways)}"
         elif name in after:
             if len(after[name]) > 1 and one.kind != "undetermined":
-                yield f"the text leaves open whether {_named(facts, name)}"
+                yield f"the text leaves open whether {_named(facts.reader, name)}"
             elif len(after[name]) == 1 and one.after not in after[name]:
                 yield f"by the text '{name}' is {min(after[name])}, by the model {one.after}"
     implied = facts.family.implied()
     for name, value in facts.implied.items():
         if implied.get(name) is None:
-            yield f"the text leaves open whether {_named(facts, name)}"
+            yield f"the text leaves open whether {_named(facts.reader, name)}"
         elif implied[name] != value:
             yield f"by the text '{name}' is {implied[name]}, by the model {value}"
 
 
-def _named(facts: Facts, name: str) -> str:
-    forms = facts.reader.wordings[name]
+def _told(reader: Reader, name: str) -> str:
+    named = _named(reader, name)
+    return named if "entity" in reader.wordings[name] else f"whether {named}"
+
+
+def _named(reader: Reader, name: str) -> str:
+    forms = reader.wordings[name]
     return str(forms["entity"] if "entity" in forms else forms["true"]["clauses"][0])
 
 

@@ -24,7 +24,7 @@ from contrafact.models.whitebox.completion import Completer, CompletionRequest
 from contrafact.models.whitebox.noise import Sampling, draw, prompt_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
-TARGET = 6.0
+TARGET = 12.0
 TOKENS = 40
 BATCH = 16
 ON_CARD = 64

@@ -25,7 +25,7 @@ from contrafact.models.whitebox.noise import prompt_tokens
 from contrafact.models.whitebox.weights import shared_causal
 from contrafact.prompts import open_pack
 
-TARGET = 5.0
+TARGET = 10.0
 _SLICES = 2
 _GENERATED = 5
 _OURS = "shared rubric, one look"

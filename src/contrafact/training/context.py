@@ -182,7 +182,10 @@ class TrainingContext:
 
     def model_to_train(self, name: str | Path) -> CausalModel:
         """Return a model whose weights may be changed: it is not kept for others."""
+        from contrafact.models.whitebox.products import unpack_products
+
         causal, self._model = self.model(name), None
+        unpack_products(causal.model)
         return causal
 
     def free_model(self) -> None:

@@ -160,7 +160,10 @@ class _Teaching:
         return load_causal(str(name), precision=self.config.weights)
 
     def _to_train(self, name: str | Path) -> CausalModel:
+        from contrafact.models.whitebox.products import unpack_products
+
         causal = self._model(name)
+        unpack_products(causal.model)
         check_targets(causal, self.config.lora)
         return causal
 

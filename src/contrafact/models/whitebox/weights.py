@@ -117,6 +117,10 @@ def load_causal(
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
     # Weights of 4 bits are where they belong already, and cannot be moved.
     model = model.eval() if precision == "4bit" else model.eval().to(placed)
+    if precision == "float32" and placed.type == "cpu":
+        from contrafact.models.whitebox.products import pack_products
+
+        pack_products(model)
     return CausalModel(
         name=name,
         model=model,

@@ -395,7 +395,8 @@ def _open_problems(facts: Facts) -> Iterator[str]:
             ways = facts.family.directions(name, after)
             due = {one.direction} if one.direction else {"nowhere"}
             if one.kind != "undetermined" and ways != due:
-                yield f"the text leaves open which way {_named(facts.reader, name)} goes: {sorted(ways)}"
+                number = _named(facts.reader, name)
+                yield f"the text leaves open which way {number} goes: {sorted(ways)}"
         elif name in after:
             if len(after[name]) > 1 and one.kind != "undetermined":
                 yield f"the text leaves open whether {_named(facts.reader, name)}"

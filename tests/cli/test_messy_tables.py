@@ -197,7 +197,7 @@ def test_a_workbook_is_checked(call, tmp_path):
     done = call("data", "check", book.name, "--columns", "headline=Kopf")
     assert done.returncode == 1, done.stderr
     assert "1 row with a headline that is not text (line 4)" in done.stdout
-    assert "1 row with a headline met before (line 3 repeats 2)" in done.stdout
+    assert "line 3: the headline of line 2 again" in done.stdout
 
 
 def test_a_sheet_of_a_study_is_scored_as_excel_saved_it(call, tmp_path):

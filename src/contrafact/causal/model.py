@@ -5,7 +5,7 @@ noise, and all chance is in the noise. A noise term that two mechanisms share is
 common cause. Everything is finite, so that abduction is exact.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -157,6 +157,28 @@ class Model:
         for mechanism in self.mechanisms:
             self._check(mechanism)
         self.graph.order  # noqa: B018 - it refuses a cycle
+
+    @classmethod
+    def of(
+        cls,
+        variables: Sequence[Variable],
+        noises: Sequence[Noise],
+        functions: Mapping[str, tuple[Sequence[str], Sequence[str], Callable[..., Value]]],
+    ) -> "Model":
+        """Return a model whose mechanisms are functions, which are tabulated once.
+
+        ``functions`` has for each variable its parents, its noise terms, and a function of the
+        parents' values and then the noise's.
+        """
+        by_name = {v.name: v for v in variables}
+        noise = {n.name: n for n in noises}
+        mechanisms = []
+        for name, (parents, terms, function) in functions.items():
+            domains: list[Iterable[Value]] = [by_name[p].values for p in parents]
+            domains += [range(len(noise[n].probabilities)) for n in terms]
+            table = {key: function(*key) for key in product(*domains)}
+            mechanisms.append(Mechanism(name, tuple(parents), tuple(terms), table))
+        return cls(tuple(variables), tuple(noises), tuple(mechanisms))
 
     @cached_property
     def graph(self) -> Graph:

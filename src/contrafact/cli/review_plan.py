@@ -113,17 +113,17 @@ def estimate(options: _Estimate) -> None:
     residual = key["figure"].iat[0] == "residual"
     figure = "residual error" if residual else "share of yes"
     labelled = key.assign(labelled=known.values == known.values).groupby("group")["labelled"].sum()
-    counts = {"all": int(labelled.sum()), **labelled.to_dict()}
+    total, counts = int(labelled.sum()), labelled.to_dict()
     if out is not None:
         groups = {name: _as_json(one, counts[name]) for name, one in by_group.items()}
-        whole = _as_json(overall, counts["all"])
+        whole = _as_json(overall, total)
         made = {"figure": figure, "items": len(key), "overall": whole, "by_group": groups}
         _write_json(out, made)
-    shown = {"all": overall, **(by_group if len(by_group) > 1 else {})}
+    rows = [("all", *_cells(overall), str(total))]
+    if len(by_group) > 1:
+        rows += [(name, *_cells(one), str(counts[name])) for name, one in by_group.items()]
     show_table(
-        f"{figure}, of {len(key):,} items",
-        ("group", "share", "95% interval", "labels"),
-        [(name, *_cells(one), str(counts[name])) for name, one in shown.items()],
+        f"{figure}, of {len(key):,} items", ("group", "share", "95% interval", "labels"), rows
     )
     if out is not None:
         typer.echo(f"written to {out}")

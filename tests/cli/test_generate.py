@@ -477,6 +477,7 @@ def test_the_provider_is_given_its_arguments_and_a_wrong_one_is_told(quick_contr
     result = quick_contrafact(*arguments, "-M", "thread=1")
     assert "thread" in one_line(result)
     assert "KEY=VALUE" in one_line(quick_contrafact(*arguments, "-M", "threads"))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 def test_many_paid_calls_are_asked_about_first_at_a_terminal(start_contrafact, service, tmp_path):

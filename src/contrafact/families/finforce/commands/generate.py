@@ -268,6 +268,8 @@ def _to_file(
 
     out, outcomes, causes = Path(stage.options.out), Counter[str](), Counter[str]()
     items = {f"row {at}": row for at, (_, row) in enumerate(rows)}
+    # Before anything is written: a model may not be there.
+    job = replace(stage.job(chosen, KeptModel), batch=batch_of(rows, stage.columns))
     with journal, counted_calls(journal) as calls:
         written: list[str] = journal.known.get(_WRITTEN, [])
         if out.is_file() and sha256_of(out) not in written:
@@ -276,7 +278,6 @@ def _to_file(
                 file=out,
                 hint="move it away, and run the command again",
             )
-        job = replace(stage.job(chosen, KeptModel), batch=batch_of(rows, stage.columns))
         for line, problem in bad_rows(rows, stage.columns):
             typer.echo(f"{source_name(file)}:{line}: {problem}", err=True)
         at_once = stage.options.max_connections

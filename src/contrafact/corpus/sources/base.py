@@ -145,7 +145,8 @@ class Client:
         try:
             return in_attempts(lambda: self._send(request), _ATTEMPTS, _CONNECTING, _LONGEST_WAIT)
         except TryAgain as error:
-            times = f", after {error.attempts} attempts" if error.attempts else ""
+            made = error.attempts
+            times = f", after {made} attempt{'s' * (made != 1)}" if made else ""
             raise Unreachable(f"{error.reason}{times}") from error
 
     def _send(self, request: Request) -> Response:

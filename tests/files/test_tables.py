@@ -245,6 +245,11 @@ def test_missing_values_of_every_kind():
     ]
 
 
+def test_parquet_keeps_whole_numbers_beside_nothing(tmp_path):
+    write_frame(pd.DataFrame({"n": [1, None]}, dtype=object), tmp_path / "t.parquet")
+    assert [str(row["n"]) for _, row in read_rows(tmp_path / "t.parquet")] == ["1", "None"]
+
+
 def test_lists_objects_and_dates_in_cells():
     frame = pd.DataFrame(
         {

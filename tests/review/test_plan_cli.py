@@ -19,7 +19,7 @@ def write_items(path: Path, n: int = 300) -> dict[str, str]:
             right = source.random() < (0.9, 0.6)[at % 2]
             judged = right if source.random() < 0.85 else not right
             truth[f"i{at}"] = "pass" if right else "fail"
-            system = ("north", "south")[at % 2]
+            system = ("all", "south")[at % 2]
             rows.writerow([f"i{at}", f"Text {at}.", system, "pass" if judged else "fail"])
     return truth
 
@@ -61,8 +61,9 @@ def test_a_plan_and_its_figures(quick_contrafact, tmp_path):
     share = np.mean([message == "pass" for message in truth.values()])
     assert found["overall"]["low"] <= share <= found["overall"]["high"]
     assert found["overall"]["labels"] == 140
-    assert set(found["by_group"]) >= {"north"}
-    assert "north" in result.stdout
+    assert set(found["by_group"]) >= {"all"}
+    labels = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("all ")]
+    assert labels == ["140", str(found["by_group"]["all"]["labels"])]  # all, and the group "all"
 
 
 def test_a_group_called_all_stands_beside_all(quick_contrafact, tmp_path):

@@ -113,18 +113,17 @@ def estimate(options: _Estimate) -> None:
     residual = key["figure"].iat[0] == "residual"
     figure = "residual error" if residual else "share of yes"
     labelled = key.assign(labelled=known.values == known.values).groupby("group")["labelled"].sum()
-    total, counts = int(labelled.sum()), labelled.to_dict()
+    total = int(labelled.sum())
     if out is not None:
-        groups = {name: _as_json(one, counts[name]) for name, one in by_group.items()}
+        groups = {name: _as_json(one, int(labelled[name])) for name, one in by_group.items()}
         whole = _as_json(overall, total)
         made = {"figure": figure, "items": len(key), "overall": whole, "by_group": groups}
         _write_json(out, made)
     rows = [("all", *_cells(overall), str(total))]
-    if len(by_group) > 1:
-        rows += [(name, *_cells(one), str(counts[name])) for name, one in by_group.items()]
-    show_table(
-        f"{figure}, of {len(key):,} items", ("group", "share", "95% interval", "labels"), rows
-    )
+    if len(by_group) > 1:  # of which one may be called "all", too
+        rows += [(name, *_cells(one), str(labelled[name])) for name, one in by_group.items()]
+    titles = ("group", "share", "95% interval", "labels")
+    show_table(f"{figure}, of {len(key):,} items", titles, rows)
     if out is not None:
         typer.echo(f"written to {out}")
 

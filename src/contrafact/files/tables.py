@@ -306,11 +306,13 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
         names = [str(column) for column in frame.columns]
         cells = (tuple(_native(value) for value in row) for row in _rows(frame))
         return workbook_bytes(names, cells, path)
-    # Parquet refuses lone surrogates.
+    # Parquet refuses lone surrogates. Other objects stay as they are, lest whole numbers beside
+    # nothing become fractions.
     whole = of_one_type(frame)
     for column in whole.columns:
         kind = whole[column].dtype  # a column of Arrow's holds none
-        if str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow":
+        own = str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow"
+        if own and any(isinstance(value, str) for value in whole[column]):
             whole[column] = whole[column].map(
                 lambda value: replace_surrogates(value) if isinstance(value, str) else value
             )

@@ -2,7 +2,8 @@
 
 Two forms. ``valid`` is the paper's: over outputs that could be read and, for judged scores,
 verdicts that could be read. ``strict`` counts what is invalid as wrong. Perplexity has only the
-first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4.
+first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4 (figure 3 is
+a table here).
 """
 
 from dataclasses import replace

@@ -237,6 +237,12 @@ def test_a_story_that_lacks_one_of_its_facts_is_refused_in_its_own_words(rows):
     assert all(re.fullmatch(r"the story does not tell (whether|the) .+ .+", one) for one in missed)
 
 
+def test_a_fact_without_wordings_is_named_by_its_key(rows):
+    row = copy.deepcopy(rows[0])
+    row["Proof"]["told"].append("gone")
+    assert check_story(row) == ["the story does not tell 'gone'"]
+
+
 def test_a_model_that_the_text_does_not_tell_is_refused(rows):
     found = 0
     for row in rows:

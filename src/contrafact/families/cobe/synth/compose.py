@@ -134,13 +134,14 @@ def story_lines(
     firsts = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
 
     def lines() -> Iterator[str]:
-        seen: set[int] = set()
+        seen = bytearray(_PLACES // 8)  # does not grow with the number of stories
         for index, (block, texts) in enumerate(firsts):
             again = 0
-            while not seen.isdisjoint(map(_place, texts)):
+            while any(seen[at >> 3] >> (at & 7) & 1 for at in map(_place, texts)):
                 again += 1
                 block, texts = draw(index, again)
-            seen.update(map(_place, texts))
+            for at in map(_place, texts):
+                seen[at >> 3] |= 1 << (at & 7)
             yield from block
 
     return islice(lines(), n)

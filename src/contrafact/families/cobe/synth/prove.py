@@ -411,6 +411,8 @@ def _open_problems(facts: Facts) -> Iterator[str]:
 
 
 def _told(reader: Reader, name: str) -> str:
+    if name not in reader.wordings:
+        return f"'{name}'"
     named = _named(reader, name)
     return named if "entity" in reader.wordings[name] else f"whether {named}"
 

@@ -66,21 +66,6 @@ def test_a_plan_and_its_figures(quick_contrafact, tmp_path):
     assert labels == ["140", str(found["by_group"]["all"]["labels"])]  # all, and the group "all"
 
 
-def test_a_group_called_all_stands_beside_all(quick_contrafact, tmp_path):
-    rows = [f"i{at},{('all', 'rest')[at % 2]}\n" for at in range(40)]
-    (tmp_path / "items.csv").write_text("item_id,system\n" + "".join(rows))
-    quick_contrafact(*PLAN[:3], "--by", "system", "--budget", "40", "--out", "p.csv")
-    said = {f"i{at}": ("yes", "no")[at % 2] for at in range(40)}
-    label([tmp_path / "p.csv"], said, tmp_path / "labels.csv")
-    found = quick_contrafact("review", "estimate", "p.key.csv", "--labels", "labels.csv")
-    shown = [line.split() for line in found.stdout.splitlines() if line.startswith(("all", "rest"))]
-    assert [(line[0], line[1], line[-1]) for line in shown] == [
-        ("all", "50.0%", "40"),
-        ("all", "100.0%", "20"),
-        ("rest", "0.0%", "20"),
-    ]
-
-
 def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
     quick_contrafact, tmp_path
 ):

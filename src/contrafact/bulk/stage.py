@@ -4,6 +4,7 @@ A stage is small and goes to the workers by pickle; what is heavy it opens there
 rows of a partition alone, so that partitions may be worked on anywhere, in any order, again.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,13 +113,13 @@ Wrap = Callable[["Model"], "Model"]
 """Puts a model under the cluster's limits and the partition's journal."""
 
 
-class Stage:
+class Stage(ABC):
     """A command."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """What it is in messages: a command in backticks."""
-        raise NotImplementedError
 
     @property
     def partition_rows(self) -> int:
@@ -130,10 +131,11 @@ class Stage:
         """Whom it asks; None where no model is asked."""
         return None
 
+    @abstractmethod
     def facts(self) -> Mapping[str, Any]:
         """Return what decides the results, by the names that users know; no secrets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work, in the process that does it; it treats each row by itself.
 
@@ -141,7 +143,6 @@ class Stage:
             wrap: Every model that is asked goes through it.
             at_once: How many calls this process may have under way.
         """
-        raise NotImplementedError
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return what rows share that repeat another, anywhere in the input; None if none do."""
@@ -149,3 +150,4 @@ class Stage:
 
     def prepare(self, partitions: Any, output: Any) -> None:
         """Look at the whole input before the first partition, and note of rows what is found."""
+        return

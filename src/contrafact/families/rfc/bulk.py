@@ -5,6 +5,7 @@ decides its results (``facts``), what names a row (``key``), and how partitions 
 """
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -187,9 +188,9 @@ class _RowByRow(Stage):
 
         return work
 
+    @abstractmethod
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
         """Return what works on a row, with the models open."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

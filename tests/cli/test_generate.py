@@ -1,7 +1,6 @@
 """``contrafact generate``: every row back in order, whatever happens on the way."""
 
 import csv
-import io
 import json
 import os
 import resource
@@ -15,10 +14,6 @@ import pandas as pd
 import pytest
 from tests.support.lines import one_line, read_lines, write_lines
 from tests.support.terminal import at_terminal
-
-from contrafact.errors import InputError
-from contrafact.families.finforce.bulk import arriving_rows
-from contrafact.files.tables import read_rows
 
 NEWS = [
     "Brackwater Ferries books fewest passengers in a decade",
@@ -143,105 +138,21 @@ def test_a_spreadsheet_runs_nothing_a_model_wrote(generate, tmp_path):
     assert plain["risk_counterfactual"] == with_risk(["Plain news"])[0]
 
 
-def test_a_row_comes_out_while_the_input_is_open(start_contrafact, service):
-    rows = [b'{"headline": "One \\"quoted\\" item"}\n', b'{"headline": ""}\n']
-    with start_contrafact(
-        "generate", "-", "--model", service.model, "--out", "-", env=service.environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        process.stdin.write(rows[0])
-        process.stdin.flush()
-        first = json.loads(process.stdout.readline())
-        assert process.poll() is None
-        process.stdin.write(rows[1])
-        process.stdin.flush()
-        second = json.loads(process.stdout.readline())
-        rest, shown = process.communicate(timeout=60)
-    assert process.returncode == 0, shown
-    assert first["valid"] is True
-    assert first["risk_counterfactual"].startswith('One "quoted" item')
-    assert second["error"] == "the headline is empty"
-    assert b"standard input:2:" in shown
-    assert rest == b""
-
-
-def test_a_broken_row_in_a_stream_ends_it_after_those_before(generate):
-    done = generate("-", "--out", "-", input='{"headline": "News"}\n\n{"headline": \n')
-    assert json.loads(done.stdout)["valid"] is True
-    assert "standard input:3: bad JSON" in one_line(done)
-
-
-def test_an_empty_stream_is_reported(generate):
-    line = one_line(generate("-", "--out", "-", input="headline\n"))
-    assert "standard input: there are no rows" in line
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '\n{"a": 1}\n\n{"a": "x\\u2028\u2028"}\n',
-        'a,b\n1,"two\nlines"\n\n3,"a ""b"""',
-        "\ufeffa;b\n1;2\n3;4\n",
-        '[\n{"a": 1},\n{"a": 2}]',
-        '"a\nb",c\r\n1,2\r\n',
-        "a\n1\n\n2\n",
-    ],
-)
-def test_a_pipe_is_read_as_the_same_file_is(tmp_path, text):
-    (tmp_path / "file").write_bytes(text.encode())
-    rows = list(arriving_rows(io.BytesIO(text.encode())))
-    assert rows == list(read_rows(tmp_path / "file"))
-    assert rows
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\n \n",
-        b"{\n",
-        b'{"a": 1}\n\n{"a": }\n',
-        b'{"a": 1}\n[1]\n',
-        b"a,b\n1,2\n1,2,3\n",
-        b"a,a\n1,2\n",
-        b'a,b\n1,"open\n',
-        b"a,b\n1,2\n1,\xff\n",
-        b"PK\x03\x04rest",
-        b"PAR1 but not",
-        "a,b\n".encode("utf-16")[:-1],
-    ],
-)
-def test_what_is_wrong_in_a_pipe_is_reported_as_in_a_file(tmp_path, data):
-    (tmp_path / "file").write_bytes(data)
-    with pytest.raises(InputError) as piped:
-        list(arriving_rows(io.BytesIO(data)))
-    with pytest.raises(InputError) as filed:
-        list(read_rows(tmp_path / "file"))
-    assert piped.value.file == "standard input"
-    assert (piped.value.problem, piped.value.line) == (filed.value.problem, filed.value.line)
-
-
-def test_a_json_list_can_be_streamed_too(generate):
-    text = json.dumps([{"title": title} for title in NEWS], indent=1)
+def test_a_pipe_in_and_out_is_worked_on_as_a_file_is(generate):
+    text = json.dumps([*({"title": title} for title in NEWS), {"title": ""}], indent=1)
     done = generate("-", "--out", "-", input=text)
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row["risk_counterfactual"] for row in rows] == with_risk(NEWS)
-
-
-def test_a_reader_that_goes_away_ends_the_command_in_silence(start_contrafact, service):
-    with start_contrafact(
-        "generate", "-", "--model", service.model, "--out", "-", env=service.environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        process.stdin.write(b'{"headline": "First"}\n')
-        process.stdin.flush()
-        process.stdout.readline()
-        process.stdout.close()
-        process.stdin.write(b'{"headline": "Second"}\n')
-        process.stdin.flush()  # and it stays open
-        assert process.wait(timeout=60) == 141
-        assert process.stderr.read() == b""
+    assert [row["risk_counterfactual"] for row in rows] == [*with_risk(NEWS), None]
+    assert "standard input:17: the headline is empty" in done.stderr
+    failed = generate("-", "--out", "-", input='{"headline": "The doomed harbour of Vell"}\n')
+    assert failed.returncode == 1
+    assert "engine is on fire" in json.loads(failed.stdout)["error"]
+    for text, problem in (
+        ('{"headline": "News"}\n\n{"headline": \n', "standard input:3: bad JSON"),
+        ("headline\n", "standard input: the file holds no rows"),
+    ):
+        assert problem in one_line(generate("-", "--out", "-", input=text))
 
 
 def test_order_is_kept_though_answers_come_out_of_order(generate, service, tmp_path):

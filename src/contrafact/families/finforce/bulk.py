@@ -4,29 +4,13 @@ No evaluation is built around the calls; they still go through Inspect's model i
 
 While the output ``scenarios.csv`` is unfinished, its journal (`contrafact.files.journal`) holds the
 finished rows (`Piece`), and the models' answers (`contrafact.models.kept`): a row takes several.
-
-Rows of a pipe are taken as they arrive, so that scenarios go out while the input is still open.
 """
 
 import asyncio
-import io
 import re
-import sys
-import tempfile
-import threading
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import Model
 
@@ -36,7 +20,7 @@ from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row, value_of
 from contrafact.files.sheets import guarded
-from contrafact.files.tables import Row, open_table, source_name
+from contrafact.files.tables import Row
 from contrafact.models.asking import Ask
 from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.text.degenerate import Batch
@@ -48,25 +32,17 @@ if TYPE_CHECKING:
 __all__ = [
     "BulkJob",
     "Piece",
-    "arriving_rows",
     "bad_rows",
     "batch_of",
     "check_columns",
     "column_names",
     "headlines_of",
-    "in_order",
     "is_nested",
     "merged",
     "result_frame",
-    "standard_input",
 ]
 
 MAX_HEADLINE = 2_000
-# Rows that are begun, finished ones that wait for their turn among them, per row worked on. One
-# slow row then holds up the output, and not the work.
-_BEGUN = 4
-# Headlines whose scenarios are remembered for rows that repeat them; a stream has no end.
-_REMEMBERED = 100_000
 _NUMBER = re.compile(r"[\s\d.,:;/%$€£¥₹+()-]+")  # dates and amounts among them
 _LINK = re.compile(r"\A\s*(?:https?://|www\.)\S+\s*", re.IGNORECASE)
 _VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
@@ -86,8 +62,8 @@ class BulkJob:
     """What to do with every row.
 
     ``columns`` says what the input calls a field's column, where they differ. ``batch`` has all
-    headlines, for scenarios that are another row's; none before they are known. ``asked`` is what
-    came of each headline of late: rows that repeat one share it.
+    headlines, for scenarios that are another row's. ``asked`` is what came of each headline: rows
+    that repeat one share it.
     """
 
     method: Method[Headline, Generation]
@@ -116,13 +92,7 @@ class BulkJob:
         shared = self.asked.get(key)
         if shared is None:
             shared = self.asked[key] = asyncio.ensure_future(self._made(headline))
-            while len(self.asked) > _REMEMBERED:
-                del self.asked[next(iter(self.asked))]
-        try:
-            added |= await asyncio.shield(shared)
-        except Exception:
-            self.asked.pop(key, None)  # the next one of a stream may have more luck
-            raise
+        added |= await asyncio.shield(shared)
         outcome = "valid" if added["valid"] else "degenerate" if added["degenerate"] else "invalid"
         return {"outcome": outcome, "added": added}
 
@@ -162,48 +132,6 @@ class BulkJob:
                     made[f"{side}_{name}"] = verdicts.panel[name].passed
         made["valid"] = not (generation.invalid or generation.degenerate)
         return made
-
-
-async def in_order(
-    rows: Iterable[Row],
-    work: Callable[[Mapping[str, Any]], Awaitable[Piece]],
-    each: Callable[[int, Mapping[str, Any], Piece], None],
-    *,
-    at_once: int,
-) -> None:
-    """Hand on what is made of every row in order, each once it and those before it are done.
-
-    ``rows`` may block, as a pipe does: a thread reads them, and keeps no program from ending.
-    """
-    loop, working = asyncio.get_running_loop(), asyncio.Semaphore(at_once)
-    room = threading.Semaphore(at_once * _BEGUN)
-    begun: asyncio.Queue[tuple[Row, asyncio.Task[Piece]] | Exception | None] = asyncio.Queue()
-
-    async def one(row: Mapping[str, Any]) -> Piece:
-        async with working:
-            return await work(row)
-
-    def begin(row: Row) -> None:
-        begun.put_nowait((row, loop.create_task(one(row[1]))))
-
-    def read() -> None:
-        end: Exception | None = None
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for the rest
-            try:
-                for row in rows:
-                    room.acquire()
-                    loop.call_soon_threadsafe(begin, row)
-            except Exception as error:  # noqa: BLE001 - raised behind the results before it
-                end = error
-            loop.call_soon_threadsafe(begun.put_nowait, end)
-
-    threading.Thread(target=read, name="rows", daemon=True).start()
-    while isinstance(found := await begun.get(), tuple):
-        (line, row), task = found
-        each(line, row, await task)
-        room.release()
-    if found is not None:
-        raise found
 
 
 def is_nested(row: Mapping[str, Any]) -> bool:
@@ -332,44 +260,3 @@ def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[ob
     given = fold_row(row["input_item"] if is_nested(row) else rename_row(row, columns)[0])
     column = column_of(given, "headline")
     return (None, False) if column is None else (given[column], True)
-
-
-_BOM = b"\xef\xbb\xbf"
-
-
-def standard_input() -> BinaryIO:
-    """Return standard input with a buffer of its own.
-
-    The interpreter's own would bring it down where a thread still waits in it at the end.
-    """
-    return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
-
-
-def arriving_rows(stream: BinaryIO) -> Iterator[Row]:
-    """Yield the rows of a pipe as ``(line, row)``, each as soon as it has arrived.
-
-    JSON Lines go row by row; everything else is read to its end first. Raises as
-    `contrafact.files.tables.read_rows`, when the bad row is reached.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        number, line = 1, stream.readline()
-        while line and not line.removeprefix(_BOM).strip():
-            number, line = number + 1, stream.readline()
-        start = line.removeprefix(_BOM).strip()
-        if not start.startswith(b"{") or start == b"{":
-            yield from _read(Path(folder) / "rows", line + stream.read(), number - 1)
-            return
-        while line:
-            if line.strip():
-                yield from _read(Path(folder) / "rows.jsonl", line, number - 1)
-            number, line = number + 1, stream.readline()
-
-
-def _read(path: Path, data: bytes, lines_before: int) -> Iterator[Row]:
-    path.write_bytes(data)
-    try:
-        for line, row in open_table(path, decimals=False, name=source_name("-")).rows:
-            yield lines_before + line, row
-    except InputError as error:
-        line_there = None if error.line is None else lines_before + error.line
-        raise error.at(source_name("-"), line_there) from None

@@ -2,10 +2,11 @@
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -110,6 +111,7 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
     from contrafact.families.finforce.data import FIELDS
     from contrafact.families.finforce.generate_stage import GenerateStage
     from contrafact.files.fields import checked_columns, named_columns
+    from contrafact.files.tables import called
 
     names = checked_columns(named_columns(options.columns), FIELDS)
     paths = {name: getattr(options, name) for name in ("shots_from", "prompts")}
@@ -122,10 +124,18 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
         _in_bulk(stage, bulk)
         return
     file = options.file if options.file == "-" else str(data_source(options.file).path)
-    if options.out == "-" and not options.estimate:
-        _stream(stage, chosen, file)
+    if options.out != "-":
+        _whole_file(stage, chosen, file)
         return
-    _whole_file(stage, chosen, file)
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "scenarios.jsonl"
+        own = GenerateOptions(**{**vars(stage.options), "out": str(out)})
+        try:
+            with called(out, ""):  # nobody has named it
+                _whole_file(replace(stage, options=own), chosen, file)
+        finally:
+            if out.exists():
+                sys.stdout.write(out.read_text(encoding="utf-8"))
 
 
 def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:
@@ -195,54 +205,6 @@ def _estimate(
             stage.judge_names, asked, times, reply_tokens=_VERDICT_TOKENS, tokens=tokens
         )
     return rows
-
-
-def _stream(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:
-    import asyncio
-    import os
-
-    import pandas as pd
-
-    from contrafact.families.finforce.bulk import (
-        arriving_rows,
-        column_names,
-        in_order,
-        merged,
-        standard_input,
-    )
-    from contrafact.files.tables import open_table, render_jsonl, source_name
-    from contrafact.models.asking import failure_cause
-
-    job, name = stage.job(chosen), source_name(file)
-    outcomes, causes = Counter[str](), Counter[str]()
-    taken: set[str] = set()
-
-    async def work(row: "Mapping[str, Any]") -> "Piece":
-        try:
-            return await job.piece(row)
-        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
-            return job.failed(row, failure_cause(error))
-
-    def each(line: int, row: "Mapping[str, Any]", piece: "Piece") -> None:
-        taken.update(row)
-        values = merged(row, piece, column_names(piece["added"], taken))
-        sys.stdout.buffer.write(render_jsonl(pd.DataFrame([values], dtype=object)).encode())
-        sys.stdout.buffer.flush()
-        _count(piece, outcomes, causes)
-        if piece["outcome"] == "bad":
-            typer.echo(f"{name}:{line}: {piece['added']['error']}", err=True)
-
-    rows = arriving_rows(standard_input()) if file == "-" else open_table(file, decimals=False).rows
-    first, at_once = islice(rows, stage.options.limit), stage.options.max_connections
-    try:
-        asyncio.run(in_order(first, work, each, at_once=at_once))
-    except BrokenPipeError:
-        # The reader of our output went away; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(141) from None
-    if not outcomes:
-        raise InputError("there are no rows", file=name, hint="give at least one headline")
-    _end(outcomes, causes, "")
 
 
 def _to_file(

@@ -42,10 +42,6 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def weighted(function, table, weights):
-    return with_interval(function, table, weights=weights, resamples=1, rng=rng()).estimate
-
-
 def tables(raters: int | None = None, *, missing: bool = False):
     cell = st.integers(0, 3)
     if missing:
@@ -159,7 +155,7 @@ def test_items_and_raters_may_be_shuffled_and_bounds_hold(function, data):
     raters = data.draw(st.permutations(range(table.shape[1])))
     assert function(table[items][:, raters]) == pytest.approx(value, nan_ok=True)
     assert np.isnan(value) or value <= 1 + 1e-12
-    # Missing ratings and weights for near misses can take two of them lower.
+    # Missing ratings and near misses can take two of them lower.
     if function in (percent_agreement, cohen_kappa, gwet_ac1, krippendorff_alpha):
         assert np.isnan(value) or value >= (0 if function is percent_agreement else -1 - 1e-12)
 
@@ -181,26 +177,6 @@ def test_names_of_categories_do_not_matter(function, data):
 def test_raters_who_always_agree_reach_one(function, ratings):
     assume(len(set(ratings)) > 1)
     assert function(np.array([ratings, ratings], object).T) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("function", ALL, ids=IDS)
-@settings(max_examples=40)
-@given(data=st.data())
-def test_an_items_weight_counts_like_copies(function, data):
-    table = data.draw(tables(2, missing=True))
-    weights = np.array(
-        data.draw(st.lists(st.integers(1, 3), min_size=len(table), max_size=len(table)))
-    )
-    copies = np.repeat(table, weights, axis=0)
-    if function is krippendorff_alpha:
-        # Alpha corrects for the number of ratings, which weights leave as it is.
-        assert weighted(function, table, 7 * np.ones(len(table))) == pytest.approx(
-            function(table), nan_ok=True
-        )
-    else:
-        assert weighted(function, table, 0.1 * weights) == pytest.approx(
-            function(copies), nan_ok=True
-        )
 
 
 def test_skewed_prevalence_breaks_kappa_and_alpha_but_not_ac1():
@@ -233,21 +209,20 @@ def test_intervals_agree_with_scipys_bca(function):
     table = table.astype(object)
     table[::9, 1] = None
     labels = np.repeat(np.arange(30), 2)
-    weights = source.uniform(0.5, 2.0, size=60)
     interval = with_interval(
-        function, table, clusters=labels, weights=weights, level=0.8, resamples=4_000, rng=rng(2)
+        function, table, clusters=labels, level=0.8, resamples=4_000, rng=rng(2)
     )
 
     def of_clusters(drawn):
         rows = (2 * np.asarray(drawn, int)[:, None] + [0, 1]).ravel()
-        return weighted(function, table[rows], weights[rows])
+        return function(table[rows])
 
     known = bootstrap(
         (np.arange(30),), of_clusters, vectorized=False, n_resamples=1_500, method="BCa",
         confidence_level=0.8, rng=np.random.default_rng(3),
     ).confidence_interval  # fmt: skip
     width = interval.high - interval.low
-    assert interval.estimate == pytest.approx(weighted(function, table, weights))
+    assert interval.estimate == pytest.approx(function(table))
     assert interval.low == pytest.approx(known.low, abs=0.15 * width)
     assert interval.high == pytest.approx(known.high, abs=0.15 * width)
     assert interval.clusters == 30
@@ -302,8 +277,6 @@ def test_options_of_a_coefficient_reach_its_interval():
         (lambda: fleiss_kappa([1, 2, 3]), "table"),
         (lambda: cohen_kappa([[1, 2, 3]]), "two raters, not 3"),
         (lambda: gwet_ac1([[1, 2]], categories=[1]), "not among the categories: 2"),
-        (lambda: with_interval(gwet_ac1, [[1, 2]], weights=[0], rng=rng()), "positive"),
-        (lambda: with_interval(gwet_ac1, [[1, 2]], weights=[1, 1], rng=rng()), "one per item"),
         (lambda: with_interval(np.mean, [[1, 2]], rng=rng()), "coefficient"),
         (lambda: with_interval(partial(gwet_ac1, [[1, 2]]), [[1, 2]], rng=rng()), "coefficient"),
         (lambda: with_interval(gwet_ac1, [[1, 2]], clusters=[1, 2], rng=rng()), "labels"),

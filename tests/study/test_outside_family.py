@@ -191,7 +191,9 @@ def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):
     printed = run("tone", "study", "score", "ann.csv", "ben.csv", "--out", "out")
     assert "Judge against the raters' strict majority" in printed
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out").iterdir()}
-    assert set(tables) == {"raters", "judge", "pairs", "ratings_asks", "ratings_tone", "labels"}
+    assert set(tables) == {
+        *("raters", "judge", "pairs", "confusion", "ratings_asks", "ratings_tone", "labels")
+    }
     judge = tables["judge"].iloc[0]
     assert (judge["question"], judge["judge"]) == ("asks", "j/x")
     assert judge["n"] == judge["tp"], "where two are split nothing is decided"

@@ -5,7 +5,6 @@ The group is made from a family's `StudySpec`, one for each kind of study that i
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["study_group"]
 
-_WIDE = 9
+_WIDE = 10
 """A table with more columns than this is shown row by row."""
 
 
@@ -120,12 +119,7 @@ class _Score(Options):
     key: Path | None = option(
         "The key; if not given, the one next to the first sheet.", None, metavar="FILE"
     )
-    out: Path | None = option(
-        "Folder to write the tables to, as CSV; or, where there is one table, a .csv, .xlsx, "
-        ".jsonl or .parquet file.",
-        None,
-        metavar="DIR",
-    )
+    out: Path | None = option("Folder to write the tables to, as CSV.", None, metavar="DIR")
     with_published: bool = option("Show the paper's figures as well.", False, "--with-published")
     seed: int = option("Seed of the intervals' resampling.", 0, min=0, metavar="S")
 
@@ -146,9 +140,12 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
 
 
 def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> None:
-    from contrafact.files.tables import require_tables
+    from contrafact.errors import InputError
+    from contrafact.files.tables import TABLE_SUFFIXES, require_tables
 
     require_tables(*options.files)
+    if options.out is not None and options.out.suffix in TABLE_SUFFIXES:
+        raise InputError("there are several tables", file=options.out, hint="name a folder")
     import numpy as np
 
     from contrafact.files.fields import named_columns
@@ -159,16 +156,12 @@ def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> 
     kind, items = read_key(options.key or find_key(options.files), studies, command=command)
     spec = studies[kind]
     names = named_columns(options.columns)
-    filled = read_answers(options.files, spec, items, command=command, columns=names)
-    for problem in filled.problems:
+    answers, problems = read_answers(options.files, spec, items, command=command, columns=names)
+    for problem in problems:
         typer.echo(problem, err=True)
-    tables = score_study(spec, items, filled, np.random.default_rng(options.seed))
-    if options.out is not None:
-        _check_out(options.out, tables)
+    tables = score_study(spec, items, answers, np.random.default_rng(options.seed))
     for table in tables:
         _show(table)
-    if all(table.frame.empty for table in tables):
-        raise typer.Exit(1)
     for found in spec.published() if options.with_published and spec.published else ():
         if isinstance(found, str):
             typer.echo(found)
@@ -197,57 +190,25 @@ def _of_kinds(texts: Mapping[str, str]) -> str:
 def _show(table: "StudyTable") -> None:
     from contrafact.console import show_frame
 
-    if table.frame.empty:
-        if table.empty:
-            typer.echo(table.empty)
-        return
-    if not table.title:
-        return
-    split = [name for _, name, _, _ in Formatter().parse(table.title) if name]
-    groups: Any = table.frame.groupby(split, sort=False) if split else [((), table.frame)]
-    for values, own in groups:
-        shown = own.drop(columns=split)
-        figures = [name for name in shown if not str(name).endswith(("_low", "_high"))]
+    if table.title and not table.frame.empty:
+        figures = [name for name in table.frame if not str(name).endswith(("_low", "_high"))]
         show_frame(
-            table.title.format(**dict(zip(split, values, strict=True))),
-            shown,
+            table.title,
+            table.frame,
             shares=table.shares,
             coefficients=table.coefficients,
             upright=len(figures) > _WIDE,
         )
 
 
-def _check_out(out: Path, tables: "Sequence[StudyTable]") -> None:
-    from contrafact.errors import InputError
-    from contrafact.files.tables import TABLE_SUFFIXES
-
-    several = sum(bool(one.name) and not one.frame.empty and not one.charts for one in tables) > 1
-    if out.suffix in TABLE_SUFFIXES and several:
-        raise InputError("this study has several tables", file=out, hint="name a folder")
-
-
 def _write(tables: "Sequence[StudyTable]", out: Path) -> None:
-    from contrafact.errors import installed
-    from contrafact.files.atomic import write_bytes
     from contrafact.files.tables import write_frame
-    from contrafact.report.drawing import draw_chart
 
-    undrawn = [table for table in tables if not table.charts]
-    one_file = len(undrawn) == 1 and out.suffix
-    for table in undrawn if one_file else tables:
-        if not table.name or table.frame.empty:
-            continue
-        frame = table.frame.copy()
-        for name in table.undefined:
-            # Not a number is not itself.
-            frame[name] = ["undefined" if x != x else x for x in frame[name].tolist()]
-        write_frame(frame, out if one_file else out / f"{table.name}.csv")
-        if table.charts and not installed("matplotlib"):
-            hint = "pip install 'contrafact[figures]'"
-            typer.echo(f"figures are left out: they need matplotlib ({hint})", err=True)
-            continue
-        for chart in table.charts:
-            drawn = draw_chart(chart)
-            write_bytes(out / f"{chart.key}.svg", drawn.svg)
-            write_bytes(out / f"{chart.key}.png", drawn.png)
-    typer.echo(f"The table is in {out}" if one_file else f"Tables are in {out}")
+    for table in tables:
+        if table.name and not table.frame.empty:
+            frame = table.frame.copy()
+            for name in table.undefined:
+                # Not a number is not itself.
+                frame[name] = ["undefined" if x != x else x for x in frame[name].tolist()]
+            write_frame(frame, out / f"{table.name}.csv")
+    typer.echo(f"Tables are in {out}")

@@ -18,17 +18,14 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from contrafact.family.display import MatrixChart
     from contrafact.stats.intervals import Interval
 
 __all__ = [
     "NOT_ASKED",
     "TRUE_FALSE",
-    "Answer",
     "AnsweredStudy",
     "Choose",
     "Question",
-    "StudyItem",
     "StudySpec",
     "StudyTable",
     "at_random",
@@ -95,51 +92,15 @@ class Question:
 
 
 @dataclass(frozen=True)
-class StudyItem:
-    """An item as the key has it.
-
-    Attributes:
-        name: What it is called in the sheet; it says nothing.
-        probability: With which it was drawn.
-        check: The hash of what the sheet shows of it.
-        facts: The key's columns.
-        verdicts: By question, the answer that people's are held against, where there is one.
-    """
-
-    name: str
-    probability: float
-    check: str
-    facts: Mapping[str, str]
-    cluster: str
-    verdicts: Mapping[str, str] = field(default_factory=dict)
-
-    def __getitem__(self, column: str) -> str:
-        return self.facts[column]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a person answered to a question about an item."""
-
-    item: str
-    person: str
-    question: str
-    answer: str
-
-
-@dataclass(frozen=True)
 class StudyTable:
     """A table that comes out of a study.
 
     Attributes:
         name: The name of its file, without the ending; empty for one that is only shown.
-        title: Its heading on the screen. Names of columns in braces make one table of each of
-            their values. A table without a title is not shown.
+        title: Its heading on the screen. A table without a title is not shown.
         frame: The figures; each may have its bounds next to it, in ``_low`` and ``_high``.
         shares: Columns shown in percent; ``coefficients`` are shown with three digits.
-        empty: What is shown where it has no rows.
         undefined: Columns that say ``undefined`` in the file where a figure is.
-        charts: Drawings of it. It then goes into a folder only, not into the one file of a study.
     """
 
     name: str
@@ -147,96 +108,63 @@ class StudyTable:
     frame: "pd.DataFrame"
     shares: tuple[str, ...] = ()
     coefficients: tuple[str, ...] = ()
-    empty: str = ""
     undefined: tuple[str, ...] = ()
-    charts: "tuple[MatrixChart, ...]" = ()
 
 
 @dataclass(frozen=True)
 class AnsweredStudy:
     """A study with people's answers: what its tables are made from.
 
-    Items stand in the key's order; answers are those that can be used, in the order of reading.
+    What figures are made of has an item's name as index, and may name an item several times.
+
+    Attributes:
+        items: The key, in its order, by the items' names: its columns as text, ``probability`` as a
+            number, and in the place of a verdict the answer that it stands for, if any.
+        answers: Those that can be used, in the order of reading: ``item``, ``annotator``,
+            ``question`` and ``answer``.
     """
 
-    items: Sequence[StudyItem]
-    answers: Sequence[Answer]
-    people: Sequence[str]
+    spec: "StudySpec"
+    items: "pd.DataFrame"
+    answers: "pd.DataFrame"
     rng: "np.random.Generator"
     level: float = 0.95
     resamples: int = 10_000
 
-    def given(self, question: str) -> dict[str, dict[str, str]]:
-        """Return the answers to a question by person and item, without people who gave none."""
-        found: dict[str, dict[str, str]] = {person: {} for person in self.people}
-        for one in self.answers:
-            if one.question == question:
-                found[one.person][one.item] = one.answer
-        return {person: own for person, own in found.items() if own}
-
-    def verdicts(self, question: str) -> dict[str, str]:
-        """Return what people's answers to a question are held against, by item."""
-        return {
-            item.name: item.verdicts[question] for item in self.items if question in item.verdicts
-        }
+    def given(self, question: str) -> "pd.DataFrame":
+        """Return the answers to a question: a row an item, a column a person who gave any."""
+        own = self.answers[self.answers["question"].eq(question)]
+        table = own.pivot(index="item", columns="annotator", values="answer")
+        people = [one for one in self.answers["annotator"].unique() if one in table]
+        return table.reindex(index=self.items.index, columns=people).astype(object)
 
     def mean(
-        self,
-        items: Sequence[StudyItem],
-        values: Sequence[float],
-        *,
-        weights: Sequence[float] | None = None,
+        self, values: "pd.Series[Any]", weights: "pd.Series[float] | None" = None
     ) -> "Interval":
         """Return the mean over the sample as it was drawn; NaN without values."""
         from contrafact.stats.intervals import cluster_bootstrap
 
-        clusters = [item.cluster for item in items]
-        return cluster_bootstrap(
-            [float(value) for value in values],
-            clusters,
-            weights=weights if len(items) else None,
-            **self._settings,
-        )
+        own = None if weights is None or values.empty else weights.to_numpy(float)
+        return cluster_bootstrap(values.to_numpy(float), weights=own, **self.how(values))
 
-    def weighted_mean(self, items: Sequence[StudyItem], values: Sequence[float]) -> "Interval":
+    def weighted_mean(self, values: "pd.Series[Any]") -> "Interval":
         """Return the mean over all that could be drawn, by inverse probability (Hajek)."""
         from contrafact.stats.sampling import horvitz_thompson_mean
 
-        return horvitz_thompson_mean(
-            [float(value) for value in values],
-            [item.probability for item in items],
-            clusters=[item.cluster for item in items],
-            **self._settings,
-        )
+        drawn = self.items["probability"].loc[values.index].to_numpy(float)
+        return horvitz_thompson_mean(values.to_numpy(float), drawn, **self.how(values))
 
-    def coefficient(
-        self,
-        function: Callable[..., float],
-        items: Sequence[StudyItem],
-        ratings: Sequence[Sequence[str | None]],
-        *,
-        weighted: bool = False,
-    ) -> "Interval":
-        """Return a coefficient of agreement (of `contrafact.stats.agreement`).
-
-        Ratings are one a rater for each item, None where missing; ``weighted`` is by inverse
-        probability.
-        """
-        import numpy as np
-
+    def coefficient(self, function: Callable[..., float], ratings: "pd.DataFrame") -> "Interval":
+        """Return a coefficient of `contrafact.stats.agreement`; ratings have a column a rater."""
         from contrafact.stats.agreement import with_interval
 
-        return with_interval(
-            function,
-            np.array([list(row) for row in ratings], dtype=object),
-            clusters=[item.cluster for item in items],
-            weights=[1.0 / item.probability for item in items] if weighted else None,
-            **self._settings,
-        )
+        return with_interval(function, ratings.to_numpy(object), **self.how(ratings))
 
-    @property
-    def _settings(self) -> dict[str, Any]:
-        return {"level": self.level, "resamples": self.resamples, "rng": self.rng}
+    def how(self, rows: "pd.Series[Any] | pd.DataFrame") -> dict[str, Any]:
+        """Return how an interval of rows of items is made."""
+        clusters = self.items[self.spec.cluster].loc[rows.index].to_numpy(object)
+        how = {"level": self.level, "resamples": self.resamples, "rng": self.rng}
+        return {"clusters": clusters, **how}
 
 
 Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]
@@ -294,12 +222,11 @@ class StudySpec:
         calibrates: Whether a judge's rates are to be corrected by it: ``--n`` is then the number of
             each system, shared out in proportion to its strata.
         cluster: The key's column by which figures are resampled.
-        allowed: Values that columns of the key may have.
+        by: Columns of the key by whose values two raters are compared, too, and these values.
         reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
         labels: The key's columns that a table of labels has, which ``contrafact report --labels``
             takes; without any there is no such table.
-        tables: Makes the tables; if not given: raters among each other, the reference against
-            their majority, every two raters, and all ratings.
+        tables: Makes the tables, instead of those of `contrafact.study.score`.
         published: Returns what the paper found, as tables and sentences.
     """
 
@@ -322,7 +249,7 @@ class StudySpec:
     together: bool = False
     calibrates: bool = False
     cluster: str = "sample_id"
-    allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reference: str = "judge"
     labels: tuple[str, ...] = ()
     tables: Callable[[AnsweredStudy], Sequence[StudyTable]] | None = None

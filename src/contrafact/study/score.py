@@ -1,8 +1,6 @@
 """Scoring a study: its key and filled sheets in, tables out."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -12,47 +10,36 @@ import numpy as np
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.family.study import (
-    NOT_ASKED,
-    Answer,
-    AnsweredStudy,
-    Question,
-    StudyItem,
-    StudySpec,
-    StudyTable,
-)
+from contrafact.family.study import NOT_ASKED, AnsweredStudy, Question, StudySpec, StudyTable
 from contrafact.files.sheets import probability, read_filled, read_key_rows
 from contrafact.files.tables import read_rows
 from contrafact.stats.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
+from contrafact.stats.classification import classification
 from contrafact.stats.votes import majority
 
-__all__ = ["Filled", "read_answers", "read_key", "score_study"]
+__all__ = ["read_answers", "read_key", "score_study"]
+
+OVERALL = "overall"
+AVERAGE = "average"
+"""What stands for the rater in rows that average over them."""
 
 _MAJORITY = "majority"
 
 _KIND = "kind"
 _KEPT = ("item", "probability", "check")
-_SHARES = ("percent", "unanimous", "accuracy", "precision", "recall")
-_COEFFICIENTS = ("fleiss", "ac1", "f1", "kappa")
+_SHARES = (*("percent", "unanimous", "accuracy", "precision", "recall", "specificity"), "weighted")
+_OF_TWO = ("macro_f1", "kappa", "ac1")
+_COEFFICIENTS = ("fleiss", "ac1", "f1", "kappa", "macro_f1")
 
 
-@dataclass
-class Filled:
-    """What people answered, in the order of the sheets' rows, and what could not be used.
-
-    People stand in the order in which they were met, ``problems`` has a sentence for each cell or
-    row that was not used.
-    """
-
-    answers: list[Answer] = field(default_factory=list)
-    people: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+_Two = tuple[dict[str, str], pd.DataFrame]
+"""Two who are compared, with the part of the items, and their answers: ``rater`` and ``other``."""
 
 
 def read_key(
     path: str | Path, studies: Mapping[str, StudySpec], *, command: str
-) -> tuple[str, list[StudyItem]]:
-    """Return the kind of study that a key is of, and its items in order; `InputError` if none."""
+) -> tuple[str, pd.DataFrame]:
+    """Return the kind of study that a key is of, and its items; `InputError` if none."""
     hint = f"use the key as `{command}` wrote it"
     kinds: dict[str, None] = {}
     first = next(iter(studies))
@@ -68,105 +55,96 @@ def read_key(
         raise InputError("the key is of two kinds of study", file=path, hint="keep them apart")
     (kind,) = kinds
     spec = studies[kind]
-    checked = ["probability", *spec.allowed, *(one.verdict for one in spec.questions)]
-    items: dict[str, StudyItem] = {}
+    asked = [one for one in spec.questions if one.verdict]
+    checked = ["probability", *spec.by, *(one.verdict for one in asked)]
+    items: dict[str, dict[str, Any]] = {}
     for line, cells in read_key_rows(path, spec.key, command=command):
         drawn = probability(cells["probability"])
-        verdicts = {
-            one.name: one.read(cells[one.verdict])
-            for one in spec.questions
-            if one.verdict and cells[one.verdict]
-        }
-        known = all(cells[name] in values for name, values in spec.allowed.items())
-        if drawn is None or None in verdicts.values() or not known or cells["item"] in items:
-            named = " or ".join(dict.fromkeys(name for name in checked if name))
+        verdicts = {one.verdict: one.read(cells[one.verdict]) for one in asked}
+        wrong = any(cells[name] and verdict is None for name, verdict in verdicts.items())
+        known = all(cells[name] in values for name, values in spec.by.items())
+        if drawn is None or wrong or not known or cells["item"] in items:
             raise InputError(
-                f"item '{cells['item'][:20]}' is there twice, or its {named} is wrong",
+                f"item '{cells['item'][:20]}' is there twice, or its "
+                f"{' or '.join(dict.fromkeys(checked))} is wrong",
                 file=path,
                 line=line,
                 hint=hint,
             )
-        items[cells["item"]] = StudyItem(
-            name=cells["item"],
-            probability=drawn,
-            check=cells["check"],
-            facts=cells,
-            cluster=cells[spec.cluster],
-            verdicts={name: verdict for name, verdict in verdicts.items() if verdict},
-        )
-    return kind, list(items.values())
+        items[cells["item"]] = cells | verdicts | {"probability": drawn}
+    return kind, pd.DataFrame([*items.values()], index=[*items], dtype=object).astype(
+        {"probability": float}
+    )
 
 
 def read_answers(
     paths: Iterable[str | Path],
     spec: StudySpec,
-    items: Sequence[StudyItem],
+    items: pd.DataFrame,
     *,
     command: str,
     columns: Mapping[str, str] | None = None,
-) -> Filled:
-    """Return the answers of filled sheets, one for each person or shared ones.
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the answers of filled sheets, one for each person or shared ones; and what is wrong.
 
     A person is named by the column ``annotator``, or else by the name of the file. A cell that is
     no answer to its question, an item that is not in the key, and an item whose texts are not those
-    drawn are not used, and named in ``problems``. ``columns`` has what a file calls a column now by
+    drawn are not used, and a sentence names each. ``columns`` has what a file calls a column now by
     the name that its sheet was written with.
 
     Raises:
         InputError: A file is no sheet, or one person answered one item twice.
     """
-    filled = Filled()
+    answers: list[tuple[str, str, str, str]] = []
+    problems: list[str] = []
     for row in read_filled(
         paths,
-        {item.name: item.check for item in items},
+        {str(name): check for name, check in items["check"].items()},
         shown=list(spec.shown),
         asked=[question.name for question in spec.asked],
         command=command,
-        problems=filled.problems,
+        problems=problems,
         columns=columns,
     ):
-        if row.person not in filled.people:
-            filled.people.append(row.person)
         for question in spec.questions:
             cell = row.cells.get(question.name, "").strip()
             if cell == NOT_ASKED:
                 continue
-            answer = question.read(cell) if cell else None
-            why = ""
-            if not cell and not question.optional:
-                filled.problems.append(f"{row.where}: {question.name} is empty")
-            elif cell and answer is None:
+            answer = question.read(cell)
+            if answer is not None:
+                answers.append((row.item, row.person, question.name, answer))
+            elif cell:
                 why = f"is '{cell[:40]}', not {question.choices}"
-            if why:
-                filled.problems.append(f"{row.where}: {question.name} {why}; left out")
-            elif answer is not None:
-                filled.answers.append(Answer(row.item, row.person, question.name, answer))
-    return filled
+                problems.append(f"{row.where}: {question.name} {why}; left out")
+            elif not question.optional:
+                problems.append(f"{row.where}: {question.name} is empty")
+    columns_of = ["item", "annotator", "question", "answer"]
+    return pd.DataFrame(answers, columns=columns_of, dtype=object), problems
 
 
 def score_study(
     spec: StudySpec,
-    items: Sequence[StudyItem],
-    filled: Filled,
+    items: pd.DataFrame,
+    answers: pd.DataFrame,
     rng: np.random.Generator,
     *,
     resamples: int = 10_000,
 ) -> list[StudyTable]:
     """Return a study's tables as shown; `InputError` if no cell that asks holds an answer."""
     asked = {question.name: question for question in spec.asked}
-    if not any(answer.question in asked for answer in filled.answers):
+    if not answers["question"].isin([*asked]).any():
         choices = " or ".join(dict.fromkeys(question.choices for question in asked.values()))
         raise InputError(
             "no cell of these sheets is filled in", hint=f"write {choices} in {' and '.join(asked)}"
         )
-    study = AnsweredStudy(items, filled.answers, filled.people, rng, resamples=resamples)
-    tables = list(spec.tables(study) if spec.tables else _standard_tables(spec, study))
+    study = AnsweredStudy(spec, items, answers, rng, resamples=resamples)
+    tables = list((spec.tables or _tables)(study))
     if spec.labels:
-        tables.append(StudyTable("labels", "", _labels(spec, study)))
+        tables.append(StudyTable("labels", "", pd.DataFrame(_labels(study))))
     return tables
 
 
-def _standard_tables(spec: StudySpec, study: AnsweredStudy) -> list[StudyTable]:
+def _tables(study: AnsweredStudy) -> list[StudyTable]:
     """Return the tables of a study that has none of its own.
 
     A majority is more than half of those who answered. One that neither passes nor fails an item,
@@ -176,186 +154,207 @@ def _standard_tables(spec: StudySpec, study: AnsweredStudy) -> list[StudyTable]:
     - ``raters``: ``items``, ``raters``, ``fleiss``, ``ac1``, ``percent`` and ``unanimous`` (share
       of the items that all answered on which they agree), with how many answers were ``other``;
     - ``judge`` (or ``gold``): for every judge, and for all, against the majority: ``accuracy``,
-      ``precision``, ``recall``, ``f1``, ``kappa`` and the four counts (``tp`` both pass, ``fp`` the
-      judge alone, ``fn`` the people alone, ``tn`` neither); ``split``: items without a majority;
-      ``open``: items whose verdict was;
-    - ``pairs``: every two raters, and every rater with the judge: ``n``, ``percent``, ``kappa``;
+      ``precision``, ``recall`` (its sensitivity), ``specificity``, ``f1``, ``kappa`` and the four
+      counts (``tp`` both pass, ``fp`` the judge alone, ``fn`` the people alone, ``tn`` neither);
+      ``split``: items without a majority; ``open``: items whose verdict was;
+    - ``pairs``: every two raters, and every rater with the judge (each of several), and their
+      average: ``n``, ``percent`` (of equal answers), ``weighted`` (the same, back to all that
+      could be drawn), ``macro_f1`` (over the answers that occur), ``kappa`` (Cohen) and ``ac1``
+      (Gwet); by `StudySpec.by` and ``overall``. An average of coefficients has no interval;
+    - ``confusion``: how often one of a pair gave each answer where the other gave each;
     - ``ratings``: one row per item, with every rater's answer, the majority and the verdict: a
       table that ``contrafact agree`` reads.
     """
-    rows: dict[str, list[dict[str, Any]]] = {"raters": [], spec.reference: [], "pairs": []}
+    spec = study.spec
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("raters", spec.reference, "pairs", "confusion")
+    }
     ratings: list[StudyTable] = []
-    questions = [one for one in spec.questions if study.given(one.name)]
-    for question in questions:
+    for question in spec.questions:
+        given = study.given(question.name)
+        rated = given.dropna(how="all")
+        if rated.empty:
+            continue
+        votes = [majority(row.dropna()) for _, row in rated.iterrows()]
+        most = pd.Series(votes, index=rated.index, dtype=object)
+        verdicts = study.items.get(question.verdict, pd.Series(index=given.index, dtype=object))
+        pairs = list(_compared(study, question, given, verdicts))
+        found = {
+            spec.reference: _judges(study, question, most, verdicts) if question.verdict else (),
+            "raters": [_raters(study, question, rated)],
+            "pairs": _pairs(study, question, pairs),
+            "confusion": _confusion(question, pairs),
+        }
         about = {"question": question.name} if len(spec.questions) > 1 else {}
-        of = _OneQuestion(spec, study, question)
-        against = of.against_majority() if question.verdict else []
-        rows[spec.reference] += [about | row for row in against]
-        rows["raters"].append(about | of.raters())
-        rows["pairs"] += [about | row for row in of.pairs()]
+        for name, own in found.items():
+            rows[name] += [about | row for row in own]
+        facts = study.items.loc[rated.index]
+        shown = {name: facts[name] for name in (spec.cluster, "system") if name in facts}
+        shown |= {"probability": facts["probability"], **rated, _MAJORITY: most}
+        frame = pd.DataFrame({"item": rated.index, **shown, spec.reference: verdicts[rated.index]})
         name = "ratings" if len(spec.questions) == 1 else f"ratings_{question.name}"
-        ratings.append(StudyTable(name, "", pd.DataFrame(of.ratings())))
+        ratings.append(StudyTable(name, "", frame))
     titles = {
         "raters": "Raters among themselves",
         spec.reference: f"{spec.reference.capitalize()} against the raters' strict majority",
         "pairs": f"Every two raters, and each with the {spec.reference}",
     }
+    undefined = {"pairs": ("percent", *_OF_TWO)}
     return [
         *(
-            StudyTable(name, titles[name], pd.DataFrame(own), _SHARES, _COEFFICIENTS)
+            StudyTable(
+                name,
+                titles.get(name, ""),
+                pd.DataFrame(own),
+                _SHARES,
+                _COEFFICIENTS,
+                undefined.get(name, ()),
+            )
             for name, own in rows.items()
         ),
         *ratings,
     ]
 
 
-@dataclass(frozen=True)
-class _OneQuestion:
-    """The standard figures of one question."""
+def _raters(study: AnsweredStudy, question: Question, rated: pd.DataFrame) -> dict[str, Any]:
+    found: dict[str, Any] = {"items": len(rated), "raters": len(rated.columns)}
+    if question.passes and len(question.answers) > 2:
+        cells = study.answers.loc[study.answers["question"].eq(question.name), "answer"]
+        found["other"] = sum(question.passed(cell) is None for cell in cells)
+    if len(rated.columns) > 1:
+        for name, function in (
+            ("percent", percent_agreement),
+            ("fleiss", fleiss_kappa),
+            ("ac1", partial(gwet_ac1, categories=list(question.answers))),
+        ):
+            found |= study.coefficient(function, rated).columns(name)
+        found |= study.mean(rated.dropna().nunique(axis=1).eq(1)).columns("unanimous")
+    return found
 
-    spec: StudySpec
-    study: AnsweredStudy
-    question: Question
 
-    def raters(self) -> dict[str, Any]:
-        given = self.study.given(self.question.name)
-        names = {name for own in given.values() for name in own}
-        rated = [item for item in self.study.items if item.name in names]
-        table = [[own.get(item.name) for own in given.values()] for item in rated]
-        found: dict[str, Any] = {"items": len(rated), "raters": len(given)}
-        if self.question.passes and len(self.question.answers) > 2:
-            found["other"] = sum(
-                cell is not None and self.question.passed(cell) is None
-                for row in table
-                for cell in row
-            )
-        if len(given) > 1:
-            for name, function in (
-                ("percent", percent_agreement),
-                ("fleiss", fleiss_kappa),
-                ("ac1", partial(gwet_ac1, categories=list(self.question.answers))),
-            ):
-                found |= self.study.coefficient(function, rated, table).columns(name)
-            whole = [place for place, row in enumerate(table) if None not in row]
-            found |= self.study.mean(
-                [rated[place] for place in whole], [len(set(table[place])) == 1 for place in whole]
-            ).columns("unanimous")
-        return found
+def _of_judges(study: AnsweredStudy) -> dict[str, "pd.Index[str]"]:
+    """Return the items of each judge, or all of them under the reference's name."""
+    if "judge" not in study.items:
+        return {study.spec.reference: study.items.index}
+    groups = study.items.groupby("judge", sort=False)
+    return {str(judge): own.index for judge, own in groups}
 
-    def against_majority(self) -> list[dict[str, Any]]:
-        """Return how the verdicts match people's majority, judge by judge and all together."""
-        by_judge: dict[str, list[StudyItem]] = {}
-        for item in self.study.items:
-            by_judge.setdefault(item.facts.get("judge", self.spec.reference), []).append(item)
-        rows = [self._against_majority(judge, items) for judge, items in by_judge.items()]
-        every = f"all {self.spec.reference}s"
-        return [*rows, self._against_majority(every, self.study.items)] if len(rows) > 1 else rows
 
-    def _against_majority(self, judge: str, items: Sequence[StudyItem]) -> dict[str, Any]:
-        answers = self.study.given(self.question.name)
-        passes = self.question.passes
-        pairs: list[tuple[str, str]] = []
-        compared: list[StudyItem] = []
-        split = undecided = 0
-        for item in items:
-            most = majority(own[item.name] for own in answers.values() if item.name in own)
-            if not any(item.name in own for own in answers.values()):
-                continue
-            if most is None or (passes and self.question.passed(most) is None):
-                split += 1
-            elif self.question.name not in item.verdicts:
-                undecided += 1
-            else:
-                pairs.append((most, item.verdicts[self.question.name]))
-                compared.append(item)
-        count = Counter(pairs)
-        yes, no = self.question.answers[:2]
-        cells = {"tp": (yes, yes), "fp": (no, yes), "fn": (yes, no), "tn": (no, no)}
+def _judges(
+    study: AnsweredStudy, question: Question, most: "pd.Series[Any]", verdicts: "pd.Series[Any]"
+) -> Iterator[dict[str, Any]]:
+    """Yield how the verdicts match people's majority, judge by judge and all together."""
+    judges = _of_judges(study)
+    if len(judges) > 1:
+        judges[f"all {study.spec.reference}s"] = study.items.index
+    for judge, items in judges.items():
+        own = most[most.index.isin(items)]
+        decides = (own.map(question.passed) if question.passes else own).notna()
+        there = decides & verdicts[own.index].notna()
+        pairs = pd.DataFrame({"people": own, "judge": verdicts[own.index]})[there]
+        people, judged = (pairs[column].eq(question.answers[0]) for column in pairs)
         row: dict[str, Any] = {"judge": judge, "n": len(pairs)}
-        row |= {name: count[cell] for name, cell in cells.items()} if passes else {}
-        row |= {"split": split, "open": undecided}
-        if not pairs:
-            return row
-        row |= self.study.mean(compared, [a == b for a, b in pairs]).columns("accuracy")
-        if passes:
+        if question.passes:
+            row |= {"tp": int((people & judged).sum()), "fp": int((~people & judged).sum())}
+            row |= {"fn": int((people & ~judged).sum()), "tn": int((~people & ~judged).sum())}
+        row |= {"split": int((~decides).sum()), "open": int((decides & ~there).sum())}
+        if pairs.empty:
+            yield row
+            continue
+        row |= study.mean(pairs["people"].eq(pairs["judge"])).columns("accuracy")
+        if question.passes:
+            both = people & judged
+            row |= study.mean(both[judged]).columns("precision")
+            row |= study.mean(both[people]).columns("recall")
             # F1 as the weighted mean that it is: 2 tp / (2 tp + fp + fn).
-            among = {
-                "precision": [verdict == yes for _, verdict in pairs],
-                "recall": [most == yes for most, _ in pairs],
-                "f1": [yes in pair for pair in pairs],
-            }
-            for figure, chosen in among.items():
-                own = [item for item, one in zip(compared, chosen, strict=True) if one]
-                both = [pair == (yes, yes) for pair, one in zip(pairs, chosen, strict=True) if one]
-                weights = [1.0 + one for one in both] if figure == "f1" else None
-                row |= self.study.mean(own, both, weights=weights).columns(figure)
-        return row | self.study.coefficient(cohen_kappa, compared, pairs).columns("kappa")
-
-    def pairs(self) -> list[dict[str, Any]]:
-        given = self.study.given(self.question.name)
-        verdicts = self.study.verdicts(self.question.name)
-        compared = [(one, other, given[other], False) for one, other in combinations(given, 2)] + [
-            (one, self.spec.reference, verdicts, True) for one in given if verdicts
-        ]
-        rows = []
-        for one, other, second, judged in compared:
-            own = [
-                item
-                for item in self.study.items
-                if item.name in given[one]
-                and item.name in second
-                # The judge has no third answer: what a person left open says nothing of it.
-                and not (
-                    judged
-                    and self.question.passes
-                    and self.question.passed(given[one][item.name]) is None
-                )
-            ]
-            if not own:
-                continue
-            table = [(given[one][item.name], second[item.name]) for item in own]
-            percent, kappa = (
-                self.study.coefficient(function, own, table)
-                for function in (percent_agreement, cohen_kappa)
-            )
-            about = {"rater": one, "other": other, "n": len(own)}
-            rows.append(about | percent.columns("percent") | kappa.columns("kappa"))
-        return rows
-
-    def ratings(self) -> list[dict[str, Any]]:
-        given = self.study.given(self.question.name)
-        rows = []
-        for item in self.study.items:
-            own = {person: answers.get(item.name) for person, answers in given.items()}
-            votes = [answer for answer in own.values() if answer is not None]
-            if not votes:
-                continue
-            facts: dict[str, Any] = {"item": item.name, self.spec.cluster: item.cluster}
-            if "system" in item.facts:
-                facts["system"] = item["system"]
-            facts["probability"] = item.probability
-            facts |= own | {_MAJORITY: majority(votes)}
-            rows.append(facts | {self.spec.reference: item.verdicts.get(self.question.name)})
-        return rows
+            among = both[people | judged]
+            row |= study.mean(among, 1.0 + among).columns("f1")
+        row |= study.coefficient(cohen_kappa, pairs).columns("kappa")
+        if question.passes:
+            row |= study.mean(~judged[~people]).columns("specificity")
+        yield row
 
 
-def _labels(spec: StudySpec, study: AnsweredStudy) -> pd.DataFrame:
-    """Return one row per answer, as a correction of judged rates takes it."""
-    items = {item.name: item for item in study.items}
-    questions = {question.name: question for question in spec.questions}
+def _compared(
+    study: AnsweredStudy, question: Question, given: pd.DataFrame, verdicts: "pd.Series[Any]"
+) -> Iterator[_Two]:
+    """Yield every two raters, and each with the reference, where both have answers."""
+    people = [str(person) for person in given]
+    compared = [(one, other, given[one], given[other]) for one, other in combinations(people, 2)]
+    # The judge has no third answer: what a person left open says nothing of it.
+    decided = given.where(given.map(question.passed).notna()) if question.passes else given
+    judges = _of_judges(study)
+    for judge, items in judges.items():
+        other = judge if len(judges) > 1 else study.spec.reference
+        compared += [(one, other, decided.loc[items][one], verdicts[items]) for one in people]
+    parts = [(column, value) for column, values in study.spec.by.items() for value in values]
+    for one, other, first, second in compared:
+        both = pd.DataFrame({"rater": first, "other": second}).dropna()
+        for column, value in [*parts, ("", OVERALL)]:
+            part = both[study.items.loc[both.index, column].eq(value)] if column else both
+            about = dict.fromkeys(study.spec.by, OVERALL) | ({column: value} if column else {})
+            if not part.empty:
+                yield {**about, "rater": one, "other": other}, part
+
+
+def _pairs(study: AnsweredStudy, question: Question, pairs: Sequence[_Two]) -> list[dict[str, Any]]:
+    """Return the figures of every two that are compared, and what raters have on average."""
     rows = []
-    for given in study.answers:
-        item, question = items[given.item], questions[given.question]
-        verdict = item.verdicts.get(question.name)
-        rows.append(
-            {
-                "item": item.name,
-                "annotator": given.person,
-                "question": question.criterion or question.name,
-                "answer": question.passed(given.answer) if question.passes else given.answer,
-                **{column: item[column] for column in spec.labels},
-                "probability": item.probability,
-                "judge_verdict": question.passed(verdict) if question.passes else verdict,
-            }
+    averaged: dict[tuple[str, ...], list[tuple[dict[str, Any], pd.Series[bool]]]] = {}
+    people = set(study.answers["annotator"])
+    for names, both in pairs:
+        row: dict[str, Any] = names | {"n": len(both)}
+        equal = both["rater"].eq(both["other"])
+        row |= study.coefficient(percent_agreement, both).columns("percent")
+        row |= study.weighted_mean(equal).columns("weighted")
+        matched = classification(
+            both["other"].tolist(),
+            both["rater"].tolist(),
+            question.answers,
+            **study.how(both),
         )
-    return pd.DataFrame(rows)
+        row |= matched.figures["f1", "valid"].columns("macro_f1")
+        row |= study.coefficient(cohen_kappa, both).columns("kappa")
+        ac1 = partial(gwet_ac1, categories=list(question.answers))
+        row |= study.coefficient(ac1, both).columns("ac1")
+        rows.append(row)
+        if names["other"] not in people:
+            rest = tuple(value for name, value in names.items() if name != "rater")
+            averaged.setdefault(rest, []).append((row, equal))
+    for own in averaged.values():
+        if len(own) > 1:
+            first, _ = own[0]
+            equal = pd.concat([one for _, one in own]).groupby(level=0, sort=False).mean()
+            about = {name: first[name] for name in (*study.spec.by, "rater", "other")}
+            row = about | {"rater": AVERAGE, "n": len(equal)}
+            row |= study.mean(equal).columns("percent")
+            row |= study.weighted_mean(equal).columns("weighted")
+            means = pd.DataFrame([one for one, _ in own])[[*_OF_TWO]]
+            rows.append({**row, **means.mean(skipna=False)})
+    return rows
+
+
+def _confusion(question: Question, pairs: Sequence[_Two]) -> Iterator[dict[str, Any]]:
+    """Yield how often each answer of one met each of the other, a row an answer of the one."""
+    for names, both in pairs:
+        for answer in question.answers:
+            other = both.loc[both["rater"].eq(answer), "other"]
+            counts = {one: int(other.eq(one).sum()) for one in question.answers}
+            yield {**names, "rater_says": answer, **counts}
+
+
+def _labels(study: AnsweredStudy) -> Iterator[dict[str, Any]]:
+    """Yield one row per answer, as a correction of judged rates takes it."""
+    questions = {question.name: question for question in study.spec.questions}
+    for name, person, asked, answer in study.answers.itertuples(index=False):
+        item, question = study.items.loc[name], questions[asked]
+        verdict = item[question.verdict] if question.verdict else None
+        yield {
+            "item": name,
+            "annotator": person,
+            "question": question.criterion or question.name,
+            "answer": question.passed(answer) if question.passes else answer,
+            **{column: item[column] for column in study.spec.labels},
+            "probability": item["probability"],
+            "judge_verdict": question.passed(verdict) if question.passes else verdict,
+        }

@@ -13,10 +13,9 @@ from contrafact.errors import InputError
 from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.families.cobe.study import STUDY
 from contrafact.family.published import published_facts, published_notes, published_table
-from contrafact.family.study import Answer, StudyItem
 from contrafact.report.frames import read_labels
 from contrafact.study.sample import draw_study
-from contrafact.study.score import Filled, read_answers, read_key, score_study
+from contrafact.study.score import read_answers, read_key, score_study
 
 PAPER = "contrafact.families.cobe"
 
@@ -57,25 +56,21 @@ def answers_in(paths, key):
 
 def key(n, verdicts):
     """Items of one judge and system; a verdict of "" was open."""
-    return [
-        StudyItem(
-            name=f"i{place}", probability=0.5, check="", cluster=f"{place}v1",
-            facts={"judge": "j", "system": "s", "draw": "1", "sample_id": f"{place}v1",
-                   "phrasing": "A"},
-            verdicts={"judgement": verdicts[place]} if verdicts[place] else {},
-        )
-        for place in range(n)
-    ]  # fmt: skip
+    facts = {"judge": "j", "system": "s", "draw": "1", "phrasing": "A", "probability": 0.5}
+    frame = pd.DataFrame(facts, index=[f"i{place}" for place in range(n)])
+    names = [f"{place}v1" for place in range(n)]
+    verdicts = pd.Series([one or None for one in verdicts], frame.index, object)
+    return frame.assign(sample_id=names, judge_verdict=verdicts)
 
 
 def filled(given):
     """Answers by person and item."""
     rows = [
-        Answer(item, person, "judgement", answer)
+        (item, person, "judgement", answer)
         for person, own in given.items()
         for item, answer in own.items()
     ]
-    return Filled(rows, list(given))
+    return pd.DataFrame(rows, columns=["item", "annotator", "question", "answer"])
 
 
 def score(given, items, resamples=10_000):
@@ -109,16 +104,19 @@ def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     assert "'=Response" in sheet.read_text(encoding="utf-8-sig"), "no spreadsheet takes a formula"
     assert "Other" in guidelines.read_text(encoding="utf-8")
     drawn = key_in(key_path)
-    assert [dict(item.facts) for item in drawn] == study.key.astype(str).to_dict("records")
+    wanted = study.key.assign(judge_verdict=study.key["judge_verdict"].replace("", None))
+    pd.testing.assert_frame_equal(
+        drawn.fillna("").astype(str), wanted.set_index(drawn.index).fillna("").astype(str)
+    )
     study.write(sheet)  # the same again changes nothing
     with pytest.raises(InputError, match="another study under this name"):
         draw(items(), 3).write(sheet)
     said = iter(["Yes", "no", "OTHER", "maybe", ""])
     copy = fill(sheet, tmp_path / "ana.csv", lambda _: {"judgement": next(said, "")})
-    answers = answers_in([copy], drawn)
-    assert [one.answer for one in answers.answers] == ["yes", "no", "other"]
-    assert sum("is empty" in one for one in answers.problems) == 2
-    assert any("'maybe', not Yes, No or Other" in message for message in answers.problems)
+    answers, problems = answers_in([copy], drawn)
+    assert answers["answer"].tolist() == ["yes", "no", "other"]
+    assert sum("is empty" in one for one in problems) == 2
+    assert any("'maybe', not Yes, No or Other" in message for message in problems)
 
 
 def test_the_papers_confusion_gives_the_papers_figures():
@@ -135,7 +133,7 @@ def test_the_papers_confusion_gives_the_papers_figures():
         assert row[f"{figure}_low"] < row[figure] < row[f"{figure}_high"]
     raters = found["raters"].iloc[0]
     assert raters["unanimous"] == raters["fleiss"] == 1.0
-    assert len(found["pairs"]) == 6
+    assert len(found["pairs"]) == 7  # the raters' average with the judge is one
     assert set(found["ratings"].columns) >= {"item", "a", "b", "c", "majority", "judge"}
 
 
@@ -157,9 +155,8 @@ def test_labels_correct_the_judge_in_a_report(tmp_path):
     frame = items(stories=12, systems=("a",)).assign(really=lambda f: f["sample_id"] != "3v1")
     study = draw(frame, 20)
     drawn = key_in(study.write(tmp_path / "sheet.csv")[0])
-    wrong = [item.name for item in drawn if item["sample_id"] == "3v1"]
-    given = {item.name: "no" if item.name in wrong else "yes" for item in drawn}
-    given[drawn[0].name] = "other"
+    given = drawn["sample_id"].map(lambda name: "no" if name == "3v1" else "yes").to_dict()
+    given[drawn.index[0]] = "other"
     tables = score_study(STUDY, drawn, filled({"ann": given}), rng(), resamples=50)
     (labels,) = [table.frame for table in tables if table.name == "labels"]
     labels.to_csv(tmp_path / "labels.csv", index=False)

@@ -1,5 +1,5 @@
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,11 @@ from typer.testing import CliRunner
 
 from contrafact.cli.main import app
 from contrafact.errors import InputError
-from contrafact.families.finforce.study import AVERAGE, STUDY
-from contrafact.family.study import StudyItem
+from contrafact.families.finforce.study import STUDY
 from contrafact.files.sheets import find_key
 from contrafact.files.tables import read_rows
 from contrafact.study.sample import DrawnStudy, draw_study
-from contrafact.study.score import Filled, read_answers, read_key, score_study
+from contrafact.study.score import AVERAGE, read_answers, read_key, score_study
 
 COMMAND = "finforce study sample"
 CRITERIA = ("forward_compatibility", "directionality")
@@ -63,31 +62,31 @@ def draw(items: pd.DataFrame, n: int, seed: int) -> DrawnStudy:
     return draw_study(STUDY, items, n, np.random.default_rng(seed))
 
 
-def key_in(path: Path) -> list[StudyItem]:
+def key_in(path: Path) -> pd.DataFrame:
     return read_key(path, {"": STUDY}, command=COMMAND)[1]
 
 
-def answers_in(paths: list[Path], key: list[StudyItem]) -> Filled:
+def answers_in(paths: list[Path], key: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return read_answers(paths, STUDY, key, command=COMMAND)
 
 
-def score(filled: Filled, key: list[StudyItem], resamples: int = 200) -> dict[str, pd.DataFrame]:
-    tables = score_study(STUDY, key, filled, np.random.default_rng(0), resamples=resamples)
+def score(paths: list[Path], key: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    answers, problems = answers_in(paths, key)
+    assert problems == [] or all("is empty" in one for one in problems)
+    tables = score_study(STUDY, key, answers, np.random.default_rng(0), resamples=200)
     return {table.name: table.frame for table in tables}
 
 
-def study(folder: Path, items: pd.DataFrame, n: int) -> tuple[Path, list[StudyItem]]:
+def study(folder: Path, items: pd.DataFrame, n: int) -> tuple[Path, pd.DataFrame]:
     path = folder / "sheet.csv"
     draw(items, n, 1).write(path)
     return path, key_in(find_key([path]))
 
 
-def as_judge(key: list[StudyItem], flip: Collection[str] = ()) -> Any:
-    verdicts = {item.name: item.verdicts for item in key}
-
+def as_judge(key: pd.DataFrame, flip: Collection[str] = ()) -> Any:
     def answer(row: dict[str, Any]) -> dict[str, str]:
-        own, other = verdicts[row["item"]], row["item"] in flip
-        return {name: str((own[name] == "TRUE") != other).upper() for name in CRITERIA}
+        own, other = key.loc[row["item"]], row["item"] in flip
+        return {name: str((own[f"judge_{name}"] == "TRUE") != other).upper() for name in CRITERIA}
 
     return answer
 
@@ -96,7 +95,6 @@ def test_every_system_and_side_is_seen_and_the_sheet_hides_them() -> None:
     items = frame()
     drawn = draw(items, 30, 5)
     sheet, key = drawn.sheet, drawn.key
-    assert len(sheet) == 30
     assert list(sheet.columns) == [
         *("item", "headline", "side", "counterfactual", *CRITERIA),
         *("trivial_consequences", "financially_unrealistic", "comment"),
@@ -105,13 +103,8 @@ def test_every_system_and_side_is_seen_and_the_sheet_hides_them() -> None:
     assert set(sheet["item"]) == set(key["item"])
     assert (sheet[["forward_compatibility", "directionality", "comment"]] == "").all(axis=None)
     shown = sheet.drop(columns=["counterfactual", "headline"]).to_csv()
-    assert "model-" not in shown
-    assert "zero-shot" not in shown
-
-
-def test_probabilities_are_those_of_the_strata_and_weigh_back_to_all() -> None:
-    items = frame()
-    key = draw(items, 30, 5).key
+    assert "model-" not in shown and "zero-shot" not in shown
+    # Probabilities are those of the strata, and weigh back to all.
     sizes = items.groupby(["system", "side"]).size()
     expected = [5 / sizes[s, side] for s, side in zip(key["system"], key["side"], strict=True)]
     assert key["probability"].tolist() == pytest.approx(expected)
@@ -158,100 +151,67 @@ def test_hostile_texts_go_through_the_sheet_and_back(tmp_path: Path) -> None:
         assert not row["headline"].startswith(("=", "+", "-", "@", "\t"))
     copy = tmp_path / "anna.csv"
     fill(path, copy, as_judge(key))
-    answers = answers_in([copy], key)
-    assert answers.problems == []
-    assert len(answers.answers) == 2 * len(items)
+    answers, problems = answers_in([copy], key)
+    assert problems == []
+    assert len(answers) == 2 * len(items)
 
 
-def test_a_judge_that_annotators_share_agrees_wholly(tmp_path: Path) -> None:
-    path, key = study(tmp_path, frame(), 40)
-    for name in ("anna", "ben"):
-        fill(path, tmp_path / f"{name}.csv", as_judge(key))
-    answers = answers_in([tmp_path / "anna.csv", tmp_path / "ben.csv"], key)
-    scores = score(answers, key, 200)
-    assert answers.people == ["anna", "ben"]
-    assert set(scores["agreement"]["annotator"]) == {"anna", "ben", AVERAGE}
-    assert scores["agreement"][["agreement", "unweighted", "kappa", "ac1"]].eq(1.0).all(axis=None)
-    assert scores["majority"][["sensitivity", "specificity"]].eq(1.0).all(axis=None)
-    assert scores["between"]["agreement"].eq(1.0).all()
-
-
-def test_disagreement_is_weighed_by_how_rarely_an_item_was_drawn(tmp_path: Path) -> None:
+def test_people_are_compared_with_the_judge_each_and_on_average(tmp_path: Path) -> None:
     path, key = study(tmp_path, frame(), 30)
-    lowest = min(item.probability for item in key)
-    rare = {item.name for item in key if item.probability == lowest}
-    fill(path, tmp_path / "anna.csv", as_judge(key, flip=rare))
-    answers = answers_in([tmp_path / "anna.csv"], key)
-    scores = score(answers, key, 500)
-    row = scores["agreement"].iloc[0]
-    weights = {item.name: 1 / item.probability for item in key}
-    flipped = sum(weights[name] for name in rare) / sum(weights.values())
-    assert row["agreement"] == pytest.approx(1 - flipped)
-    assert row["unweighted"] == pytest.approx(1 - len(rare) / len(key))
-    assert row["agreement_low"] <= row["agreement"] <= row["agreement_high"]
-    labels = scores["labels"]
+    lowest = key["probability"].min()
+    rare = {*key.index[key["probability"] == lowest]}
+    ann = fill(path, tmp_path / "ann.csv", as_judge(key))
+    ben = fill(path, tmp_path / "ben.csv", as_judge(key, flip=rare))
+    scores = score([ann, ben], key)
+    pairs = scores["pairs"].set_index(["question", "rater", "other"])
+    assert len(pairs) == 2 * 4
+    figures = ["percent", "weighted", "kappa", "ac1", "macro_f1"]
+    assert (pairs.loc[(slice(None), "ann", "judge"), figures] == 1.0).all(axis=None)
+    row, mean = (pairs.loc[(CRITERIA[0], who, "judge")] for who in ("ben", AVERAGE))
+    weights = 1 / key["probability"]
+    flipped = weights[[*rare]].sum() / weights.sum()
+    assert row["weighted"] == pytest.approx(1 - flipped), "weighed by how rarely it was drawn"
+    assert row["percent"] == pytest.approx(1 - len(rare) / len(key))
+    assert row["percent_low"] <= row["percent"] <= row["percent_high"]
+    assert mean["percent"] == pytest.approx(1 - len(rare) / len(key) / 2)
+    assert mean["kappa"] == pytest.approx((1 + row["kappa"]) / 2)
+    assert pairs.loc[(CRITERIA[0], "ann", "ben"), "percent"] == row["percent"]
+    labels = scores["labels"].query("annotator == 'ben'")
     assert ((labels["answer"] != labels["judge_verdict"]) == labels["item"].isin(rare)).all()
 
 
-def test_sensitivity_and_specificity_go_by_the_majority(tmp_path: Path) -> None:
+def test_a_judge_is_held_against_the_majority_and_a_split_vote_is_in_neither(
+    tmp_path: Path,
+) -> None:
     items = frame(systems=1, headlines=30)
     items["forward_compatibility"] = [1.0, 0.0] * 30
     path, key = study(tmp_path, items, 1000)
-    passing = [item.name for item in key if item.verdicts["forward_compatibility"] == "TRUE"]
-    says = {
-        "anna": lambda row: row["item"] not in passing[:6],
-        "ben": lambda row: row["item"] not in passing[:6],
-        "cara": lambda row: row["item"] in passing,
-        "dora": lambda row: row["item"] not in passing[:6],
-    }
-    for name, rule in says.items():
-        fill(
-            path,
-            tmp_path / f"{name}.csv",
-            lambda row, rule=rule: {"forward_compatibility": str(rule(row))},
-        )
-    answers = answers_in([tmp_path / f"{name}.csv" for name in says], key)
-    row = score(answers, key, 200)["majority"].iloc[0]
+    passing = key.index[key["judge_forward_compatibility"] == "TRUE"]
+
+    def filled(name: str, rule: Callable[[str], bool]) -> Path:
+        says = lambda row: {"forward_compatibility": str(rule(row["item"]))}  # noqa: E731
+        return fill(path, tmp_path / f"{name}.csv", says)
+
+    most = [filled(name, lambda item: item not in passing[:6]) for name in ("ann", "ben", "dora")]
+    row = score([*most, filled("cara", lambda item: item in passing)], key)["judge"].iloc[0]
     # Three of four pass everything but six that the judge passed: 54 passed, 24 of them by it.
-    assert (row["passed"], row["failed"], row["split"]) == (54, 6, 0)
-    assert row["sensitivity"] == pytest.approx(24 / 54)
+    assert (row["tp"], row["fn"], row["fp"], row["tn"], row["split"]) == (24, 30, 6, 0, 0)
+    assert row["recall"] == pytest.approx(24 / 54)
     assert row["specificity"] == 0.0
+    two = [most[0], filled("eve", lambda item: item not in passing[:5])]
+    assert score(two, key)["judge"].iloc[0]["split"] == 1
 
 
-def test_a_split_vote_is_counted_and_in_neither(tmp_path: Path) -> None:
-    path, key = study(tmp_path, frame(systems=1), 1000)
-    first = {key[0].name}
-    fill(path, tmp_path / "anna.csv", as_judge(key))
-    fill(path, tmp_path / "ben.csv", as_judge(key, flip=first))
-    answers = answers_in([tmp_path / "anna.csv", tmp_path / "ben.csv"], key)
-    scores = score(answers, key, 200)
-    assert scores["majority"]["split"].tolist() == [1, 1]
-    average = scores["agreement"][scores["agreement"]["annotator"] == AVERAGE]["unweighted"]
-    assert average.tolist() == pytest.approx([1 - 0.5 / len(key)] * 2)
-
-
-def test_judges_are_never_pooled(tmp_path: Path) -> None:
+def test_judges_are_never_pooled_and_marks_are_labels(tmp_path: Path) -> None:
     both = pd.concat([frame(systems=1), frame(systems=1).assign(judge="strict")])
     path, key = study(tmp_path, both, 1000)
-    fill(path, tmp_path / "anna.csv", as_judge(key))
-    answers = answers_in([tmp_path / "anna.csv"], key)
-    scores = score(answers, key, 50)
-    assert set(scores["agreement"]["judge"]) == {"judge", "strict"}
-    assert scores["agreement"].groupby("judge")["n"].max().tolist() == [40, 40]
-
-
-def test_optional_marks_are_shares(tmp_path: Path) -> None:
-    path, key = study(tmp_path, frame(systems=1), 1000)
-    marked = {item.name for item in key[:10]}
-    fill(
-        path,
-        tmp_path / "anna.csv",
-        lambda row: {"trivial_consequences": str(row["item"] in marked), "directionality": "true"},
-    )
-    answers = answers_in([tmp_path / "anna.csv"], key)
-    scores = score(answers, key, 50)
-    assert scores["marks"]["error_class"].tolist() == ["trivial_consequences"]
-    assert scores["marks"]["share"].tolist() == pytest.approx([10 / len(key)])
+    marks = {"trivial_consequences": "TRUE"}
+    ann = fill(path, tmp_path / "ann.csv", lambda row: as_judge(key)(row) | marks)
+    scores = score([ann], key)
+    assert scores["pairs"].groupby("other")["n"].max().to_dict() == {"judge": 40, "strict": 40}
+    counted = scores["judge"].set_index(["question", "judge"])["n"].unstack()
+    assert (counted[["judge", "strict", "all judges"]] == [40, 40, 80]).all(axis=None)
+    assert scores["labels"]["question"].value_counts()["trivial_consequences"] == 80
 
 
 def test_blank_and_unreadable_cells_are_reported_by_line(tmp_path: Path) -> None:
@@ -265,11 +225,11 @@ def test_blank_and_unreadable_cells_are_reported_by_line(tmp_path: Path) -> None
     table.loc[3, "counterfactual"] = "another text"
     table.loc[4, "directionality"] = " yes "
     table.to_csv(copy, index=False)
-    answers = answers_in([copy], key)
-    assert sum("is empty" in one for one in answers.problems) == 1
-    assert [p.split(": ")[0] for p in answers.problems] == [f"{copy}:{n}" for n in (2, 3, 4, 5)]
-    assert "maybe" in answers.problems[0]
-    assert len(answers.answers) == 2 * len(key) - 2 - 4
+    answers, problems = answers_in([copy], key)
+    assert sum("is empty" in one for one in problems) == 1
+    assert [p.split(": ")[0] for p in problems] == [f"{copy}:{n}" for n in (2, 3, 4, 5)]
+    assert "maybe" in problems[0]
+    assert len(answers) == 2 * len(key) - 2 - 4
 
 
 def test_annotators_may_share_a_file_but_not_an_item(tmp_path: Path) -> None:
@@ -279,7 +239,7 @@ def test_annotators_may_share_a_file_but_not_an_item(tmp_path: Path) -> None:
     shared = tmp_path / "shared.csv"
     both = [pd.read_csv(tmp_path / f"{name}.csv", dtype=str) for name in "ab"]
     pd.concat(both).to_csv(shared, index=False)
-    assert answers_in([shared], key).people == ["anna", "ben"]
+    assert answers_in([shared], key)[0]["annotator"].unique().tolist() == ["anna", "ben"]
     with pytest.raises(InputError, match="twice"):
         answers_in([shared, tmp_path / "a.csv"], key)
 
@@ -291,7 +251,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column"):
         answers_in([path.with_suffix(".key.csv")], key)
     with pytest.raises(InputError, match="filled in"):
-        score(answers_in([path], key), key)
+        score([path], key)
     other = tmp_path / "elsewhere" / "anna.csv"
     with pytest.raises(InputError, match="no such file"):
         find_key([other])
@@ -320,8 +280,13 @@ def test_score_command_prints_and_writes_the_tables(tmp_path: Path) -> None:
     assert "100.0" in result.output
     assert "Published" not in result.output
     written = {p.name for p in (tmp_path / "out").iterdir()}
-    assert written == {"agreement.csv", "majority.csv", "labels.csv"}
-    assert pd.read_csv(tmp_path / "out" / "agreement.csv")["agreement"].eq(1.0).all()
+    assert written == {
+        *("raters.csv", "judge.csv", "pairs.csv", "confusion.csv", "labels.csv"),
+        *(f"ratings_{name}.csv" for name in CRITERIA),
+    }
+    assert pd.read_csv(tmp_path / "out" / "pairs.csv")["weighted"].eq(1.0).all()
+    refused = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out.csv")])
+    assert "name a folder" in str(refused.exception)
     published = CliRunner().invoke(app, [*command, "--with-published"])
     assert "89.6%" in published.output
     assert "81.4%" in published.output

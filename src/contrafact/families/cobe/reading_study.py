@@ -7,12 +7,12 @@ Readers are people, or language models that know nothing of how the stories were
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.family.study import AnsweredStudy, Question, StudyItem, StudySpec, StudyTable
+from contrafact.family.study import AnsweredStudy, Question, StudySpec, StudyTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,15 +96,13 @@ def _whole(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Se
 def _tables(study: AnsweredStudy) -> list[StudyTable]:
     import pandas as pd
 
-    figures = partial(_figures, study)
-    people = [person for person in study.people if person in study.given("outcome")]
-    readers = [figures("reader", person, [person], study.items) for person in people]
+    people = [str(person) for person in study.given("outcome")]
+    readers = [_figures(study, "reader", person, [person], study.items) for person in people]
     if len(people) > 1:
-        readers.append(figures("reader", "all", people, study.items))
-    graphs = sorted({item["graph"] for item in study.items})
+        readers.append(_figures(study, "reader", "all", people, study.items))
     by_graph = [
-        figures("graph", graph, people, [one for one in study.items if one["graph"] == graph])
-        for graph in graphs
+        _figures(study, "graph", str(graph), people, own)
+        for graph, own in study.items.groupby("graph")
     ]
     shares = ("facts", *(kind.replace(" ", "_") for kind in _KINDS), "stories", "settled", "odd")
     return [
@@ -114,40 +112,26 @@ def _tables(study: AnsweredStudy) -> list[StudyTable]:
 
 
 def _figures(
-    study: AnsweredStudy, by: str, name: str, people: Sequence[str], items: Sequence[StudyItem]
+    study: AnsweredStudy, by: str, name: str, people: list[str], items: "pd.DataFrame"
 ) -> dict[str, Any]:
-    answers = study.given("outcome")
-    read = [(one, answers[who].get(one.name)) for who in people for one in items]
-    read = [(one, answer) for one, answer in read if answer is not None]
-    row: dict[str, Any] = {by: name, "n": len(read)}
+    def told(question: str) -> "pd.DataFrame":
+        given = study.given(question).loc[items.index].reindex(columns=people)
+        long = given.melt(var_name="who", value_name="answer", ignore_index=False).dropna()
+        return long.join(items[["due", "of", "story_id"]])
 
-    def share(column: str, chosen: Sequence[tuple[StudyItem, bool]]) -> None:
-        if chosen:
-            found = study.mean([one for one, _ in chosen], [right for _, right in chosen])
-            row.update(found.columns(column))
-
-    share("facts", [(one, answer == one["due"]) for one, answer in read])
-    for kind in _KINDS:
-        own = [(one, answer == one["due"]) for one, answer in read if one["of"] == kind]
-        share(kind.replace(" ", "_"), own)
-    whole: dict[tuple[str, str], tuple[StudyItem, bool]] = {}
-    for who in people:
-        for one in items:
-            if (answer := answers[who].get(one.name)) is not None:
-                _, so_far = whole.get((who, one["story_id"]), (one, True))
-                whole[who, one["story_id"]] = one, so_far and answer == one["due"]
-    share("stories", list(whole.values()))
-    settled = [(one, answer == one["due"]) for one, answer in read if answer != "cannot be told"]
-    share("settled", settled)
-    odd = study.given("sound")
-    named = {(who, one["story_id"]): one for who in people for one in items}
-    marks = {
-        (who, one["story_id"]): odd[who][one.name]
-        for who in people
-        for one in items
-        if one.name in odd.get(who, {})
+    read, odd = told("outcome"), told("sound")
+    story = ["who", "story_id"]
+    right = read["answer"].eq(read["due"])
+    shares = {"facts": right} | {
+        kind.replace(" ", "_"): right[read["of"].eq(kind)] for kind in _KINDS
     }
-    share("odd", [(named[key], mark != "sane") for key, mark in marks.items()])
+    whole = right.groupby([read[one] for one in story]).transform("all")
+    shares["stories"] = whole[~read.duplicated(story)]
+    shares["settled"] = right[read["answer"].ne("cannot be told")]
+    shares["odd"] = odd["answer"].ne("sane")[~odd.duplicated(story, keep="last")]
+    row: dict[str, Any] = {by: name, "n": len(read)}
+    for column, values in shares.items():
+        row |= study.mean(values).columns(column) if len(values) else {}
     return row
 
 

@@ -8,11 +8,10 @@ import pytest
 from tests.support.sheets import fill
 
 from contrafact.family import families
-from contrafact.family.study import Answer, StudyItem
 from contrafact.files.tables import write_rows
 from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.study.sample import draw_study, read_source
-from contrafact.study.score import Filled, read_answers, read_key, score_study
+from contrafact.study.score import read_answers, read_key, score_study
 
 COMMAND = "rfc study sample"
 GOLD = "gold"
@@ -47,18 +46,13 @@ def key_in(path):
     return read_key(path, STUDIES, command=COMMAND)
 
 
-def answers_in(files, key_path):
+def figures(files, key_path):
     kind, key = key_in(key_path)
-    return read_answers(files, STUDIES[kind], key, command=COMMAND)
-
-
-def figures(tmp_path, files, key_path):
-    kind, key = key_in(key_path)
-    answers = answers_in(files, key_path)
-    rng = np.random.default_rng(0)
-    table = score_study(STUDIES[kind], key, answers, rng, resamples=500)[0]
-    rows = table.frame.to_dict("records")
-    return answers, {(r["step"], r["rater"], r["other"], r["category"]): r for r in rows}
+    answers, problems = read_answers(files, STUDIES[kind], key, command=COMMAND)
+    assert problems == []
+    tables = score_study(STUDIES[kind], key, answers, np.random.default_rng(0), resamples=500)
+    (rows,) = [table.frame.to_dict("records") for table in tables if table.name == "pairs"]
+    return {(r.get("question"), r["rater"], r["other"], r["category"]): r for r in rows}
 
 
 def test_twenty_of_each_are_drawn_and_the_sheet_does_not_tell_what_is_right(tmp_path):
@@ -68,10 +62,10 @@ def test_twenty_of_each_are_drawn_and_the_sheet_does_not_tell_what_is_right(tmp_
     assert len(shown) == 80
     assert list(shown.columns) == ["item", "paragraph", "label", "comment"]
     for category in MANIPULATIONS:
-        own = [item for item in key if item["category"] == category]
-        assert len(own) == len({item["pair_id"] for item in own}) == 20
-        assert [sum(i["gold"] == label for i in own) for label in ("true", "false")] == [10, 10]
-        assert {item.probability for item in own} == {20 / 30}
+        own = key[key["category"] == category]
+        assert len(own) == own["pair_id"].nunique() == 20
+        assert own["gold"].value_counts().to_dict() == {"true": 10, "false": 10}
+        assert {*own["probability"]} == {20 / 30}
     assert shown["paragraph"].str.startswith("'=").all(), "no spreadsheet takes it for a formula"
     assert "TRUE" in guidelines.read_text(encoding="utf-8")
 
@@ -80,7 +74,7 @@ def test_a_small_category_is_drawn_whole(tmp_path):
     _, key_path, _ = drawn(tmp_path, n=20, each=7)
     _, key = key_in(key_path)
     assert len(key) == 28
-    assert {item.probability for item in key} == {1.0}
+    assert {*key["probability"]} == {1.0}
 
 
 def test_agreement_per_step_and_category_and_undefined_where_it_is(tmp_path):
@@ -94,9 +88,7 @@ def test_agreement_per_step_and_category_and_undefined_where_it_is(tmp_path):
         return {"category_correct": "yes", "rewrite_valid": "FAIL" if fails else "Pass"}
 
     ben = fill(sheet, tmp_path / "ben.csv", ben_says)
-    answers, found = figures(tmp_path, [ann, ben], key_path)
-    assert answers.people == ["ann", "ben"]
-    assert answers.problems == []
+    found = figures([ann, ben], key_path)
     numerical = found["rewrite_valid", "ann", "ben", "numerical"]
     assert numerical["percent"] == numerical["macro_f1"] == numerical["ac1"] == 1.0
     assert math.isnan(numerical["kappa"]), "one answer throughout: nothing could disagree"
@@ -117,21 +109,22 @@ def test_macro_f1_is_that_of_the_paper(tmp_path):
         + [("false", "true")]
         + [("false", "false")] * 4
     )
-    key = [StudyItem(f"i{n}", 1.0, "", {"category": "causal"}, cluster=f"n{n}") for n in range(20)]
+    names = [f"i{n}" for n in range(20)]
+    key = pd.DataFrame({"category": "causal", "probability": 1.0, "article_id": names}, index=names)
     rows = [
-        Answer(f"i{n}", person, "rewrite_valid", pair[place])
+        (name, person, "rewrite_valid", pair[place])
         for place, person in enumerate(("ann", "ben"))
-        for n, pair in enumerate(cells)
+        for name, pair in zip(names, cells, strict=True)
     ]
-    spec, rng = STUDIES["agreement"], np.random.default_rng(0)
-    table, confusion = score_study(spec, key, Filled(rows, ["ann", "ben"]), rng, resamples=200)
-    row = table.frame.iloc[0]
-    counts = confusion.frame.set_index(["category", "rater_says"])[["true", "false"]]
+    answers = pd.DataFrame(rows, columns=["item", "annotator", "question", "answer"])
+    tables = score_study(
+        STUDIES["agreement"], key, answers, np.random.default_rng(0), resamples=200
+    )
+    found = {table.name: table.frame for table in tables}
+    row = found["pairs"].iloc[0]
+    counts = found["confusion"].set_index(["category", "rater_says"])[["true", "false"]]
     assert counts.loc["causal"].to_numpy().tolist() == [[12, 3], [1, 4]]
     assert counts.loc["causal"].equals(counts.loc["overall"])
-    (chart,) = confusion.charts
-    assert [name for name, *_ in chart.panels] == ["ann / ben: causal", "ann / ben: overall"]
-    assert chart.columns == ("pass", "fail")
     assert row["percent"] == pytest.approx(16 / 20)
     assert row["macro_f1"] == pytest.approx((24 / 28 + 8 / 12) / 2)
     chance = 0.75 * 0.65 + 0.25 * 0.35
@@ -140,9 +133,7 @@ def test_macro_f1_is_that_of_the_paper(tmp_path):
     assert row["ac1"] == pytest.approx((0.8 - 2 * p * (1 - p)) / (1 - 2 * p * (1 - p)))
 
 
-def test_figures_9_and_10_are_drawn_in_a_folder_and_one_file_holds_the_figures(
-    quick_contrafact, tmp_path
-):
+def test_every_table_is_in_the_folder_and_what_is_undefined_says_so(quick_contrafact, tmp_path):
     sheet, _, _ = drawn(tmp_path, n=2)
     says = {"category_correct": "TRUE", "rewrite_valid": "FAIL"}
     for name in ("ann", "ben"):
@@ -151,31 +142,31 @@ def test_figures_9_and_10_are_drawn_in_a_folder_and_one_file_holds_the_figures(
     found = quick_contrafact(*asked, "figures")
     assert found.returncode == 0, found.stderr
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    drawings = {f"{q}.{kind}" for q in says for kind in ("svg", "png")}
-    assert names == {"figures.csv", "confusion.csv"} | drawings
+    ratings = {f"ratings_{question}.csv" for question in says}
+    assert names == {"raters.csv", "pairs.csv", "confusion.csv"} | ratings
     counts = pd.read_csv(tmp_path / "figures" / "confusion.csv")
     whole = counts[counts["category"].eq("overall")]
     assert whole[["true", "false"]].to_numpy().sum() == 2 * 8
-    assert "mis" in (tmp_path / "figures" / "category_correct.svg").read_text()
-    assert quick_contrafact(*asked, "figures.csv").returncode == 0
-    assert "percent" in pd.read_csv(tmp_path / "figures.csv").columns
+    pairs = pd.read_csv(tmp_path / "figures" / "pairs.csv")
+    assert (pairs["kappa"] == "undefined").all() and (pairs["percent"] == 1.0).all()
 
 
 def test_a_baseline_is_held_against_what_is_right(tmp_path):
     sheet, key_path, _ = drawn(tmp_path, "detect")
-    gold = {item.name: item["gold"] for item in key_in(key_path)[1]}
+    gold = key_in(key_path)[1]["gold"]
     sure = fill(sheet, tmp_path / "sure.csv", lambda row: {"label": gold[row["item"]]})
     always = fill(sheet, tmp_path / "always.csv", lambda _: {"label": "TRUE"})
-    _, found = figures(tmp_path, [sure, always], key_path)
-    assert found["label", "sure", GOLD, "overall"]["percent"] == 1.0
-    assert found["label", "always", GOLD, "causal"]["percent"] == 0.5
-    assert found["label", "always", GOLD, "overall"]["kappa"] == 0.0
-    assert ("label", "sure", "always", "overall") in found
+    found = figures([sure, always], key_path)
+    assert found[None, "sure", GOLD, "overall"]["percent"] == 1.0
+    assert found[None, "always", GOLD, "causal"]["percent"] == 0.5
+    assert found[None, "always", GOLD, "overall"]["kappa"] == 0.0
+    assert found[None, "average", GOLD, "overall"]["percent"] == 0.75
+    assert (None, "sure", "always", "overall") in found
 
 
 def test_diagnoses_may_be_written_in_the_papers_words(tmp_path):
     sheet, key_path, _ = drawn(tmp_path, "diagnose", n=5)
     shown = fill(sheet, tmp_path / "ann.csv", lambda _: {"manipulation": "Directional Flipping"})
-    _, found = figures(tmp_path, [shown], key_path)
-    assert found["manipulation", "ann", GOLD, "flipping"]["percent"] == 1.0
-    assert found["manipulation", "ann", GOLD, "overall"]["percent"] == 0.25
+    found = figures([shown], key_path)
+    assert found[None, "ann", GOLD, "flipping"]["percent"] == 1.0
+    assert found[None, "ann", GOLD, "overall"]["percent"] == 0.25

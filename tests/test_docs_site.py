@@ -1,19 +1,17 @@
 """The documentation as a site: built strictly, whole, without dead ends, and read in a browser."""
 
-import functools
-import http.server
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from tests.support.browser import axe, axe_violations, chromium
+from tests.support.loopback import folder_served
 
 import contrafact
 
@@ -148,20 +146,10 @@ def test_the_readme_shows_what_its_code_prints(capsys):
     assert re.search(r"^```text\n(.*)$", readme, re.MULTILINE)[1] in printed
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *ignored):
-        """Say nothing of what was asked for."""
-
-
 @pytest.fixture(scope="module")
 def served(site):
-    handler = functools.partial(Quiet, directory=site.parent)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/{contrafact.__version__}/"
-        server.shutdown()
-        thread.join()
+    with folder_served(site.parent) as url:
+        yield f"{url}/{contrafact.__version__}/"
 
 
 @pytest.fixture

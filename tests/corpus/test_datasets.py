@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.loopback import folder_served
 
 from contrafact.corpus.datasets import (
     dataset_named,
@@ -20,24 +18,10 @@ HUB = "CarolynJiang/RFC-Bench-Dataset"
 
 
 class Mirror:
-    """A folder served over HTTP; what it was asked for is in ``asked``."""
+    """What a served folder holds; what it was asked for is in ``asked``."""
 
     def __init__(self, folder):
         self.folder, self.asked = folder, []
-        mirror = self
-
-        class Handler(SimpleHTTPRequestHandler):
-            def log_message(self, *args):
-                pass
-
-            def do_GET(self):
-                mirror.asked.append(self.path)
-                super().do_GET()
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-        self.url = f"http://127.0.0.1:{self.http.server_port}/"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
 
     def put(self, path, data):
         file = self.folder / path
@@ -55,11 +39,6 @@ class Mirror:
         for name, data in files.items():
             self.put(f"datasets/{HUB}/resolve/{revision}/{name}", data)
 
-    def stop(self):
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
-
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
@@ -67,10 +46,10 @@ def mirror(tmp_path, monkeypatch):
     served.mkdir()
     running = Mirror(served)
     monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("CONTRAFACT_DATA_URL", running.url)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield running
-    running.stop()
+    with folder_served(served, running.asked) as url:
+        monkeypatch.setenv("CONTRAFACT_DATA_URL", url + "/")
+        yield running
 
 
 FILES = {

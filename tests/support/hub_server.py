@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.support.loopback import Loopback
 
 TOKEN = "hf_not_a_real_token_0123456789"
 
 
-class HubServer:
+class HubServer(Loopback):
     """Serves until it is closed.
 
     Attributes:
@@ -20,34 +20,15 @@ class HubServer:
         headers: The headers that came with it.
     """
 
+    protocol = "HTTP/1.1"
+
     def __init__(self):
         self.datasets = {}
         self.gated = set()
         self.faults = []
         self.asked = []
         self.headers = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self):
-                outer.answer(self)
-
-            do_GET = do_HEAD = answer
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__()
 
     def commit(self, repository, files):
         """Commit files to a dataset; return the commit."""
@@ -71,15 +52,15 @@ class HubServer:
                 fault = self.faults.pop(place)[1]
                 break
         if isinstance(fault, int):
-            self.send(handler, fault, b'{"error": "at this moment"}')
+            self.send(handler, fault, {}, b'{"error": "at this moment"}')
             return
         repository = self.repository_in(path)
         token = handler.headers.get("Authorization") == f"Bearer {TOKEN}"
         if repository in self.gated and not token:
             error = {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted."}
-            self.send(handler, 401, b"{}", **error)
+            self.send(handler, 401, error, b"{}")
         elif repository is None:
-            self.send(handler, 404, b"{}", **{"X-Error-Code": "RepoNotFound"})
+            self.send(handler, 404, {"X-Error-Code": "RepoNotFound"}, b"{}")
         else:
             self.get(handler, path, repository, fault)
 
@@ -93,25 +74,16 @@ class HubServer:
         known = dict(commits)
         commit = commits[-1][0] if wanted == "main" else wanted
         if commit not in known:
-            self.send(handler, 404, b"{}", **{"X-Error-Code": "RevisionNotFound"})
+            self.send(handler, 404, {"X-Error-Code": "RevisionNotFound"}, b"{}")
             return
         if tail[0] != "resolve":
             siblings = [{"rfilename": name} for name in known[commit]]
             shown = {"id": repository, "sha": commit, "siblings": siblings, "private": False}
-            self.send(handler, 200, json.dumps({**shown, "tags": []}).encode())
+            self.send(handler, 200, {}, json.dumps({**shown, "tags": []}).encode())
             return
         data = known[commit].get("/".join(tail[2:]))
         if data is None:
-            self.send(handler, 404, b"{}", **{"X-Error-Code": "EntryNotFound"})
+            self.send(handler, 404, {"X-Error-Code": "EntryNotFound"}, b"{}")
             return
         tags = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}
-        self.send(handler, 200, data, **tags)
-
-    @staticmethod
-    def send(handler, status, body, **headers):
-        handler.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        if handler.command != "HEAD":
-            handler.wfile.write(body)
+        self.send(handler, 200, tags, data)

@@ -9,7 +9,6 @@ hash, the same every time; asked what is not in the key, it fails. Prints its po
 its standard input closes, and counts answers like `openai_server`, whose protocol it speaks.
 """
 
-import asyncio
 import hashlib
 import json
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parent))
-from openai_server import OpenAIServer, serve
+from openai_server import OpenAIServer, completion, run
 
 
 def says(model: str, prompt: str, key: dict[str, Any]) -> bool | None:
@@ -47,27 +46,9 @@ class JudgeServer(OpenAIServer):
         content = "Who can say?"
         if verdict is not None:
             content = json.dumps({schema["name"]: {"value": verdict}}) if schema else "FT"[verdict]
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": request["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": content},
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }
-
-
-async def _main() -> None:
-    JudgeServer.key = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    server = JudgeServer()
-    await serve(server)
+        return completion(request, {"content": content})
 
 
 if __name__ == "__main__":
-    asyncio.run(_main())
+    JudgeServer.key = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    run(JudgeServer())

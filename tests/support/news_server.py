@@ -5,14 +5,14 @@ given. It keeps what it was asked.
 """
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.loopback import Loopback
 
 KEY = "key-0123456789abcdef"
 
 
-class NewsServer:
+class NewsServer(Loopback):
     """Serves until it is closed.
 
     Attributes:
@@ -31,24 +31,7 @@ class NewsServer:
         self.asked = []
         self.headers = []
         self.limit = None
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__()
 
     def answer(self, handler):
         self.asked.append(handler.path)
@@ -86,13 +69,6 @@ class NewsServer:
             "articles": found[(page - 1) * size : page * size],
         }
         self.send(handler, 200, {"Content-Type": "application/json"}, json.dumps(body).encode())
-
-    def send(self, handler, status, headers, body):
-        handler.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(body)
 
 
 def article(number, **fields):

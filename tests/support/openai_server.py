@@ -179,14 +179,11 @@ class OpenAIServer:
         elif text.endswith("yes or no."):
             content = "Yes"
         elif "<text>" in text and not schema:
-            story = re.findall(r"<text>(.*?)</text>", text, re.DOTALL)[-1]
-            content = story.replace(", so", ", yet")
+            content = between("text", text).replace(", so", ", yet")
         elif "<review>" in text and not schema:
-            review = re.findall(r"<review>(.*?)</review>", text, re.DOTALL)[-1]
-            content = f"{review} Not so, says everybody else."
+            content = f"{between('review', text)} Not so, says everybody else."
         elif name == "counterfactuals":
-            headline = re.findall(r"<news>(.*?)</news>", text, re.DOTALL)[-1]
-            headline = headline.replace("[MASK]", "the market")
+            headline = between("news", text).replace("[MASK]", "the market")
             content = {
                 "original_headline": headline,
                 "risk_counterfactual": f"{headline}, and lenders take fright",
@@ -198,7 +195,7 @@ class OpenAIServer:
         else:
             content = {name: {"value": int(hashlib.sha256(text.encode()).hexdigest(), 16) % 3 > 0}}
         written = content if isinstance(content, str) else json.dumps(content)
-        message = {"role": "assistant", "content": written}
+        message = {"content": written}
         if "reasoning_effort" in request:
             message["reasoning_content"] = 'Perhaps {"risk_counterfactual": "a decoy"}?'
         scored = {}
@@ -206,15 +203,7 @@ class OpenAIServer:
             written = written.split()[0]
             message["content"] = written
             scored = {"logprobs": {"content": _scored(text, written)}}
-        used = {"prompt_tokens": len(text) // 4, "completion_tokens": 20}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": request["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop", **scored}],
-            "usage": {**used, "total_tokens": sum(used.values())},
-        }
+        return completion(request, message, len(text) // 4, 20, **scored)
 
     @staticmethod
     def _write(
@@ -231,6 +220,31 @@ class OpenAIServer:
             f"Content-Length: {length}\r\n\r\n"
         )
         writer.write(head.encode() + body)
+
+
+def completion(
+    request: dict[str, Any], message: dict[str, Any], read: int = 1, wrote: int = 1, **choice: Any
+) -> dict[str, Any]:
+    """Return a reply of one choice to a request, with the tokens that it read and wrote."""
+    spoken = {"role": "assistant", **message}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request["model"],
+        "choices": [{"index": 0, "message": spoken, "finish_reason": "stop", **choice}],
+        "usage": {
+            "prompt_tokens": read,
+            "completion_tokens": wrote,
+            "total_tokens": read + wrote,
+        },
+    }
+
+
+def between(tag: str, text: str) -> str:
+    """Return what stands last between such tags."""
+    found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    return found[-1] if found else ""
 
 
 def _letter(text: str) -> str:
@@ -270,8 +284,12 @@ def _labels(text: str) -> list[str]:
     return ["true", "false"]
 
 
-async def serve(server: "OpenAIServer") -> None:
+def run(server: OpenAIServer) -> None:
     """Print a server's address, and serve until standard input ends."""
+    asyncio.run(_serve(server))
+
+
+async def _serve(server: OpenAIServer) -> None:
     print(await server.start(), flush=True)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -284,7 +302,7 @@ async def serve(server: "OpenAIServer") -> None:
     await stop.wait()
 
 
-async def _main() -> None:
+if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--faults", default="")
@@ -292,9 +310,4 @@ async def _main() -> None:
     parser.add_argument("--share", type=float, default=1.0)
     options = parser.parse_args()
     faults = tuple(name for name in options.faults.split(",") if name)
-    server = OpenAIServer(options.latency, faults, options.stall, options.share)
-    await serve(server)
-
-
-if __name__ == "__main__":
-    asyncio.run(_main())
+    run(OpenAIServer(options.latency, faults, options.stall, options.share))

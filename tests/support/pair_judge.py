@@ -9,7 +9,6 @@ causal, where it says the contrary, and "malformed-0" to "malformed-9" answer in
 program can read. "noisy-N" is wrong on a criterion one time in ten, each N on others.
 """
 
-import asyncio
 import hashlib
 import json
 import re
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parent))
-from openai_server import OpenAIServer, serve
+from openai_server import OpenAIServer, between, completion, run
 
 MALFORMED = (
     "```\n```",
@@ -79,11 +78,7 @@ def digest(original: str, rewritten: str) -> str:
 def asked(prompt: str) -> tuple[list[str], str, str]:
     """Return the criteria of a prompt, and its two texts."""
     names = re.findall(r'"(\w+)": \{"words"', prompt)
-    original, rewritten = (
-        re.findall(rf"<{tag}>(.*?)</{tag}>", prompt, re.DOTALL)[-1]
-        for tag in ("original", "rewritten")
-    )
-    return names, original, rewritten
+    return names, between("original", prompt), between("rewritten", prompt)
 
 
 class PairJudge(OpenAIServer):
@@ -94,15 +89,7 @@ class PairJudge(OpenAIServer):
     @classmethod
     def _answer(cls, request: dict[str, Any]) -> dict[str, Any]:
         content = cls._content(request["model"], str(request["messages"][-1]["content"]))
-        message = {"role": "assistant", "content": content}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": request["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }
+        return completion(request, {"content": content})
 
     @classmethod
     def _content(cls, model: str, prompt: str) -> str:
@@ -128,10 +115,6 @@ class PairJudge(OpenAIServer):
         return json.dumps(found)
 
 
-async def _main() -> None:
-    PairJudge.key = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    await serve(PairJudge(float(sys.argv[2]) if len(sys.argv) > 2 else 0.0))
-
-
 if __name__ == "__main__":
-    asyncio.run(_main())
+    PairJudge.key = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    run(PairJudge(float(sys.argv[2]) if len(sys.argv) > 2 else 0.0))

@@ -9,7 +9,6 @@ words that stand in no text.
 Prints its port and serves until its standard input closes, and counts as `openai_server` does.
 """
 
-import asyncio
 import hashlib
 import json
 import re
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parent))
-from openai_server import OpenAIServer, serve
+from openai_server import OpenAIServer, between, completion, run
 
 FAULTS = ("sound", "half", "copy", "figure", "name", "list", "long", "refusal", "empty")
 """``half`` is a fault of meaning alone, which a judge sees: a direction is left, or the tone is not
@@ -126,11 +125,6 @@ def _half(kind: str, text: str) -> str:
     return swapped(text, SAME)
 
 
-def between(tag: str, text: str) -> str:
-    found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-    return found[-1] if found else ""
-
-
 class PairServer(OpenAIServer):
     """Answers as writer and as judge."""
 
@@ -146,16 +140,7 @@ class PairServer(OpenAIServer):
             if role == "judge"
             else cls._write_pair(request, messages, named)
         )
-        used = {"prompt_tokens": len(messages[-1]) // 4, "completion_tokens": len(content) // 4}
-        message = {"role": "assistant", "content": content}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": request["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {**used, "total_tokens": sum(used.values())},
-        }
+        return completion(request, {"content": content}, len(messages[-1]) // 4, len(content) // 4)
 
     @classmethod
     def _write_pair(cls, request: dict[str, Any], messages: list[str], named: str) -> str:
@@ -178,10 +163,5 @@ class PairServer(OpenAIServer):
         return json.dumps({n: {"words": words, "value": n not in wrong} for n in names})
 
 
-async def _main() -> None:
-    server = PairServer(latency=float(sys.argv[1]) if len(sys.argv) > 1 else 0.0)
-    await serve(server)
-
-
 if __name__ == "__main__":
-    asyncio.run(_main())
+    run(PairServer(latency=float(sys.argv[1]) if len(sys.argv) > 1 else 0.0))

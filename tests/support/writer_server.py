@@ -7,16 +7,14 @@ always answers as that kind, any other writer by turns.
 Prints its port and serves until its standard input closes, and counts as `openai_server` does.
 """
 
-import asyncio
 import hashlib
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from openai_server import OpenAIServer, serve
+from openai_server import OpenAIServer, between, completion, run
 
 KINDS = ("good", "weak", "copy", "equal", "refusal", "foreign", "injected", "line", "half")
 """``good`` and ``weak`` are sound; ``injected`` is so too, as far as can be told without a model;
@@ -70,11 +68,6 @@ def pair(kind: str, headline: str) -> dict[str, str] | str:
     }
 
 
-def between(tag: str, text: str) -> str:
-    found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-    return found[-1] if found else ""
-
-
 def worth(text: str) -> int:
     """Return what the verifier gives a text."""
     if "Ignore" in text:
@@ -91,21 +84,7 @@ class WriterServer(OpenAIServer):
         schema = (request.get("response_format") or {}).get("json_schema") or {}
         content = cls._content(request, text, schema)
         written = content if isinstance(content, str) else json.dumps(content)
-        used = {"prompt_tokens": len(text) // 4, "completion_tokens": len(written) // 4}
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": request["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": written},
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": {**used, "total_tokens": sum(used.values())},
-        }
+        return completion(request, {"content": written}, len(text) // 4, len(written) // 4)
 
     @classmethod
     def _content(cls, request: dict[str, Any], text: str, schema: dict[str, Any]) -> Any:
@@ -129,10 +108,5 @@ class WriterServer(OpenAIServer):
         return {name: {"value": "lenders take" in between("response", text)}}
 
 
-async def _main() -> None:
-    server = WriterServer()
-    await serve(server)
-
-
 if __name__ == "__main__":
-    asyncio.run(_main())
+    run(WriterServer())

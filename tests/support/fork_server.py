@@ -138,13 +138,13 @@ def _import() -> None:
     from contrafact.text.diff import token_count
     from contrafact.text.parsing import entities, parsed
     from contrafact.text.quantities.context import quantities
-    from contrafact.text.words import lexicon
+    from contrafact.text.words.lexicon import spots
 
     # What is known of all models is read once.
     get_model_info("openai/gpt-4o")
     for template in page_environment().list_templates():
         page_environment().get_template(template)
-    lexicon()
+    list(spots("Sales rose."))
     token_count("Sales rose.")
     languages("Sales rose.")
     quantities("Sales rose 3% in May, to $2 billion, after GDP growth of a quarter point.")

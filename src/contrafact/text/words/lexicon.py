@@ -1,19 +1,21 @@
-"""Which terms of which lists stand where in a text.
+"""The word lists of financial news, and which of their terms stand where in a text.
 
-The words around a term may say that it is something else: "May" is a hedge or a month, "since" a
-reason or a time.
+RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``lists.toml``, with the word
+forms that spelling rules get wrong in ``irregular.toml``. The words around a term may say that it
+is something else: "May" is a hedge or a month, "since" a reason or a time.
 """
 
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-__all__ = ["LISTS", "Lexicon", "Spot", "Term", "lexicon"]
+from contrafact.text.tokens import alternation
+
+__all__ = ["LISTS", "Spot", "spots"]
 
 LISTS = (
     "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
@@ -23,149 +25,77 @@ LISTS = (
 _SECTIONS = {"v": "verb", "n": "noun", "a": "adjective"}
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
 _WORD = re.compile(r"\w+")
-# What may part the words of a term, one at a time, where spaces may.
-_HYPHENS = tuple("-‐‑–")
+# What parts the words of a term.
+_GAP = r"(?:\s+|[-‐‑–])"
 # Letters that Python's regular expressions take for an ASCII one where case does not count.
 _ODD_LETTERS = str.maketrans({"ſ": "s", "\u212a": "k", "İ": "i", "ı": "i"})
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
 # One syllable that ends in one vowel and one consonant: slip, trim, hit, big.
 _DOUBLES = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
-
-
-class Term(NamedTuple):
-    """One term of one list."""
-
-    list: str
-    template: str
-    """As the data writes it, the words that are inflected tagged: ``fall/v short of``."""
-    text: str
-    """Its plain form: ``fall short of``."""
-
-    @classmethod
-    def of(cls, name: str, template: str) -> "Term":
-        """Return a term as the data writes it."""
-        text = " ".join(word.rpartition("/")[0] or word for word in template.split())
-        return cls(name, template, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A rule by which a spelling, case and all (any if none), is something else after or before
-    certain words, or before a number.
-    """
-
-    spelled: str | None
-    before: frozenset[str]
-    after: frozenset[str]
-    numbers: bool
-
-    def refuses(self, text: str, before: str, after: str) -> bool:
-        if self.spelled is not None and text != self.spelled:
-            return False
-        return (
-            before in self.before or after in self.after or (self.numbers and after[:1].isdigit())
-        )
-
-
-def guards() -> dict[tuple[str, str], Guard]:
-    return {
-        (rule["list"], rule["term"]): Guard(
-            spelled=rule.get("spelled"),
-            before=frozenset(rule["before"]),
-            after=frozenset(rule["after"]),
-            numbers=rule["numbers"],
-        )
-        for rule in _data("lists")["guard"]
-    }
+_REACH = 60
+"""Characters before a term in which the word before it is looked for (ours)."""
 
 
 class Spot(NamedTuple):
-    """Where a term stands in a text: ``text[start:end]``."""
+    """Where a term of a list, in its plain form, stands in a text: ``text[start:end]``."""
 
-    term: Term
+    list: str
+    term: str
     start: int
     end: int
 
 
-_Word = tuple[str, int, int]  # in small letters, and where it begins and ends
+def spots(text: str) -> Iterator[Spot]:
+    """Yield where terms stand in a text, list by list.
 
-
-class Lexicon:
-    """The word lists, compiled. Where two terms of one list are spelled alike, the first counts."""
-
-    def __init__(self) -> None:
-        data = _data("lists")
-        self.terms = tuple(Term.of(name, template) for name in LISTS for template in data[name])
-        # A tree of words; what a word in it ends is under the empty word, a term for each list.
-        self._tree: dict[str, Any] = {}
-        for term in self.terms:
-            for form in term_forms(term.template):
-                node = self._tree
-                for word in words_of(form):
-                    node = node.setdefault(word, {})
-                node.setdefault("", {}).setdefault(term.list, term)
-        self._guards = guards()
-
-    def spots(self, text: str) -> list[Spot]:
-        """Return where terms stand in a text, by place, then the longest first.
-
-        Words match whole and in any case, parted by any spaces or one hyphen. Within one list terms
-        do not overlap (the leftmost, then the longest, counts). What a guard refuses (the month in
-        "in May", the "since" of "since 2019") is not found.
-        """
-        small = text.translate(_ODD_LETTERS).lower()
-        words = [(match[0], *match.span()) for match in _WORD.finditer(small)]
-        ends = dict.fromkeys(LISTS, 0)
-        found: list[Spot] = []
-        for first, (word, start, _) in enumerate(words):
-            if word not in self._tree:
-                continue
-            for last, terms in self._spelled(small, words, first):
-                end = words[last][2]
-                for name, term in terms.items():
-                    guard = self._guards.get((name, term.text))
-                    if ends[name] > start or (
-                        guard and guard.refuses(text[start:end], *_around(words, first, last))
-                    ):
-                        continue
-                    ends[name] = end
-                    found.append(Spot(term, start, end))
-        return found
-
-    def _spelled(
-        self, small: str, words: Sequence[_Word], first: int
-    ) -> list[tuple[int, dict[str, Term]]]:
-        """Return what begins with a word, the longest first: its last word and its terms."""
-        found, last, node = [], first, self._tree.get(words[first][0])
-        while node is not None:
-            if "" in node:
-                found.append((last, node[""]))
-            last += 1
-            node = node.get(words[last][0]) if last < len(words) else None
-            if node is not None and not _joined(small[words[last - 1][2] : words[last][1]]):
-                break
-        return found[::-1]
+    Words match whole and in any case, parted by any spaces or one hyphen. Within one list terms do
+    not overlap (the leftmost, then the longest, counts). What a guard refuses (the month in "in
+    May", the "since" of "since 2019") is not found.
+    """
+    small = text.translate(_ODD_LETTERS).lower()
+    for name, (pattern, terms) in _compiled().items():
+        for match in pattern.finditer(small):
+            start, end = match.span()
+            term = terms[_words(match[0])]
+            guard = _guards().get((name, term))
+            if guard is None or not _refuses(guard, text[start:end], small, start, end):
+                yield Spot(name, term, start, end)
 
 
 @cache
-def lexicon() -> Lexicon:
-    """Return the word lists of the package, compiled once per process."""
-    return Lexicon()
+def _compiled() -> dict[str, tuple[re.Pattern[str], dict[str, str]]]:
+    """Return of each list what finds its terms, and their plain forms by how they are spelled."""
+    found = {}
+    for name in LISTS:
+        terms: dict[str, str] = {}
+        for template in _data("lists")[name]:
+            plain = " ".join(word.rpartition("/")[0] or word for word in template.split())
+            for form in term_forms(template):
+                terms.setdefault(_words(form), plain)  # of two spelled alike the first counts
+        pattern = alternation(terms).replace(r"[\s-]", _GAP)
+        found[name] = (re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"), terms)
+    return found
 
 
-def _joined(gap: str) -> bool:
-    return gap == " " or gap in _HYPHENS or gap.isspace()
+@cache
+def _guards() -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return by which words around it, and in which spelling, a term is something else."""
+    return {(rule["list"], rule["term"]): rule for rule in _data("lists")["guard"]}
 
 
-def _around(words: Sequence[_Word], first: int, last: int) -> tuple[str, str]:
-    """Return the words before and after some, lower case; nothing at a text's ends."""
-    after = words[last + 1][0] if last + 1 < len(words) else ""
-    return words[first - 1][0] if first else "", after
+def _refuses(guard: Mapping[str, Any], spelled: str, small: str, start: int, end: int) -> bool:
+    before = _WORD.findall(small, max(0, start - _REACH), start)
+    after = _WORD.search(small, end)
+    return guard.get("spelled", spelled) == spelled and (
+        (bool(before) and before[-1] in guard["before"])
+        or (after is not None and after[0] in guard["after"])
+        or (after is not None and guard["numbers"] and after[0][0].isdigit())
+    )
 
 
-def words_of(text: str) -> tuple[str, ...]:
-    """Return a text's words as the matcher compares them: lower case, parted at all else."""
-    return tuple(_WORD.findall(text.lower()))
+def _words(text: str) -> str:
+    """Return a term's words as they are compared: in small letters, one space between them."""
+    return " ".join(_WORD.findall(text.lower()))
 
 
 def term_forms(template: str) -> Iterator[str]:

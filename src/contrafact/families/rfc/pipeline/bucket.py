@@ -14,7 +14,7 @@ from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.families.rfc.pipeline.stages import StageResult
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
-from contrafact.text.words import LISTS, lexicon
+from contrafact.text.words.lexicon import LISTS, spots
 
 __all__ = ["bucket", "bucket_file", "bucket_news", "repeated_row"]
 
@@ -65,11 +65,7 @@ def bucket(paragraph: str) -> Bucketed:
     - causal: a causal connector or a catalyst and, in other words, a financial term,
       a percentage or a market reaction.
     """
-    spots = lexicon().spots(paragraph)
-    cues = [
-        *_numbers(paragraph),
-        *((spot.term.list, spot.term.text, spot.start, spot.end) for spot in spots),
-    ]
+    cues = [*_numbers(paragraph), *spots(paragraph)]
     return _bucketed(sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0]))))
 
 

@@ -6,14 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.text.tokens import (
-    Caseless,
     Presence,
     alternation,
-    folded,
     normal,
     same_root,
     sentence_spans,
-    small_letters,
     stem,
 )
 
@@ -90,32 +87,6 @@ def test_an_alternation_matches_its_terms_and_nothing_else(terms):
     assert all(pattern.fullmatch(term) for term in terms)
     for other in ("x", "abcx", "a.b.c.x"):
         assert not pattern.fullmatch(other)
-
-
-_ODD = st.text(
-    alphabet="abeinsk ABEINSK-\u0131\u0130\u017f\u212a\u0307\u00df\ufb01’.1", max_size=30
-)
-
-
-@given(_ODD)
-def test_small_letters_stand_where_the_letters_of_the_text_do(text):
-    small = small_letters(text)
-    if small is not None:
-        assert small == folded(text)
-        assert [folded(letter) for letter in text] == list(small)
-
-
-@given(_ODD)
-def test_a_caseless_pattern_finds_what_it_finds_without_regard_to_case(text):
-    pattern = r"\b(?:be|in|sk+|[a-e]n)(?!\w)|k-"
-    found = [m.span() for m in Caseless(pattern).finditer(text, small_letters(text))]
-    assert found == [m.span() for m in re.finditer(pattern, text, re.IGNORECASE)]
-
-
-def test_a_caseless_pattern_has_no_capitals():
-    assert next(Caseless(r"\S+(?P<end>\Z)").finditer("Ab", "ab")).span("end") == (2, 2)
-    with pytest.raises(ValueError, match="capitals"):
-        Caseless("[A-Z]b")
 
 
 _STRINGS = st.text(alphabet="ab -0", min_size=1, max_size=4)

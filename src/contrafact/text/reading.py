@@ -13,7 +13,7 @@ from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
 from contrafact.text.quantities.movement import Movement, movements
 from contrafact.text.times import TIME_KINDS, TimeReference, times
-from contrafact.text.tokens import folded, small_letters, stem
+from contrafact.text.tokens import folded, stem
 
 __all__ = ["Side", "read_once"]
 
@@ -53,22 +53,13 @@ class Side:
 
     @cached_property
     def folded(self) -> str:
-        """The text in small letters, in which `has` looks."""
+        """The text in small letters."""
         return folded(self.text)
-
-    @cached_property
-    def small(self) -> str | None:
-        """The text in small letters, each in its place; see `small_letters`."""
-        return small_letters(self.text)
 
     @cached_property
     def casefolded(self) -> str:
         """The text without case."""
         return self.text.casefold()
-
-    def has(self, *parts: str) -> bool:
-        """Return whether the text has one of these, in any case; patterns are not tried else."""
-        return any(part in self.folded for part in parts)
 
     @cached_property
     def quantities(self) -> list[Quantity]:

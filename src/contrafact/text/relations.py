@@ -12,7 +12,6 @@ from contrafact.text.alignment import Span
 from contrafact.text.quantities import Quantity, precision, same_measure, worth
 from contrafact.text.quantities.roles import expression
 from contrafact.text.reading import Side, read_once
-from contrafact.text.tokens import Caseless
 
 __all__ = ["Relation", "comparatives", "earlier_and_later", "expected_and_actual", "relations"]
 
@@ -47,11 +46,12 @@ _THAN = re.compile(
     rf"(?:\s(?:\w+\s){{0,2}})?\s?than\s(?P<article>{_ARTICLE}\s)?",
     re.IGNORECASE,
 )
-_RELATIVE_TO = Caseless(
+_RELATIVE_TO = re.compile(
     r"\b(?:(?P<more>above|ahead\sof|exceed(?:ed|s|ing)|beat(?:s|ing)?|top(?:ped|s|ping)"
     r"|surpass(?:ed|es|ing)|up\sfrom)"
     r"|(?P<less>below|short\sof|shy\sof|behind|miss(?:ed|es|ing)|trail(?:ed|s|ing)"
-    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?"
+    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?",
+    re.IGNORECASE,
 )
 _EXPECTED = expression("relations", "expected")
 _DENIED = re.compile(r"\b(?:no|not|never|n['’]t)\s\Z", re.IGNORECASE)
@@ -85,9 +85,9 @@ def comparatives(side: Side) -> list[Comparative]:
     "More than 40 stores" compares nothing; "more than the 40 that were planned" does.
     """
     found = list(_parts_of_counts(side))
-    for match in _THAN.finditer(side.text) if side.has("than") else ():
+    for match in _THAN.finditer(side.text):
         found += _compared(side, match, preposition=False)
-    for match in _RELATIVE_TO.finditer(side.text, side.small):
+    for match in _RELATIVE_TO.finditer(side.text):
         found += _compared(side, match, preposition=True)
     return found
 

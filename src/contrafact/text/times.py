@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contrafact.text.identifiers import Identifier
-from contrafact.text.tokens import Caseless, small_letters
 
 __all__ = ["TIME_KINDS", "TimeReference", "time_parts", "times"]
 
@@ -18,13 +17,14 @@ _RELATIVE = {
     **dict.fromkeys(("coming", "following", "upcoming"), "next"),
     "current": "this",
 }
-_TIME = Caseless(
+_TIME = re.compile(
     r"\b(?:(?P<which>last|this|next|prior|previous|preceding|coming|current|upcoming)"
     rf"[\s-](?P<span>{_SPANS})s?"
     r"|(?:a|one)[\s-](?P<ago>year|quarter|month|week)[\s-](?:ago|earlier|prior|before)"
     r"|(?P<over>year|quarter|month|week)[\s-](?:over|on)[\s-](?:year|quarter|month|week)"
     r"|(?P<short>yoy|qoq|mom|y/y|q/q|m/m)"
-    r"|(?P<adverb>yesterday|today|tomorrow|tonight))\b"
+    r"|(?P<adverb>yesterday|today|tomorrow|tonight))\b",
+    re.IGNORECASE,
 )
 _SHORT = {"y": "year", "q": "quarter", "m": "month"}
 _DATE = re.compile(r"(?P<year>[0-9]{4})?-{1,2}(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?")
@@ -51,10 +51,10 @@ def times(
     """Return every reference to a time, in order; in what is ``taken`` none that is relative."""
     found = [TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS]
     taken = [*taken, *((name.start, name.end) for name in names)]
-    for match in _TIME.finditer(text, small_letters(text)):
+    for match in _TIME.finditer(text):
         start, end = match.span()
         if not any(first < end and start < last for first, last in taken):
-            found.append(TimeReference(start, end, text[start:end], _time_value(match), True))
+            found.append(TimeReference(start, end, match[0], _time_value(match), True))
     return sorted(found, key=lambda time: time.start)
 
 

@@ -1,20 +1,18 @@
 """Sentences and words of English prose: where they end, and what words are compared by."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 __all__ = [
-    "Caseless",
     "Presence",
     "alternation",
     "folded",
     "normal",
     "same_root",
     "sentence_spans",
-    "small_letters",
     "stem",
 ]
 
@@ -129,33 +127,6 @@ def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
         return joined + "?" if "" in node else joined
 
     return pattern(tree)
-
-
-def small_letters(text: str) -> str | None:
-    """Return a text in small letters, each where it stands in the text; None where one cannot be.
-
-    Like `folded`, but for the few texts in which that moves letters ("ß" becomes "ss").
-    """
-    small = text.casefold()
-    if len(small) != len(text) or "\u0307" in small:
-        return None
-    return small.replace("\u0131", "i")
-
-
-class Caseless:
-    """A pattern without capitals, searched in any case in small letters: several times faster."""
-
-    def __init__(self, pattern: str) -> None:
-        if re.search("[A-Z]", re.sub(r"\\.|\(\?P", "", pattern)):
-            raise ValueError(f"a pattern in any case has capitals: {pattern}")
-        self._any_case = re.compile(pattern, re.IGNORECASE)
-        self._small = re.compile(pattern)
-
-    def finditer(self, text: str, small: str | None) -> Iterator[re.Match[str]]:
-        """Yield the matches; their words may be in small letters, their places are the text's."""
-        if small is None:
-            return self._any_case.finditer(text)
-        return self._small.finditer(small)
 
 
 class Presence:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from contrafact.text.quantities.quantity import Direction, Quantity
 from contrafact.text.quantities.roles import cue_data, expression
-from contrafact.text.tokens import Caseless, alternation, folded, small_letters
+from contrafact.text.tokens import alternation, folded
 
 __all__ = ["Movement", "Pair", "Statement", "by_values", "movements", "moving", "pairs"]
 
@@ -46,7 +46,9 @@ class Statement(NamedTuple):
 _DATA = cue_data()["movement"]
 _NOUNS = frozenset((*_DATA["up"]["nouns"], *_DATA["down"]["nouns"]))
 _UP = frozenset((*_DATA["up"]["verbs"], *_DATA["up"]["nouns"]))
-_MOVING = Caseless(rf"\b(?:{alternation([*_UP, *_DATA['down']['verbs'], *_NOUNS])})\b")
+_MOVING = re.compile(
+    rf"\b(?:{alternation([*_UP, *_DATA['down']['verbs'], *_NOUNS])})\b", re.IGNORECASE
+)
 _VERBS_AFTER = frozenset(_DATA["after"])
 _FILLERS = re.compile(
     rf"(?:[\s(~]*(?:\b(?:{alternation(_DATA['fillers'])}|[a-z]+ly)\b)?)*+", re.IGNORECASE
@@ -69,7 +71,7 @@ _MOVED = expression("movement", "moved")
 def movements(text: str) -> list[Movement]:
     """Return the words of a text that say up or down, in order."""
     found = []
-    for match in _MOVING.finditer(text, small_letters(text)):
+    for match in _MOVING.finditer(text):
         word = " ".join(re.split(r"[\s-]+", folded(match[0])))
         before = text[max(0, match.start() - 40) : match.start()]
         if _OTHER_SENSE_AFTER.match(text, match.end()):

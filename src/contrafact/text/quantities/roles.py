@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role
-from contrafact.text.tokens import Caseless, alternation, folded, small_letters
+from contrafact.text.tokens import alternation, folded
 
 __all__ = [
     "Cue",
@@ -56,14 +56,14 @@ def _groups() -> dict[str, frozenset[str]]:
 
 
 _GROUPS = _groups()
-_CUE = Caseless(rf"(?<!\w)(?:{alternation(_GROUPS)})(?!\w)")
+_CUE = re.compile(rf"(?<!\w)(?:{alternation(_GROUPS)})(?!\w)", re.IGNORECASE)
 
 
 def cues(text: str) -> list[Cue]:
     """Return the words of a text that say what is measured, in order, the longest at each place."""
     return [
         Cue(m.start(), m.end(), _GROUPS[" ".join(re.split(r"[\s-]+", folded(m[0])))])
-        for m in _CUE.finditer(text, small_letters(text))
+        for m in _CUE.finditer(text)
     ]
 
 

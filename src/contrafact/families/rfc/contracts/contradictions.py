@@ -64,7 +64,7 @@ _REACHED_LATER = re.compile(r"[^.;]{0,30}?\s(?:and|before|then)\s[^.;]{0,20}\s(?
 
 def _opened(side: Side) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield "opened at 121 and fell to 118"."""
-    for a, b in pairwise(side.quantities) if side.has("open", "start", "beg") else ():
+    for a, b in pairwise(side.quantities):
         later = _REACHED_LATER.fullmatch(side.text, a.end, b.start)
         if later and _OPENED.search(side.text, max(0, a.start - NEAR), a.start):
             yield a, b
@@ -128,9 +128,7 @@ _MOVED_ON = re.compile(r",\s(?:\w+\s){0,3}\w+ing\sto\s(?:\w+\s){0,2}\Z", re.IGNO
 
 def _bounds(side: Side) -> Iterator[Contradiction]:
     found = side.quantities
-    for bound in (
-        found if side.has("above", "past", "top", "exceed", "below", "under", "beneath") else ()
-    ):
+    for bound in found:
         which = _BOUND.search(side.text, max(0, bound.start - 30), bound.start)
         if which is None or bound.is_estimate or not bound.value:
             continue

@@ -166,7 +166,7 @@ def sensational(
 
 
 def _matches(side: Side, name: str) -> list[re.Match[str]]:
-    return list(pattern(name).finditer(side.text, side.small))
+    return list(pattern(name).finditer(side.text))
 
 
 def _new(pair: Pair, name: str) -> list[re.Match[str]]:

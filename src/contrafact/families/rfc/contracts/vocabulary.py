@@ -7,7 +7,6 @@ from importlib.resources import files
 from typing import Any
 
 from contrafact.text.english import is_english
-from contrafact.text.tokens import Caseless
 
 __all__ = ["expression", "groups", "is_common", "is_content", "is_known_name", "pattern", "words"]
 
@@ -38,9 +37,10 @@ def groups(name: str) -> dict[str, frozenset[str]]:
 
 
 @cache
-def pattern(name: str) -> Caseless:
+def pattern(name: str) -> re.Pattern[str]:
     """Return one pattern that matches whatever one of a list does: whole words, in any case."""
-    return Caseless(rf"(?<!\w)(?:{'|'.join(_lists()['patterns'][name])})(?!\w)")
+    every = "|".join(_lists()["patterns"][name])
+    return re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
 
 
 def expression(module: str, name: str) -> re.Pattern[str]:

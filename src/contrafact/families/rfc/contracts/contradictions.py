@@ -13,20 +13,13 @@ from itertools import pairwise
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.families.rfc.contracts.vocabulary import expression
-from contrafact.text.quantities import Quantity, precision, same_measure, worth
+from contrafact.text.quantities import Quantity, same_measure, worth
 from contrafact.text.relations import comparatives, earlier_and_later
 
 __all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
 
 NEAR = 60
 """Characters between a figure and what it is said with, at most (ours)."""
-
-CHANGE_TOLERANCE = 0.1
-"""Share by which a stated change may be off from the one that two figures make, or by one point
-(ours: the figures are rounded)."""
-
-POINTS_TOLERANCE = 0.15
-"""Share by which a percentage may be off from the one that points and level make (ours)."""
 
 SAME_LEVEL = 0.35
 """Share by which a level and a bound may differ and be of one thing (ours)."""
@@ -154,9 +147,6 @@ def _bounds(side: Side) -> Iterator[Contradiction]:
                 break
 
 
-# Comparisons
-
-
 def _comparisons(side: Side) -> Iterator[Contradiction]:
     for c in comparatives(side):
         a, b = side.quantities[c.this], side.quantities[c.that]
@@ -166,76 +156,6 @@ def _comparisons(side: Side) -> Iterator[Contradiction]:
         if c.sign * (abs(worth(a)) - abs(worth(b))) < 0:
             message = f"'{side.excerpt(c.words)}' contradicts '{a.text}'"
             yield Contradiction("comparison", message, min(a.start, c.words[0]), c.words[1])
-
-
-# Arithmetic
-
-
-def _changes(side: Side) -> Iterator[Contradiction]:
-    found = side.quantities
-    for old in found:
-        if old.link is None or old.link[0] != "from-to" or not old.is_old or not old.value:
-            continue
-        new = found[old.link[1]]
-        if new.value is None or old.kind in ("percent", "basis points"):
-            continue
-        made = (new.value / old.value - 1.0) * 100.0
-        first, last = min(old.start, new.start), max(old.end, new.end)
-        for change in found:
-            if change.kind != "percent" or change.is_level or change.value is None:
-                continue
-            if change.role != new.role or side.place_of(change.start) != side.place_of(old.start):
-                continue
-            if max(first - change.end, change.start - last, 0) > NEAR:
-                continue
-            if abs(abs(change.value) - abs(made)) > max(1.0, CHANGE_TOLERANCE * abs(made)):
-                message = f"{old.text} to {new.text} is {made:+.1f}%, said to be {change.text}"
-                yield _at("percent change", message, change, old, new)
-
-
-_OR = re.compile(r"(?:\spoints?)?,?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some\s)?|\s\(")
-_TO = re.compile(r",?\)?\s(?:lower\s|higher\s)?(?:to|at)\s(?:about\s|around\s)?")
-
-
-def _points(side: Side) -> Iterator[Contradiction]:
-    """Yield "182 points, or 0.47%, to 38,589" where the three do not fit."""
-    found = side.quantities
-    for first, second, level in zip(found, found[1:], found[2:], strict=False):
-        if not _OR.fullmatch(side.text, first.end, second.start):
-            continue
-        if not _TO.fullmatch(side.text, second.end, level.start):
-            continue
-        percent, points = (second, first) if second.kind == "percent" else (first, second)
-        if percent.kind != "percent" or points.kind not in ("money", "number"):
-            continue
-        if points.kind != level.kind or (points.kind == "money" and points.unit != level.unit):
-            continue
-        change, share, now = (abs(worth(q)) for q in (points, percent, level))
-        if not change or not share or now <= change:
-            continue
-        before = now - change if (first.direction or second.direction) == "up" else now + change
-        made = 100 * change / before
-        rounding = precision(percent) + 100 * precision(points) / before
-        if abs(made - share) > max(rounding, POINTS_TOLERANCE * made):
-            message = (
-                f"'{points.text}' to '{level.text}' is {made:.2g}%, said to be '{percent.text}'"
-            )
-            yield _at("points", message, first, level)
-
-
-_SURPRISE = re.compile(r"\bsurprises?\sof\s(?:\S+\sand\s)?\Z", re.IGNORECASE)
-
-
-def _impossible(side: Side) -> Iterator[Contradiction]:
-    for q in side.quantities:
-        if q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
-            continue
-        if _SURPRISE.search(side.text, 0, q.start):
-            continue  # a result may miss an estimate by more than all of it
-        if q.is_level and q.role in ("share", "utilisation", "unemployment"):
-            yield _at("over 100%", f"a {q.role} of {q.text}", q)
-        elif not q.is_level and q.direction == "down":
-            yield _at("over 100%", f"a decline of {q.text}", q)
 
 
 _PARTS = re.compile(
@@ -303,9 +223,6 @@ def _world(side: Side) -> Iterator[Contradiction]:
 
 _READERS: tuple[Callable[[Side], Iterator[Contradiction]], ...] = (
     _moves,
-    _changes,
-    _points,
-    _impossible,
     _parts,
     _comparisons,
     _bounds,
@@ -337,7 +254,7 @@ def contradictions_of(side: Side) -> list[Contradiction]:
 def contradiction(pair: Pair) -> Iterator[Finding]:
     """The rewrite's figures are as consistent as its original's: no "lowered from $90 to $96", no
     "missed" above what was expected, no "fewer than" a smaller figure, no level on the wrong side
-    of its bound, no parts beyond their whole, no points that make another percentage.
+    of its bound, no parts beyond their whole.
     """
     found = contradictions_of(pair.rewritten)
     had = Counter(one.rule for one in contradictions_of(pair.original)) if found else Counter()

@@ -109,7 +109,7 @@ def take(browser: Browser, base: str) -> None:
     shot(browser, base, "work-dark", "Dia", "/r/spring/work", first="true", keys="1", dark=True)
     shot(browser, base, "stages-phone", "Max", "/manage/r/spring", width=390, height=780)
     shot(browser, base, "figures-dark", "Max", "/manage/r/spring/figures", height=900, dark=True)
-    shot(browser, base, "adjudicate", "Eve", "/r/spring/adjudicate", keys="2")
+    shot(browser, base, "adjudicate", "Eve", "/r/spring/work", keys="2")
     shot(browser, base, "manage", "Max", "/manage", height=560)
     shot(browser, base, "people", "Max", "/manage/people", height=640)
     shot(browser, base, "figures", "Max", "/manage/r/spring/figures", height=1500)

@@ -48,8 +48,6 @@ ALLOWED = {
     ("POST", "/r/{review}/discuss"): (401, 404, 409, 409, 404),
     ("POST", "/r/{review}/check"): (401, 404, 409, 409, 404),
     ("POST", "/r/{review}/undo"): (401, 404, 409, 409, 404),
-    ("GET", "/r/{review}/adjudicate"): (303, 404, 403, 200, 404),
-    ("POST", "/r/{review}/adjudicate"): (401, 404, 403, 409, 404),
 }
 SENT = {
     "name": "Cem",

@@ -4,9 +4,8 @@ FIN-FORCE, section 3.3: people train in rounds of items with known answers until
 threshold, and only then work.
 """
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from contrafact.review.answers import Assignment, Decision, ballot_of
@@ -286,17 +285,13 @@ def _slot_in_hand(state: ReviewState, person: Person) -> tuple[ReviewItem, int] 
 def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
     """Return the item that somebody may be given next, and the place; None if there is none.
 
-    Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
-    its items come in an order that is the person's own, and always the same.
+    Items of later stages come first; one that they let lapse comes last.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
         if stage.id in state.closed or not set(stage.roles) & set(person.roles):
             continue
-        names: Iterable[str] = state.at[stage.id]
-        if stage.shuffled:
-            names = sorted(names, key=lambda n: _own_order(person.name, n, stage.id))
-        for name in names:
+        for name in state.at[stage.id]:
             item = state.items[name]
             if stage.kind == "discussion" and not can_record(stage, item, person.name):
                 continue  # it is discussed first, by all who have the role
@@ -306,11 +301,6 @@ def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Revie
                         return item, place
                     lapsed = lapsed or (item, place)
     return lapsed
-
-
-def _own_order(who: str, item: str, stage: str) -> bytes:
-    """Return what puts a stage's items into an order that is a person's own."""
-    return hashlib.blake2b(f"order {stage}\n{who}\n{item}".encode(), digest_size=8).digest()
 
 
 def _too_few_to_train(stage: Stage, present: int) -> str:

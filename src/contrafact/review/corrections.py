@@ -1,11 +1,10 @@
 """A manager's corrections, each with a reason, as one kind of event.
 
-An item is reopened, withdrawn or edited, and one decision is taken back. Nothing is deleted:
-what is set aside stays in the history, and no longer counts.
+An item is reopened, withdrawn or edited. Nothing is deleted: what is set aside stays in the
+history, and no longer counts.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from contrafact.review.events import Event, NotAllowed
@@ -14,19 +13,10 @@ from contrafact.review.setup import needed_fields
 from contrafact.review.state import Change, ReviewItem
 from contrafact.review.workflow import release_due
 
-__all__ = ["Correction", "edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw"]
+__all__ = ["edit", "editable_fields", "reopen", "set_aside_by", "withdraw"]
 
 
-@dataclass(frozen=True)
-class Correction:
-    """What a correction is about: who corrects which item, and why."""
-
-    who: str
-    item: str
-    reason: str
-
-
-def reopen(change: Change, about: Correction, stage: str | None = None) -> None:
+def reopen(change: Change, who: str, item: str, reason: str, stage: str | None = None) -> None:
     """Send an item back to a stage that it has been at, wherever it is now.
 
     Decisions made there and in the stages after it are set aside, and texts written there are taken
@@ -36,20 +26,20 @@ def reopen(change: Change, about: Correction, stage: str | None = None) -> None:
         NotAllowed: There is no such item, no reason is given, the item was never at the stage (the
             first if none is named), or an audit is under way that speaks for it.
     """
-    state, item = change.state, _correctable(change, about)
+    state, found = change.state, _correctable(change, item, reason)
     name = stage or state.project.start.id
     place = next((one for one in state.project.flow if one.id == name), None)
-    if place is None or place.barrier or name not in item.rounds:
-        able = [s.id for s in state.project.flow if s.id in item.rounds and not s.barrier]
+    if place is None or place.barrier or name not in found.rounds:
+        able = [s.id for s in state.project.flow if s.id in found.rounds and not s.barrier]
         raise NotAllowed(
             f"'{name[:40]}' is no stage that people judged the item at",
             hint=f"use {', '.join(able)}" if able else None,
         )
-    aside = _later(state.project, item, name)
-    _correct(change, about, {"to": name, "why": _why("reopened", about), "set_aside": aside})
+    aside = _later(state.project, found, name)
+    _correct(change, who, found, f"reopened: {reason.strip()}", to=name, set_aside=aside)
 
 
-def withdraw(change: Change, about: Correction) -> None:
+def withdraw(change: Change, who: str, item: str, reason: str) -> None:
     """Take an item out of the review: its outcome is ``removed``, and its decisions do not count.
 
     It can be reopened.
@@ -58,12 +48,13 @@ def withdraw(change: Change, about: Correction) -> None:
         NotAllowed: There is no such item, no reason is given, it is withdrawn already, or an audit
             is under way that speaks for it.
     """
-    if _correctable(change, about).withdrawn:
-        raise NotAllowed(f"'{about.item[:40]}' is withdrawn already")
-    _correct(change, about, {"why": _why("withdrawn", about)})
+    found = _correctable(change, item, reason)
+    if found.withdrawn:
+        raise NotAllowed(f"'{item[:40]}' is withdrawn already")
+    _correct(change, who, found, f"withdrawn: {reason.strip()}")
 
 
-def edit(change: Change, about: Correction, fields: Mapping[str, str]) -> bool:
+def edit(change: Change, who: str, item: str, reason: str, fields: Mapping[str, str]) -> bool:
     """Change what an item shows; it begins anew, since decisions on another text say nothing of it.
 
     Decisions so far are set aside, but for those of an audit. Fields left out stay as they are.
@@ -75,7 +66,7 @@ def edit(change: Change, about: Correction, fields: Mapping[str, str]) -> bool:
         NotAllowed: There is no such item or field, a field that is needed would be empty, no reason
             is given, or an audit is under way that speaks for the item.
     """
-    item, project = _correctable(change, about), change.state.project
+    found, project = _correctable(change, item, reason), change.state.project
     able, needed = editable_fields(project), needed_fields(project)
     unknown = [name for name in fields if name not in able]
     if unknown:
@@ -83,61 +74,16 @@ def edit(change: Change, about: Correction, fields: Mapping[str, str]) -> bool:
     new = {
         name: text
         for name, text in fields.items()
-        if text.strip() != str(item.fields.get(name) or "").replace("\r\n", "\n").strip()
+        if text.strip() != str(found.fields.get(name) or "").replace("\r\n", "\n").strip()
     }
     empty = [name for name, text in new.items() if name in needed and not text.strip()]
     if empty:
         raise NotAllowed(f"'{empty[0]}' would be empty", hint="write it, or withdraw the item")
     if new:
-        to, aside = project.start.id, _later(project, item, project.start.id)
-        body = {"fields": new, "to": to, "why": _why("edited", about), "set_aside": aside}
-        _correct(change, about, body)
+        to, aside = project.start.id, _later(project, found, project.start.id)
+        why = f"edited: {reason.strip()}"
+        _correct(change, who, found, why, fields=new, to=to, set_aside=aside)
     return bool(new)
-
-
-def retract(change: Change, about: Correction, decision: int) -> None:
-    """Take one decision back, by its event's number; the item waits for another where it was made.
-
-    Others' decisions of the same round stand, those that were made after the item went on from
-    there are set aside. Its place is free again, for whoever made it too.
-
-    Raises:
-        NotAllowed: There is no such item or decision, no reason is given, an audit is under way
-            that speaks for the item or has ended with the decision, or the item has been at the
-            stage again since.
-    """
-    state, item = change.state, _known(change, about)
-    vote = next((one for one in item.votes if one.seq == decision), None)
-    if vote is None:
-        raise NotAllowed(f"no decision {decision} on '{about.item[:40]}' stands")
-    audit = state.project.stage(vote.stage).kind == "audit"
-    if audit and (vote.batch is None or state.batches[vote.batch].result is not None):
-        raise NotAllowed(
-            "the audit has ended with this decision, and its figures stand",
-            hint="send the item back to an earlier stage",
-        )
-    if not audit:
-        _correctable(change, about)
-    if item.rounds[vote.stage] != vote.round:
-        raise NotAllowed(
-            "the item has been at this stage again since", hint="send it back to the stage instead"
-        )
-    place = (vote.stage, vote.round)
-    # Audits speak of the text that they saw, and stand.
-    built = [
-        one.seq
-        for one in item.votes
-        if one.seq > vote.seq
-        and (one.stage, one.round) != place
-        and state.project.stage(one.stage).kind != "audit"
-    ]
-    body = {
-        "answer": vote.seq,
-        "by": vote.who,
-        "why": _why(f"a decision of {vote.who} was taken back", about),
-        "set_aside": [vote.seq, *built],
-    }
-    _correct(change, about, body, stage=vote.stage, round=vote.round, slot=vote.slot)
 
 
 def editable_fields(project: Project) -> tuple[str, ...]:
@@ -153,35 +99,24 @@ def set_aside_by(event: Event) -> tuple[int, ...]:
     return tuple(event.body.get("set_aside", ()))
 
 
-def _why(what: str, about: Correction) -> str:
-    return f"{what}: {about.reason.strip()}"
-
-
-def _known(change: Change, about: Correction) -> ReviewItem:
-    if about.item not in change.state.items:
-        raise NotAllowed(
-            f"there is no item '{about.item[:40]}'", hint="see `review export --what items`"
-        )
-    if not about.reason.strip():
+def _correctable(change: Change, name: str, reason: str) -> ReviewItem:
+    item = change.state.items.get(name)
+    if item is None:
+        raise NotAllowed(f"there is no item '{name[:40]}'", hint="see `review export --what items`")
+    if not reason.strip():
         raise NotAllowed("a correction needs a reason", hint="say why in a few words")
-    return change.state.items[about.item]
-
-
-def _correctable(change: Change, about: Correction) -> ReviewItem:
-    item = _known(change, about)
     if item.batch is not None and change.state.batches[item.batch].result is None:
         raise NotAllowed(
-            f"an audit that speaks for '{about.item[:40]}' is under way",
+            f"an audit that speaks for '{name[:40]}' is under way",
             hint="wait until its sample is judged",
         )
     return item
 
 
-def _correct(change: Change, about: Correction, body: Mapping[str, Any], **place: Any) -> None:
-    """Record a correction of an item where it is, or at another place, and what follows from it."""
-    item = change.state.items[about.item]
-    where = {"stage": item.stage, "round": item.round} | place
-    change.add("corrected", about.who, item=item.id, body=body, **where)
+def _correct(change: Change, who: str, item: ReviewItem, why: str, **body: Any) -> None:
+    """Record a correction of an item where it is, and what follows from it."""
+    where = {"item": item.id, "stage": item.stage, "round": item.round}
+    change.add("corrected", who, body={"why": why, **body}, **where)
     release_due(change)
 
 

@@ -1,48 +1,22 @@
 """An item's thread, and the discussion in which a group comes to one recorded decision. Pure.
 
 Whoever has the role of a discussion sees the item, what was answered before and everything that is
-said, and replies. Once enough people have spoken, one of them records what the group decided.
+said. Once enough people have spoken, one of them records what the group decided.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import Stage
-from contrafact.review.state import Change, Person, ReviewItem, ReviewState, Vote
+from contrafact.review.state import Change, Person, ReviewItem, ReviewState
 
-__all__ = ["Entry", "can_record", "say", "thread", "under_discussion", "voices"]
+__all__ = ["can_record", "say", "thread", "under_discussion", "voices"]
 
 LONGEST_REMARK = 10_000  # characters
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a thread: a remark, or the comment that came with a vote, by nobody by name.
-
-    ``depth`` is 0 for one that replies to none, otherwise one more than what it replies to.
-    """
-
-    seq: int
-    who: str
-    when: datetime
-    text: str
-    depth: int
-    vote: Vote | None = None
-
-
-def say(
-    change: Change,
-    who: str,
-    name: str,
-    written: str,
-    *,
-    reply_to: int | None = None,
-    manages: bool = False,
-    request: str | None = None,
-) -> None:
-    """Write into an item's thread: managers into any, others where they discuss.
+def say(change: Change, who: str, name: str, written: str, *, request: str | None = None) -> None:
+    """Write into the thread of an item that is up for discussion.
 
     ``request`` is a key under which the same form may be sent again.
 
@@ -56,19 +30,14 @@ def say(
             raise NotAllowed("this form was sent before, as something else")
         return
     item = state.items.get(name)
-    if item is None:
-        raise NotAllowed(f"there is no item '{name[:40]}'")
-    if not manages and item not in under_discussion(state, state.people.get(who)):
+    if item is None or item not in under_discussion(state, state.people.get(who)):
         raise NotAllowed("this item is not up for discussion by you", hint="go back to the list")
     if not text:
         raise NotAllowed("nothing is written", hint="write what you think")
     if len(written) > LONGEST_REMARK:
         raise NotAllowed(f"this is longer than {LONGEST_REMARK:,} characters", hint="shorten it")
-    if reply_to not in (None, *(entry.seq for entry in thread(item))):
-        raise NotAllowed("what this replies to is not in the thread")
-    body = {"text": text, **({} if reply_to is None else {"reply_to": reply_to})}
     about = {"item": item.id, "stage": item.stage, "round": item.round}
-    change.add("said", who, request=request, body=body, **about)
+    change.add("said", who, request=request, body={"text": text}, **about)
 
 
 def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewItem]:
@@ -95,29 +64,15 @@ def can_record(stage: Stage, item: ReviewItem, who: str) -> bool:
     return who in spoken and len(spoken) >= stage.voices
 
 
-def thread(item: ReviewItem) -> list[Entry]:
-    """Return an item's thread: each entry before its replies, each of them in order of time.
+def thread(item: ReviewItem) -> list[tuple[str, datetime, str]]:
+    """Return what was said of an item, and comments of votes that stand: by whom, when, what.
 
-    Comments of votes begin threads of their own; those of votes that were set aside are not there,
-    and what replied to them stands by itself.
+    Who voted is not named. All are in order of time.
     """
-    roots = [
-        Entry(vote.seq, "", vote.when, vote.ballot.comment, 0, vote)
+    entries = [(one.seq, one.who, one.when, one.text) for one in item.thread]
+    entries += [
+        (vote.seq, f"Comment with the vote “{vote.ballot.verdict}”", vote.when, comment)
         for vote in item.votes
-        if vote.ballot.comment
+        if (comment := vote.ballot.comment)
     ]
-    known = {entry.seq for entry in roots} | {remark.seq for remark in item.thread}
-    replies: dict[int, list[Entry]] = {}
-    for remark in item.thread:
-        entry = Entry(remark.seq, remark.who, remark.when, remark.text, 0)
-        if remark.reply_to in known and remark.reply_to is not None:
-            replies.setdefault(remark.reply_to, []).append(entry)
-        else:
-            roots.append(entry)
-
-    def below(entry: Entry, depth: int) -> Iterator[Entry]:
-        yield Entry(entry.seq, entry.who, entry.when, entry.text, depth, entry.vote)
-        for reply in replies.get(entry.seq, ()):
-            yield from below(reply, depth + 1)
-
-    return [e for root in sorted(roots, key=lambda r: r.seq) for e in below(root, 0)]
+    return [entry[1:] for entry in sorted(entries)]

@@ -9,7 +9,7 @@ own, or a database.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,7 +29,7 @@ from contrafact.review.events import (
 )
 from contrafact.review.project import OUTCOMES, Project, Stage
 
-__all__ = ["Batch", "Change", "Person", "ReviewItem", "ReviewState", "Vote", "passages", "replay"]
+__all__ = ["Batch", "Change", "Person", "ReviewItem", "ReviewState", "Vote", "replay"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Remark:
-    """What somebody wrote into an item's thread; ``reply_to`` numbers the event it replies to."""
+    """What somebody wrote into an item's thread."""
 
     seq: int
     who: str
@@ -52,7 +52,6 @@ class Remark:
     stage: str | None
     round: int
     text: str
-    reply_to: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Vote:
     """A ballot and where it was cast.
 
     ``origin`` is there for one that an earlier version imported, ``group`` for one that a group
-    came to: who took part. ``evidence`` has the passages that were marked: field, start, end, text.
+    came to: who took part.
     """
 
     seq: int
@@ -76,7 +75,6 @@ class Vote:
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
-    evidence: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -175,11 +173,6 @@ def _text_version(project: Project, fields: Mapping[str, Any]) -> str:
     return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
 
 
-def passages(marked: Sequence[str]) -> list[str]:
-    """Return the passages that were marked, each once; blank ones are none."""
-    return list(dict.fromkeys(" ".join(one.split()) for one in marked if one.strip()))
-
-
 def replay(events: Iterable[Event]) -> "ReviewState":
     """Return the state a history leads to; `ValueError` if an event does not follow."""
     state: ReviewState | None = None
@@ -242,7 +235,6 @@ class ReviewState:
         if before is None:
             return False
         body, answers, correction = before.body, decision.answers, decision.correction
-        marked = [passage.split() for passage in passages(decision.evidence)]
         same = (
             (before.item, before.stage, before.round) == (place.item, place.stage, place.round)
             # What was answered to questions that other answers rule out was not kept.
@@ -252,7 +244,6 @@ class ReviewState:
             and body.get("comment", "") == decision.comment.strip()
             # None where no text was written, or it is what the item now has.
             and (correction is None or correction == body.get("correction"))
-            and marked == [kept["text"].split() for kept in body.get("evidence", ())]
         )
         if not same:
             raise NotAllowed(
@@ -317,7 +308,6 @@ class ReviewState:
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
-            evidence=tuple(body.get("evidence", ())),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -407,8 +397,9 @@ class ReviewState:
         """Apply a manager's correction.
 
         Its body has the stage that the item goes ``to`` (none for an item that is taken out), the
-        votes that are ``set_aside``, the ``fields`` that were edited, and for a single decision
-        that is taken back its ``answer``: then the item returns to the same visit of that stage.
+        votes that are ``set_aside``, the ``fields`` that were edited, and in histories of earlier
+        versions for a single decision that was taken back its ``answer``: then the item returns to
+        the same visit of that stage.
         """
         item, body = self.items[str(event.item)], event.body
         retracted = next((v for v in item.votes if v.seq == body.get("answer")), None)
@@ -438,10 +429,7 @@ class ReviewState:
 
     def _said(self, event: Event) -> None:
         item, body = self.items[str(event.item)], event.body
-        remark = Remark(
-            *(event.seq, event.who, event.when, event.stage, event.round, body["text"]),
-            reply_to=body.get("reply_to"),
-        )
+        remark = Remark(event.seq, event.who, event.when, event.stage, event.round, body["text"])
         item.thread = (*item.thread, remark)
         if item.before is not None:  # what was said stays said when the last decision is undone
             item.before.thread = item.thread

@@ -4,20 +4,17 @@ RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appe
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
 
-from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of, rule_for
 from contrafact.review.discussion import voices
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, Project, Stage
-from contrafact.review.state import Change, ReviewItem, ReviewState, Vote, passages
+from contrafact.review.state import Change, ReviewItem, ReviewState, Vote
 from contrafact.stats.votes import majority
 
 __all__ = [
@@ -57,10 +54,9 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     if stage is None:
         raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
     ballot = ballot_of(state.project, stage, decision)
-    marked = _located(stage, item, decision.evidence)
     for vote in item.votes:
         if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
-            if vote.ballot == ballot and list(vote.evidence) == marked:
+            if vote.ballot == ballot:
                 return
             raise NotAllowed("you have decided on this item already", hint="undo it first")
     if (item.stage, item.round) != (stage.id, place.round):
@@ -85,7 +81,6 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
-            **({"evidence": marked} if marked else {}),
             **({"group": sorted(voices(item))} if stage.kind == "discussion" else {}),
         },
     )
@@ -95,25 +90,6 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     elif all(one.filled for one in item.slots):
         transition(change, item, stage)
     release_due(change)
-
-
-def _located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[str, Any]]:
-    """Return where passages stand in an item: field, start, end (in characters) and text."""
-    found = []
-    for passage in passages(marked):
-        words = re.compile(r"\s+".join(re.escape(word) for word in passage.split()))
-        for field in stage.evidence:
-            hit = words.search(str(item.fields.get(field) or ""))
-            if hit is not None:
-                place = {"field": field, "start": hit.start(), "end": hit.end()}
-                found.append({**place, "text": hit.group()})
-                break
-        else:
-            raise InputError(
-                f"the passage “{passage[:60]}” is not in the item",
-                hint="mark words as they stand there",
-            )
-    return found
 
 
 def undo(change: Change, who: str, *, request: str | None = None) -> None:

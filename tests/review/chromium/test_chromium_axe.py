@@ -45,7 +45,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
         browser.submit(browser.get(WORK), answers, comment="why", flag="1")
     tab.context.clear_cookies()
     tab.sign_in("Eve")
-    check("/r/ours/adjudicate")
+    check(WORK)
     tab.press("Enter")
     tab.page.wait_for_selector(".wrong")
     check()

@@ -2,8 +2,8 @@
 
 A route says what it needs by the types of its arguments: `TheAccount` for anybody who is
 signed in, `TheManagerPage` for managers, `TheReviewPage` for managers and the review in
-its path, `TheMemberPage` for people of that review, `TheAdjudicatorPage` for those of them who
-adjudicate. The app checks the token of every form, so no route has to.
+its path, `TheMemberPage` for people of that review. The app checks the token of every form, so no
+route has to.
 
 Importing this module makes ``{review:review}`` known in the paths of routes.
 """
@@ -20,7 +20,6 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.convertors import Convertor, register_url_convertor
 
 from contrafact.review.events import NotAllowed
-from contrafact.review.project import DELIBERATING
 from contrafact.review.setup import is_valid_name
 from contrafact.review.state import ReviewState
 from contrafact.review.store.accounts import Account
@@ -36,7 +35,6 @@ __all__ = [
     "ReviewPage",
     "Text",
     "TheAccount",
-    "TheAdjudicatorPage",
     "TheKey",
     "TheManagerPage",
     "TheMemberPage",
@@ -161,13 +159,9 @@ class ReviewPage:
 
 @dataclass(frozen=True)
 class MemberPage(ReviewPage):
-    """A request of somebody of the review in the path, with their roles.
-
-    ``adjudicates`` says whether one of them is in a stage where others' answers are decided on.
-    """
+    """A request of somebody of the review in the path, with their roles."""
 
     roles: tuple[str, ...] = ()
-    adjudicates: bool = False
 
 
 def _member_page(
@@ -182,9 +176,7 @@ def _member_page(
         person = state.people.get(account.name)
         if person is None or not person.active:
             return None
-        deciding = {r for s in state.project.flow if s.kind in DELIBERATING for r in s.roles}
-        adjudicates = bool(deciding & set(person.roles))
-        return MemberPage(request, studio, person.name, review, person.roles, adjudicates)
+        return MemberPage(request, studio, person.name, review, person.roles)
 
     try:
         found = studio.store.read(review, reader)
@@ -196,15 +188,6 @@ def _member_page(
 
 
 TheMemberPage = Annotated[MemberPage, Depends(_member_page)]
-
-
-async def _adjudicator_page(page: TheMemberPage) -> MemberPage:
-    if not page.adjudicates:
-        raise HTTPException(403, "This page is for those who adjudicate.")
-    return page
-
-
-TheAdjudicatorPage = Annotated[MemberPage, Depends(_adjudicator_page)]
 
 
 @dataclass(frozen=True)

@@ -1,39 +1,25 @@
-"""The pages on which people talk about items: what is up for discussion, an item's thread, replies.
+"""The pages on which a group talks about items: what is up for discussion, and an item's thread.
 
 Those who have the role of a discussion see each other's names here, and what was answered before by
-role alone. A manager writes into any item's thread, from the item's page.
+role alone.
 """
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Form, HTTPException
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
 
 from contrafact.errors import InputError
 from contrafact.review.answers import Assignment
 from contrafact.review.discussion import can_record, say, under_discussion, voices
-from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
-from contrafact.review.web.access import KEY, MemberPage, ReviewPage, TheMemberPage, TheReviewPage
-from contrafact.review.web.item_view import item_view, summary, thread_entries
+from contrafact.review.web.access import LongText, MemberPage, Text, TheKey, TheMemberPage
+from contrafact.review.web.item_view import item_view, summary
 from contrafact.review.web.studio import redirect_to, request_key
 
 __all__ = ["router"]
 
 router = APIRouter()
-
-
-class RemarkForm(BaseModel):
-    """What is written into an item's thread."""
-
-    request: str = Field(pattern=KEY)
-    item: str = Field(max_length=1000)
-    text: str = Field(max_length=20_000)
-    reply_to: int | None = Field(default=None, ge=1)
-
-
-TheRemark = Annotated[RemarkForm, Form()]
 
 
 @router.get("/r/{review:review}/discuss", name="discussions")
@@ -58,43 +44,18 @@ def discussion(page: TheMemberPage, id: str) -> HTMLResponse:
 
 
 @router.post("/r/{review:review}/discuss", name="say")
-def member_say(page: TheMemberPage, form: TheRemark) -> Response:
+def member_say(page: TheMemberPage, key: TheKey, item: Text, text: LongText) -> Response:
     """Write into the thread of an item that is up for discussion."""
+    written, own_key = text.replace("\r\n", "\n"), page.own_key(key)
     try:
-        _say(page, form)
+        page.studio.store.act(page.review, say, page.who, item, written, request=own_key)
     except InputError as error:
-        return _discussion(page, form.item, problem=error, sent=form)
-    return redirect_to(f"{page.path('discussion', id=form.item)}#thread")
-
-
-@router.post("/manage/r/{review:review}/items/say", name="manager_say")
-def manager_say(page: TheReviewPage, form: TheRemark) -> Response:
-    """Write into any item's thread."""
-    _say(page, form, manages=True)
-    page.log("wrote into a thread", form.item)
-    return redirect_to(f"{page.path('manage_item', id=form.item)}#thread")
-
-
-def _say(page: ReviewPage, form: RemarkForm, *, manages: bool = False) -> None:
-    text = form.text.replace("\r\n", "\n")
-    page.studio.store.act(
-        page.review,
-        say,
-        page.who,
-        form.item,
-        text,
-        reply_to=form.reply_to,
-        manages=manages,
-        request=page.own_key(form.request),
-    )
+        return _discussion(page, item, problem=error, written=text)
+    return redirect_to(f"{page.path('discussion', id=item)}#thread")
 
 
 def _discussion(
-    page: MemberPage,
-    name: str,
-    *,
-    problem: InputError | None = None,
-    sent: RemarkForm | None = None,
+    page: MemberPage, name: str, *, problem: InputError | None = None, written: str = ""
 ) -> HTMLResponse:
     def reader(state: ReviewState) -> dict[str, Any] | None:
         discussed = under_discussion(state, state.people.get(page.who))
@@ -104,23 +65,20 @@ def _discussion(
         stage = state.project.stage(str(item.stage))
         return {
             "view": item_view(state, page.who, Assignment(item.id, stage.id, item.round)),
-            "entries": thread_entries(item),
             "spoken": sorted(voices(item)),
             "needed": stage.voices,
             "ready": can_record(stage, item, page.who),
         }
 
     found = page.studio.store.read(page.review, reader)
-    if found is None and isinstance(problem, NotAllowed):
-        raise problem
     if found is None:
-        raise HTTPException(404, "This item is not up for discussion by you, or not any more.")
+        gone = "This item is not up for discussion by you, or not any more."
+        raise problem or HTTPException(404, gone)
     return page.render(
         "discussion.html",
         status=200 if problem is None else 422,
         problem=problem,
-        written="" if sent is None else sent.text,
-        replied=None if sent is None else sent.reply_to,
-        request_key=request_key,
+        written=written,
+        request_key=request_key(),
         **found,
     )

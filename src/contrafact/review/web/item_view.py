@@ -1,6 +1,6 @@
 """What pages show of an item: its fields, two texts side by side, earlier answers, its thread."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,15 +10,15 @@ from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
 from contrafact.review.answers import Assignment
 from contrafact.review.assignment import visible_votes
-from contrafact.review.discussion import Entry, thread
-from contrafact.review.project import DELIBERATING, FirstStep, Project, Stage
+from contrafact.review.discussion import thread
+from contrafact.review.project import FirstStep, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
     "ItemView", "answered", "compared_sides", "ended_items", "is_undecided", "item_view",
-    "shown_fields", "summary", "thread_entries", "training_feedback", "when_shown",
+    "shown_fields", "summary", "training_feedback",
 ]  # fmt: skip
 
 WHY = ("why", "explanation")
@@ -60,7 +60,7 @@ class ItemView:
     Attributes:
         earlier_votes: What others answered before, as far as this stage shows it.
         undoable: Whether the person has a decision to take back.
-        thread: What was said about the item, where others' answers are shown.
+        thread: What was said about the item, where it was discussed.
         step: The first step, where it alone is asked and shown; None for the whole item.
     """
 
@@ -71,7 +71,7 @@ class ItemView:
     progress: WorkProgress
     earlier_votes: tuple[dict[str, Any], ...] = ()
     undoable: bool = False
-    thread: tuple[tuple[Entry, str], ...] = ()
+    thread: Sequence[tuple[str, datetime, str]] = ()
     step: FirstStep | None = None
 
     @property
@@ -139,7 +139,7 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         WorkProgress(ended_items(state), len(state.items), here, decided),
         tuple(_earlier_vote(project, item, vote) for vote in votes),
         undoable(state, who) is not None,
-        thread_entries(item) if stage.kind in DELIBERATING and item.thread else (),
+        thread(item) if stage.kind == "discussion" else (),
     )
 
 
@@ -175,19 +175,9 @@ def summary(project: Project, item: ReviewItem) -> str:
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
 
 
-def thread_entries(item: ReviewItem) -> tuple[tuple[Entry, str], ...]:
-    """Return an item's thread, each entry with its time as it is shown."""
-    return tuple((entry, when_shown(entry.when)) for entry in thread(item))
-
-
 def is_undecided(fields: Mapping[str, Any]) -> bool:
     """Return whether a check left an item undecided: it came with a verdict that is empty."""
     return "passed" in fields and fields["passed"] in (None, "")
-
-
-def when_shown(time: datetime) -> str:
-    """Return a time as pages show it."""
-    return f"{time:%Y-%m-%d %H:%M}"
 
 
 def ended_items(state: ReviewState) -> int:
@@ -249,7 +239,6 @@ def _earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> dict[str, A
         "ballot": vote.ballot,
         "answers": answered(project, vote.ballot.answers),
         "rewritten": vote.text_version != item.text_version,
-        "evidence": [str(one["text"]) for one in vote.evidence],
     }
 
 

@@ -161,9 +161,9 @@ async def _typed(request: Request) -> list[tuple[str, str]]:
 
 def _page_of_form(request: Request) -> str:
     """Return the page that a form was sent from, as far as one can go back to it."""
-    found = re.match(r"(/r/[^/]+/)(work|adjudicate|undo)$", request.url.path)
+    found = re.match(r"(/r/[^/]+/)(work|undo)$", request.url.path)
     if found is not None:
-        return f"{found[1]}{'work' if found[2] == 'undo' else found[2]}"
+        return f"{found[1]}work"
     return "/manage" if request.url.path.startswith("/manage") else "/"
 
 

@@ -1,6 +1,6 @@
 """The pages of those who work: their reviews, one item a screen, the decision, and its undoing.
 
-Annotators and adjudicators work the same way; adjudicators see what others answered before.
+Annotators and adjudicators work on the same page; adjudicators see what others answered before.
 """
 
 import re
@@ -15,13 +15,11 @@ from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision, asked_questions
 from contrafact.review.discussion import under_discussion
 from contrafact.review.events import NotAllowed
-from contrafact.review.project import DELIBERATING
 from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
     KEY,
     MemberPage,
     TheAccount,
-    TheAdjudicatorPage,
     TheKey,
     TheMemberPage,
     TheStudio,
@@ -38,8 +36,6 @@ from contrafact.review.workflow import undoable
 
 __all__ = ["router"]
 
-Screen = Literal["work", "adjudicate"]
-"""The page on which an item is decided on."""
 ANSWER = "answer."
 """What the name of an answer's field begins with; the question's name follows."""
 _VERSION = re.compile(r"[a-z0-9-]{1,40}")
@@ -82,7 +78,6 @@ async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> Sub
         flagged=form.get("flag") == "1",
         comment=form.get("comment", ""),
         correction=form.get("correction"),
-        evidence=form.get("evidence", "").splitlines(),
         guidelines_version=about.guidelines if _VERSION.fullmatch(about.guidelines) else None,
         request=about.request,
     )
@@ -133,25 +128,45 @@ def review_page(page: TheMemberPage) -> HTMLResponse:
 @router.get("/r/{review:review}/work", name="work")
 def work(page: TheMemberPage, again: bool = False, last: str | None = None) -> Response:
     """Show the next item; ``again`` after taking a decision back, which is filled in again."""
-    return _show_item(page, "work", again=again, last=last)
-
-
-@router.get("/r/{review:review}/adjudicate", name="adjudicate")
-def adjudicate(page: TheAdjudicatorPage, again: bool = False) -> Response:
-    """Show the next disputed item."""
-    return _show_item(page, "adjudicate", again=again)
+    view, feedback = _next_view(page, last)
+    if not isinstance(view, ItemView):
+        return page.render("idle.html", idle=view, feedback=feedback, request_key=request_key())
+    filled = _filled_before(page, view.assignment) if again else Decision({})
+    return _form_page(page, view, filled, feedback=feedback)
 
 
 @router.post("/r/{review:review}/work", name="answer")
 def answer(page: TheMemberPage, form: TheForm) -> Response:
-    """Take a decision."""
-    return _take(page, "work", form)
+    """Take a decision and go on; the same form sent again changes nothing.
 
-
-@router.post("/r/{review:review}/adjudicate", name="rule")
-def rule(page: TheAdjudicatorPage, form: TheForm) -> Response:
-    """Take a decision between others."""
-    return _take(page, "adjudicate", form)
+    What cannot be taken is shown again: in its form where it can be corrected there, and as it was
+    filled in where the item is not theirs any more.
+    """
+    filled, place = form.filled, form.assignment
+    if form.first_step and (view := _view_of(page, form)) is not None:
+        step, missing = view.stage.first_step, _missing(view, filled)
+        if step is not None and missing and not set(missing) & set(step.asks):
+            return _form_page(page, view, filled)  # the whole item
+    correction, key = _correction(page, form), page.own_key(str(filled.request))
+    try:
+        decision = replace(filled, correction=correction, request=key)
+        page.studio.store.answer(page.review, page.who, place, decision)
+    except InputError as error:
+        view = _view_of(page, form)
+        if view is not None and not isinstance(error, NotAllowed):
+            return _form_page(page, view, filled, problem=error)
+        project = page.studio.store.read(page.review, lambda state: state.project)
+        texts = {question.id: question.text for question in project.questions}
+        return page.render(
+            "not_taken.html",
+            status=409,
+            problem=error,
+            answers=[(texts.get(name, name), text) for name, text in filled.answers.items()],
+            filled=filled,
+        )
+    # The page's script forgets what it kept of the form when it sees that it was taken.
+    query = {"taken": str(filled.request)} | ({"last": place.item} if place.training else {})
+    return page.go_to("work", **query)
 
 
 @router.post("/r/{review:review}/check", name="check_draft")
@@ -179,63 +194,13 @@ def undo(page: TheMemberPage, key: TheKey) -> Response:
     return page.go_to("work", again="1")
 
 
-def _show_item(
-    page: MemberPage, screen: Screen, *, again: bool = False, last: str | None = None
-) -> Response:
-    """Give somebody their next item and show it, on the page that its stage belongs to."""
-    view, feedback = _next_view(page, last)
-    if not isinstance(view, ItemView):
-        key = request_key()
-        return page.render("idle.html", idle=view, feedback=feedback, page=screen, request_key=key)
-    if _screen_of(view) != screen:
-        query = f"?{page.request.url.query}" if page.request.url.query else ""
-        return redirect_to(page.path(_screen_of(view)) + query)
-    filled = _filled_before(page, view.assignment) if again else Decision({})
-    return _form_page(page, view, filled, feedback=feedback)
-
-
-def _take(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
-    """Take a decision and go on; the same form sent again changes nothing.
-
-    What cannot be taken is shown again: in its form where it can be corrected there, and as it was
-    filled in where the item is not theirs any more.
-    """
-    filled, place = form.filled, form.assignment
-    if form.first_step and (view := _view_of(page, form)) is not None:
-        step, missing = view.stage.first_step, _missing(view, filled)
-        if step is not None and missing and not set(missing) & set(step.asks):
-            return _form_page(page, view, filled)  # the whole item
-    correction, key = _correction(page, form), page.own_key(str(filled.request))
-    try:
-        decision = replace(filled, correction=correction, request=key)
-        page.studio.store.answer(page.review, page.who, place, decision)
-    except InputError as error:
-        view = _view_of(page, form)
-        if view is not None and not isinstance(error, NotAllowed):
-            return _form_page(page, view, filled, problem=error)
-        project = page.studio.store.read(page.review, lambda state: state.project)
-        texts = {question.id: question.text for question in project.questions}
-        return page.render(
-            "not_taken.html",
-            status=409,
-            page=screen,
-            problem=error,
-            answers=[(texts.get(name, name), text) for name, text in filled.answers.items()],
-            filled=filled,
-        )
-    # The page's script forgets what it kept of the form when it sees that it was taken.
-    query = {"taken": str(filled.request)} | ({"last": place.item} if place.training else {})
-    return page.go_to(screen, **query)
-
-
 def _filled_before(page: MemberPage, place: Assignment) -> Decision:
     """Return what somebody filled in of an item before they took it back."""
     here = ("answered", page.who, place.stage, place.round)
     for event in reversed(page.studio.store.item_history(page.review, place.item)):
         if (event.kind, event.who, event.stage, event.round) == here:
             body = event.body
-            marked = [" ".join(one["text"].split()) for one in body.get("evidence", ())]
-            kept = (body["flagged"], body["comment"], body.get("correction"), marked)
+            kept = (body["flagged"], body["comment"], body.get("correction"))
             return Decision(dict(body["answers"]), *kept)
     return Decision({})
 
@@ -280,10 +245,6 @@ def _view_of(page: MemberPage, form: SubmittedForm) -> ItemView | None:
     return view if isinstance(view, ItemView) and same else None
 
 
-def _screen_of(view: ItemView) -> Screen:
-    return "adjudicate" if view.stage.kind in DELIBERATING else "work"
-
-
 def _form_page(
     page: MemberPage,
     view: ItemView,
@@ -298,9 +259,8 @@ def _form_page(
         view = replace(view, step=step)
     asked = view.stage.questions if view.step is None else view.step.asks
     return page.render(
-        f"{_screen_of(view)}.html",
+        "work.html",
         status=200 if problem is None else 422,
-        page=_screen_of(view),
         view=view,
         filled=filled,
         questions=[project.question(name) for name in asked],

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.made_exams import examined
 
 from contrafact.exam.correct import (
     NOT_EXAMINED,
@@ -11,7 +12,6 @@ from contrafact.exam.correct import (
     examined_criteria,
     ranked_systems,
 )
-from contrafact.exam.score import ExamRow, examine
 from contrafact.family.exam_file import Rate
 from contrafact.family.manifest import PackRecord
 from contrafact.stats.correction import correct_rate
@@ -28,18 +28,17 @@ def exam(sensitivity, specificity, *, n=200, judge="j", unsure=None, sways=0, **
         known = number % 2 == 0
         share = sensitivity if known else specificity
         right = number // 2 < share * n / 2
+        chance = 0.5 if number % 10 < (unsure or 0) * 10 else 0.99
         rows.append(
-            ExamRow(
-                item=f"x{number}", cluster=f"h{number}", kind="any", criterion=FORWARD,
-                known=known, passed=known == right, invalid=None,
-                probability=None if unsure is None else 0.5 if number % 10 < unsure * 10 else 0.99,
-                repeats=(known == right,), swapped=None, asked_swapped=False,
-                words=9 + (known == right if sways else number // 2 % 2), text="",
-            )
+            {
+                "item": f"x{number}", "criterion": FORWARD, "known": known,
+                "passed": known == right,
+                "probability": chance if unsure is not None else None,
+                "words": 9 + (known == right if sways else number // 2 % 2),
+            }
         )  # fmt: skip
-    given = {"family": "finforce", "task_version": "1-A", "items": "i", "seed": 0}
     pack = PackRecord(name="default", hash="p", templates={"finforce/judge": "p"})
-    return examine(rows, judge=judge, pack=pack, resamples=200, **(given | options))
+    return examined(rows, judge=judge, **({"family": "finforce", "pack": pack} | options))
 
 
 def items(truth, sensitivity, specificity, *, n=500, system="s", judge="j", seed=0):

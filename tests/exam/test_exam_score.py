@@ -1,39 +1,25 @@
 """The exam's figures, from rows whose making is known."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.support.made_exams import exam_rows, examined
 
 from contrafact.errors import InputError
-from contrafact.exam.score import ExamRow, examine, unread_notes
-from contrafact.family.exam_file import Exam, read_exam, read_exams, write_exam
-from contrafact.family.manifest import PackRecord
+from contrafact.exam.score import unread_notes
+from contrafact.family.exam_file import read_exam, read_exams, write_exam
 
 
-def row(number: int, known: bool, passed: bool | None, **changed) -> ExamRow:
-    made = ExamRow(
-        item=f"x{number}",
-        cluster=f"h{number // 2}",
-        kind="right" if known else "wrong",
-        criterion="E1",
-        known=known,
-        passed=passed,
-        invalid=None if passed is not None else "mumbles",
-        probability=None,
-        repeats=(passed,),
-        swapped=None,
-        asked_swapped=False,
-        words=10,
-        text="A text.",
-    )
-    return replace(made, **changed)
+def row(number, known, passed, **changed):
+    made = {
+        "item": f"x{number}", "cluster": f"h{number // 2}", "kind": "right" if known else "wrong",
+        "criterion": "E1", "known": known, "passed": passed, "words": 10, "text": "A text.",
+        "invalid": None if passed is not None else "mumbles",
+    }  # fmt: skip
+    return made | changed
 
 
-def of(rows, **options) -> Exam:
-    given = {"judge": "j", "family": "cobe", "task_version": "1-A", "items": "i.jsonl", "seed": 0}
-    given |= {"pack": PackRecord(name="default", hash="0"), "resamples": 500}
-    return examine(rows, **(given | options))
+def of(rows):
+    return examined(rows, resamples=500)
 
 
 def judge(n, sensitivity, specificity, rng, **more):
@@ -76,7 +62,7 @@ def test_length_is_compared_among_items_of_one_verdict():
     honest = of(rows).criteria["E1"].length
     assert honest.low < 0 < honest.high
     # Now whatever is long passes.
-    swayed = [replace(one, passed=one.words % 10 > 3) for one in rows]
+    swayed = [one | {"passed": one["words"] % 10 > 3} for one in rows]
     figure = of(swayed).criteria["E1"].length
     assert figure.estimate == pytest.approx(1.0)
 
@@ -119,9 +105,12 @@ def test_surface_scores_leave_out_the_representative_answer_itself():
     assert all(figure.estimate == 1.0 for figure in scores.values())
     # A wrong answer that differs from it in a word looks better than a right one told otherwise.
     subtle = [
-        replace(one, text=reference.replace("home", "out"))
-        if not one.known
-        else replace(one, text="Early on, the seller left, since the cart did not move.")
+        one
+        | {
+            "text": "Early on, the seller left, since the cart did not move."
+            if one["known"]
+            else reference.replace("home", "out")
+        }
         for one in rows
     ]
     scores = of(subtle).surface_scores
@@ -138,11 +127,11 @@ def test_nothing_readable_is_undefined_and_no_error():
 
 def test_where_no_verdict_can_be_read_it_is_said_and_what_needs_no_judge_stands():
     unread = [row(n, n % 2 == 0, None) for n in range(10)]
-    (note,) = unread_notes(unread, "a/judge")
+    (note,) = unread_notes(exam_rows(unread), "a/judge")
     assert "no verdict of a/judge can be read (10 of 10: " in note
-    assert not unread_notes([*unread, row(11, True, False)], "a/judge")
-    texts = [replace(one, text=f"t {one.item}", reference="t 1") for one in unread]
-    texts = [replace(one, criterion="response") for one in texts]
+    assert not unread_notes(exam_rows([*unread, row(11, True, False)]), "a/judge")
+    whole = {"reference": "t 1", "criterion": "response"}
+    texts = [one | whole | {"text": f"t {one['item']}"} for one in unread]
     assert set(of(texts).surface_scores) == {"bleu", "rouge_l", "edit_similarity"}
 
 

@@ -6,12 +6,11 @@ files have the exam's kinds of fault in another mix. Run with ``-s`` it prints t
 
 import numpy as np
 import pytest
+from tests.support.made_exams import examined
 
-from contrafact.exam.score import ExamRow, examine
 from contrafact.families.rfc.exam import WHOLES, rfc_items
 from contrafact.families.rfc.judging import CRITERIA
 from contrafact.families.rfc.sound import Counted, sound_pairs
-from contrafact.family.manifest import PackRecord
 
 JUDGES, FILES, PAIRS = 24, 4, 300
 TOGETHER = 0.8
@@ -36,18 +35,12 @@ def exam_of(rng, rates):
         verdicts = said(rng, rates, {name: item.known.get(name, True) for name in names})
         verdicts[kind] = all(verdicts.values())
         for name, known in item.known.items():
+            about = {"item": item.id, "cluster": item.cluster, "kind": item.kind}
             rows.append(
-                ExamRow(
-                    item=item.id, cluster=item.cluster, kind=item.kind, criterion=name,
-                    known=known, passed=verdicts[name], invalid=None, probability=None,
-                    repeats=(verdicts[name],), swapped=None, asked_swapped=False,
-                    words=len(item.text.split()), text=item.text,
-                )
+                about | {"criterion": name, "known": known, "passed": verdicts[name]}
+                | {"words": len(item.text.split())}
             )  # fmt: skip
-    return examine(
-        rows, judge="j", family="rfc", task_version="1", items="x.jsonl", seed=0, wholes=WHOLES,
-        pack=PackRecord(name="default", hash="0", templates={}), resamples=100,
-    )  # fmt: skip
+    return examined(rows, family="rfc", wholes=WHOLES, resamples=100)
 
 
 def file_of(rng, rates, share):

@@ -1,7 +1,30 @@
-"""Exams of judges of pairs whose rates are given."""
+"""Exams of judges whose rates are given, or whose every verdict is."""
 
+import pandas as pd
+
+from contrafact.exam.score import examine
 from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats
 from contrafact.family.manifest import PackRecord
+
+PLAIN = {
+    "cluster": "", "kind": "any", "invalid": None, "probability": None, "swapped": None,
+    "asked_swapped": False, "words": 9, "text": "", "reference": None,
+}  # fmt: skip
+
+
+def exam_rows(rows):
+    """Return an exam's rows of what is given: item, criterion, known, passed, and what differs."""
+    made = [{**PLAIN, "cluster": row["item"], "repeats": [row["passed"]], **row} for row in rows]
+    return pd.DataFrame(made, dtype=object)
+
+
+def examined(rows, **known):
+    """Return the exam that such rows make."""
+    given = {
+        "judge": "j", "family": "cobe", "task_version": "1-A", "items": "i.jsonl", "seed": 0,
+        "pack": PackRecord(name="default", hash="p"), "resamples": 200,
+    }  # fmt: skip
+    return examine(exam_rows(rows), **(given | known))
 
 
 def rate(right, n):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["ExamCommand", "command"]
 
 _NONE = "–"  # where nothing could be read, or nothing was there
-_WIDE = 4
-"""Columns of criteria beyond which a table has them as rows."""
 
 
 class ExamCommand(TyperCommand):
@@ -111,27 +109,17 @@ def _show(exam: "Exam") -> None:
     ]
     show_table(title, columns, rows)
     spec = _spec(exam.family)
-    unread = spec.unread
     for whole in spec.wholes:
         _show_made(exam, whole)
-    if len(exam.surface) > _WIDE:
+    if exam.surface:
+        limits = " to ".join(sorted({f"{one.limit:.2f}" for one in exam.surface.values()}))
         show_table(
             "Right told from wrong (balanced accuracy; a reader's area under the ROC curve; 0.5 is "
             "chance)",
-            ("criterion", exam.judge, f"{unread} ({_limits(exam)})"),
+            ("criterion", exam.judge, f"{spec.unread} (limit {limits})"),
             [
                 (name, _balanced(exam.criteria.get(name)), _surface(one))
                 for name, one in exam.surface.items()
-            ],
-        )
-    elif exam.surface:
-        show_table(
-            "Right told from wrong (balanced accuracy of the judge, area under the ROC curve of a "
-            "reader of surface features; 0.5 is chance)",
-            ("who", *exam.surface),
-            [
-                (exam.judge, *(_balanced(exam.criteria.get(name)) for name in exam.surface)),
-                (unread, *(_surface(one) for one in exam.surface.values())),
             ],
         )
     for line in exam.notes:
@@ -161,10 +149,6 @@ def _show_made(exam: "Exam", whole: str) -> None:
     ]
     if rows:
         show_table(f"{whole}, by how items were made", ("made", "should be", "was"), rows)
-
-
-def _limits(exam: "Exam") -> str:
-    return "limit " + " to ".join(sorted({f"{one.limit:.2f}" for one in exam.surface.values()}))
 
 
 def _balanced(one: "CriterionExam | None") -> str:

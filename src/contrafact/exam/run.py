@@ -12,7 +12,6 @@ from contrafact.exam.score import (
     exam_rows,
     examine,
     leak_notes,
-    row_object,
     surface_rows,
     unread_notes,
 )
@@ -97,8 +96,6 @@ class PreparedExam:
         ``out`` is the exam's file, next to which its items stand; answers are verdicts by the
         questions' keys.
         """
-        import pandas as pd
-
         rows = exam_rows(self.items, self.questions, answers)
         items = out.with_name(f"{out.stem}.items.jsonl")
         seen = self.spec.surface(self.items) if self.spec.surface else ()
@@ -122,7 +119,7 @@ class PreparedExam:
         )
         trusted = [exam.trust(whole)[1] for whole in self.spec.wholes if whole in exam.criteria]
         exam = exam.model_copy(update={"notes": [*exam.notes, *trusted]})
-        write_frame(pd.DataFrame([row_object(row) for row in rows], dtype=object), items)
+        write_frame(rows, items)
         write_exam(out, exam)
         return exam
 

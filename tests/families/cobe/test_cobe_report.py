@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.made_exams import examined
 
 from contrafact.errors import InputError
-from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import ITEM_COLUMNS, REFERENCE
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
 from contrafact.family.exam_file import Exam
-from contrafact.family.manifest import PackRecord
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import DOMAINS, GRAPHS
@@ -109,16 +108,9 @@ def exam(
         known = number % 2 == 0
         right = number // 2 < (sensitivity if known else specificity) * n / 2
         rows.append(
-            ExamRow(
-                item=f"x{number}", cluster=f"s{number}", kind="any", criterion=criterion,
-                known=known, passed=known == right, invalid=None, probability=None,
-                repeats=(known == right,), swapped=None, asked_swapped=False, words=9, text="",
-            )
-        )  # fmt: skip
-    return examine(
-        rows, judge=judge, pack=PackRecord(name="default", hash="p"), resamples=100,
-        family="cobe", task_version="1-A", items="i", seed=0,
-    )  # fmt: skip
+            {"item": f"x{number}", "criterion": criterion, "known": known, "passed": known == right}
+        )
+    return examined(rows, judge=judge)
 
 
 def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:

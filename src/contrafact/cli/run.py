@@ -62,7 +62,7 @@ def group(
     config: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Run what a file says (YAML, TOML, JSON): its task and options."
+            metavar="FILE", help="Run what a file says (YAML or JSON): its task and options."
         ),
     ] = None,
     config_schema: Annotated[
@@ -143,7 +143,7 @@ def _command(task: "Task") -> Callable[..., None]:
         _run(task.name, values)
 
     config = typer.Option(
-        metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
+        metavar="FILE", help="Take options from a file (YAML or JSON); these here count more."
     )
     options = options_of(config_model(task.name)).values()
     return as_command(

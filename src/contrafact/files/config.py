@@ -1,6 +1,5 @@
-"""Files of settings, in YAML, TOML or JSON, with the line of every key."""
+"""Files of settings, in YAML or JSON, with the line of every key; TOML, for projects."""
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
-from contrafact.files.json_rows import json_problem
 
 __all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 
@@ -89,8 +87,10 @@ def require_config(source: str | Path) -> None:
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
-    """Read a file of settings; the suffix says what it is, ``.toml``, ``.json`` or else YAML."""
+    """Read a file of settings; JSON is read as the YAML that it is."""
     path = Path(path)
+    if path.suffix.lower() == ".toml":
+        raise InputError("settings are not read from TOML", file=path, hint="write them as YAML")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
@@ -100,17 +100,13 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
         raise InputError("not UTF-8 text", file=path, hint="save it as UTF-8") from error
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
-    kinds = {".toml": _toml, ".json": _json}
-    values, lines = kinds.get(path.suffix.lower(), _yaml)(text, path)
+    values, lines = _yaml(text, path)
     if not isinstance(values, dict) or not values:
         raise InputError("holds no keys", file=path, hint="write key: value, one a line")
     return ConfigFile(path, {str(key): value for key, value in values.items()}, lines)
 
 
-_Read = tuple[Any, dict[tuple[str, ...], int]]
-
-
-def _yaml(text: str, path: Path) -> _Read:
+def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
     import yaml
 
     loader = _plain_loader()
@@ -227,23 +223,3 @@ def read_toml(text: str, name: str | Path) -> dict[str, Any]:
     except ValueError as error:
         problem, hint = _NO_NUMBER
         raise InputError(f"not TOML: {problem}", file=name, hint=hint) from error
-
-
-def _toml(text: str, path: Path) -> _Read:
-    return read_toml(text, path), _first_lines(text, r"\s*\[*\"?([\w.-]+)\"?\s*[=\]]")
-
-
-def _json(text: str, path: Path) -> _Read:
-    try:
-        return json.loads(text), _first_lines(text, r"[\s{,]*\"([^\"]+)\"\s*:")
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise InputError(json_problem(error), file=path, line=line, hint="fix it") from error
-
-
-def _first_lines(text: str, key: str) -> dict[tuple[str, ...], int]:
-    lines: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if found := re.match(key, line):
-            lines.setdefault((found.group(1),), number)
-    return lines

@@ -12,6 +12,7 @@ from tests.support.terminal import at_terminal
 from typer.testing import CliRunner
 
 from contrafact.cli.data import app
+from contrafact.corpus.datasets import datasets
 from contrafact.errors import InputError
 
 HEADLINES = "headline,category\nOre exports rise again,Supply chain & logistics\n"
@@ -144,21 +145,6 @@ def test_list_names_every_dataset_and_where_it_stands():
     assert "by file" in lines["cobe"]
 
 
-def test_fetch_prints_the_file_and_lists_it_as_fetched(mirror, cache):
-    folder = mirror / "api/datasets/CarolynJiang"
-    folder.mkdir(parents=True)
-    listing = {"sha": "abc123", "siblings": [{"rfilename": "final.jsonl"}]}
-    (folder / "RFC-Bench-Dataset").write_text(json.dumps(listing))
-    folder = mirror / "datasets/CarolynJiang/RFC-Bench-Dataset/resolve/abc123"
-    folder.mkdir(parents=True)
-    (folder / "final.jsonl").write_text('{"ticker": "HARW"}\n')
-    result = call("fetch", "rfc-bench")
-    assert result.exit_code == 0
-    assert result.stdout == f"{cache}/data/rfc-bench/final.jsonl\n"
-    assert (cache / "data/rfc-bench/final.jsonl").read_text() == '{"ticker": "HARW"}\n'
-    assert "rfc-bench             fetched" in call("list").stdout
-
-
 def test_fetch_leaves_nothing_when_the_sum_is_wrong(mirror, cache):
     folder = mirror / "keanepotato/fin_force/7a2f584/data"
     folder.mkdir(parents=True)
@@ -244,3 +230,23 @@ def test_what_rows_say_two_ways_is_named_by_its_lines(rows, said, tmp_path):
     result = call("check", str(file))
     assert said in result.output
     assert result.exit_code == 1
+
+
+def test_pinned_sources_are_named_by_commit_and_sum():
+    assert list(datasets()) == ["fin-force", "fin-force-supplement", "rfc-bench", "cobe"]
+    for dataset in datasets().values():
+        if dataset.source == "github":
+            assert dataset.revision
+            assert all(len(bytes.fromhex(known)) == 32 for known in dataset.files.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fin-force-supplement", "not found"),
+        ("cobe", "'cobe' has no public download; get the file from its"),
+        ("finforce", "choose one of: fin-force, fin-force-supplement, rfc-b"),
+    ],
+)
+def test_what_cannot_be_fetched_says_what_to_do(mirror, cache, name, message):
+    assert message in str(call("fetch", name).exception)

@@ -98,21 +98,28 @@ def test_bundled_samples_are_reported_once_before_the_first_call(call, service):
     assert "--limit" not in done.stderr
 
 
-def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub):
+def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub, tmp_path):
     lines = "".join(json.dumps({"headline": text}) + "\n" for text in NEWS)
     published = datasets()["rfc-bench"].repository
-    hub.commit(published, {"README.md": "# It", "easy.jsonl": lines, "hard.jsonl": lines[:60]})
-    mirror = {"CONTRAFACT_DATA_URL": hub.url}
-    done = call("data", "check", "rfc-bench:easy", **mirror)
+    commit = hub.commit(
+        published, {"README.md": "# It", "easy.jsonl": lines, "hard.jsonl": lines[:60]}
+    )
+    assert "rfc-bench             not fetched" in call("data", "list").stdout
+    done = call("data", "check", "rfc-bench:easy")
     assert done.returncode == 0, done.stderr
-    assert "rfc-bench: downloading it into" in done.stderr
+    assert f"hf://{published}:easy: taken at commit {commit[:12]} and kept" in done.stderr
     assert "2 rows, 2 distinct headlines" in done.stdout
+    hub.commit(published, {"easy.jsonl": ""})
     before = len(hub.asked)
-    again = call("data", "check", "rfc-bench:easy", **mirror)
+    again = call("data", "check", "rfc-bench:easy")
     assert (again.stdout, again.stderr) == (done.stdout, "")
     assert len(hub.asked) == before
-    line = one_line(call("data", "check", "rfc-bench", **mirror))
-    assert "rfc-bench: the dataset has several splits: easy, hard; name one of them" in line
+    line = one_line(call("data", "check", "rfc-bench"))
+    assert f"hf://{published}: the dataset has several splits: easy, hard; name one of" in line
+    whole = call("data", "fetch", "rfc-bench")
+    folder = tmp_path / "cache" / "hub" / published / commit / "files"
+    assert whole.stdout == "".join(f"{folder / name}.jsonl\n" for name in ("easy", "hard"))
+    assert "rfc-bench             fetched" in call("data", "list").stdout
 
 
 def fetched(hub, tmp_path, address):

@@ -28,15 +28,12 @@ def list_datasets() -> None:
 
     Example: contrafact data list
     """
-    from contrafact.corpus.datasets import datasets, files_at_hand
+    from contrafact.corpus.datasets import datasets, is_fetched
 
     rows = []
     for dataset in datasets().values():
-        present, whole = files_at_hand(dataset)
-        if dataset.source == "file":
-            state = "by file"
-        else:
-            state = "fetched" if whole else "in part" if present else "not fetched"
+        state = "fetched" if is_fetched(dataset) else "not fetched"
+        state = "by file" if dataset.source == "file" else state
         rows.append((dataset.name, state, dataset.title, dataset.page or ""))
     show_table("Published datasets", ("name", "state", "what", "page"), rows)
 

@@ -1,9 +1,8 @@
 """Datasets of the Hugging Face hub: read at a pinned commit, downloaded once.
 
 An address is ``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the
-first download is recorded and held to, as for the published sets of `contrafact.corpus.datasets`;
-``@main`` asks for the newest. Which files make up a configuration and a split, the dataset's card
-says, or else their names do.
+first download is recorded and held to; ``@main`` asks for the newest. Which files make up a
+configuration and a split, the dataset's card says, or else their names do.
 
 The package ``huggingface_hub`` (extra ``hub``) does the transport, at ``$HF_ENDPOINT`` and with the
 user's token (``$HF_TOKEN``, or ``hf auth login``), which is never shown. Its usage statistics are
@@ -27,10 +26,12 @@ from contrafact.files.download import RETRY_STATUSES, cache_dir
 from contrafact.files.tables import json_line, read_rows
 
 __all__ = [
+    "HubAddress",
     "choose_files",
     "fetch_table",
+    "fetch_tables",
     "hub_address",
-    "join_files",
+    "tables_at_hand",
 ]
 
 _ADDRESS = re.compile(
@@ -88,10 +89,25 @@ def fetch_table(address: HubAddress) -> tuple[Path, str]:
     chosen = choose_files(names, str(address), address.config, address.split, card)
     files = [_file(address, commit, name, folder) for name in chosen]
     pinned = HubAddress(address.repository, commit, address.config, address.split)
-    return join_files(files, folder / "joined"), str(pinned)
+    return _joined(files, folder / "joined"), str(pinned)
 
 
-def join_files(files: Sequence[Path], folder: Path) -> Path:
+def fetch_tables(address: HubAddress) -> list[Path]:
+    """Return all tables of a dataset in the cache, downloaded if need be."""
+    _hub()
+    home = cache_dir() / "hub" / address.repository
+    commit, names = _listed(address, home)
+    found = _tables_of(names, str(address))
+    return [_file(address, commit, name, home / commit) for name in found]
+
+
+def tables_at_hand(address: HubAddress) -> list[Path]:
+    """Return the tables of a dataset that are in the cache."""
+    folder = cache_dir() / "hub" / address.repository
+    return [path for path in folder.glob("*/files/**/*") if path.name.lower().endswith(_TABLES)]
+
+
+def _joined(files: Sequence[Path], folder: Path) -> Path:
     """Return a file with the rows of several, made in a folder unless it is there; or the one."""
     if len(files) == 1:
         return files[0]
@@ -117,15 +133,7 @@ def choose_files(
         config: The only, or the default one, if empty.
         split: Or the name of a file without its suffix; the only one if empty.
     """
-    tables = sorted(
-        name
-        for name in names
-        if name.lower().endswith(_TABLES)
-        and not any(part.startswith(".") for part in PurePosixPath(name).parts)
-        and PurePosixPath(name).name not in ("croissant.json", "schema.json", "dataset_infos.json")
-    )
-    if not tables:
-        raise InputError("there is no table in the dataset", file=source, hint="name another")
+    tables = _tables_of(names, source)
     configs = (card or {}).get("configs")
     if isinstance(configs, list) and configs:
         return _by_card(tables, configs, source, config, split)
@@ -141,6 +149,19 @@ def choose_files(
         stems = [name for name in tables if PurePosixPath(name).stem == split]
         return _some(groups.get(split) or stems, source, "split", split, groups)
     _require_one_split(groups, source, split)
+    return tables
+
+
+def _tables_of(names: Iterable[str], source: str) -> list[str]:
+    tables = sorted(
+        name
+        for name in names
+        if name.lower().endswith(_TABLES)
+        and not any(part.startswith(".") for part in PurePosixPath(name).parts)
+        and PurePosixPath(name).name not in ("croissant.json", "schema.json", "dataset_infos.json")
+    )
+    if not tables:
+        raise InputError("there is no table in the dataset", file=source, hint="name another")
     return tables
 
 

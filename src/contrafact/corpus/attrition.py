@@ -6,38 +6,13 @@ sample, table 2).
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contrafact.corpus.ledger import DECISIONS, LedgerEvent
 
-if TYPE_CHECKING:
-    from contrafact.stats.intervals import Interval
-
-__all__ = ["ALL", "AuditRate", "attrition", "audit_rates", "reasons"]
+__all__ = ["ALL", "attrition", "audit_rates", "reasons"]
 
 ALL = "all"
-
-
-@dataclass(frozen=True)
-class AuditRate:
-    """Errors that an audit found, and those it suggests are left.
-
-    Attributes:
-        undecided: Hard cases, which are in neither rate.
-        rate: Share of faulty items in what was audited from, 0 to 1.
-        residual: Share of faulty items among those that were not drawn, 0 to 1: what is left in the
-            set once the faulty items that were found are fixed. NaN where every item was audited.
-    """
-
-    stage: str
-    round: int | None
-    category: str
-    audited: int
-    faulty: int
-    undecided: int
-    rate: "Interval"
-    residual: "Interval"
 
 
 def _category(event: LedgerEvent) -> str:
@@ -103,13 +78,20 @@ def reasons(events: Sequence[LedgerEvent], stage: str) -> list[tuple[str, int]]:
     return found.most_common(5)
 
 
-def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[AuditRate]:
+def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[dict[str, Any]]:
     """Return the error rates that audits suggest, by stage, round and category and over all.
 
     An audit's events carry the probability with which their item was drawn, so that samples of
     unequal size per category speak of the whole. ``kept`` is sound, ``dropped`` and ``revised`` are
     faulty, a ``hard case`` is undecided and left out. Categories, and chances within them, are the
     strata of `contrafact.stats.sampling.stratified_share`, articles its clusters.
+
+    Returns:
+        Rows with ``stage``, ``round``, ``category``, ``audited``, ``faulty``, ``undecided`` (hard
+        cases, which are in neither rate), ``error_rate`` (the share of faulty items in what was
+        audited from, 0 to 1) and ``unaudited_error_rate`` (among those that were not drawn: what is
+        left once the faulty ones that were found are fixed; NaN where every item was audited), each
+        with its bounds, ``level`` and ``method``.
     """
     audits = [event for event in _last(events) if event.inclusion_probability is not None]
     groups: dict[tuple[str, int | None, str], list[LedgerEvent]] = {}
@@ -123,7 +105,7 @@ def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[A
 
 def _rate(
     key: tuple[str, int | None, str], events: Sequence[LedgerEvent], level: float
-) -> AuditRate:
+) -> dict[str, Any]:
     from contrafact.stats.sampling import stratified_share
 
     decided = [event for event in events if event.decision != DECISIONS[3]]
@@ -143,13 +125,13 @@ def _rate(
         clusters=[clusters[number] for number in drawn],
         level=level,
     )
-    return AuditRate(
-        stage=key[0],
-        round=key[1],
-        category=key[2],
-        audited=len(events),
-        faulty=int(sum(values)),
-        undecided=len(events) - len(decided),
-        rate=rate,
-        residual=residual,
-    )
+    return {
+        **dict(zip(("stage", "round", "category"), key, strict=True)),
+        "audited": len(events),
+        "faulty": int(sum(values)),
+        "undecided": len(events) - len(decided),
+        **rate.columns("error_rate"),
+        **residual.columns("unaudited_error_rate"),
+        "level": rate.level,
+        "method": rate.method,
+    }

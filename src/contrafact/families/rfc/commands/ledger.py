@@ -9,9 +9,6 @@ import typer
 from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from contrafact.corpus.attrition import AuditRate
     from contrafact.corpus.ledger import LedgerEvent
 
 __all__ = ["ledger"]
@@ -53,7 +50,7 @@ def ledger(options: _Options) -> None:
         for why, number in reasons(events, stage):
             typer.echo(f"{stage} dropped {number:,}: {why or 'no reason given'}")
     _show_undecided(events)
-    rates = _rates(audit_rates(events, level=level))
+    rates = pd.DataFrame(audit_rates(events, level=level))
     if rates.empty:
         typer.echo(
             "No event has an inclusion probability, so no audit speaks of the errors that are left."
@@ -80,23 +77,3 @@ def _show_undecided(events: "list[LedgerEvent]") -> None:
     )
     for stage, number in open_ones.items():
         typer.echo(f"{stage} left {number:,} undecided: nobody has said what they mean")
-
-
-def _rates(rates: "list[AuditRate]") -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "stage": rate.stage,
-            "round": rate.round,
-            "category": rate.category,
-            "audited": rate.audited,
-            "faulty": rate.faulty,
-            "undecided": rate.undecided,
-            **rate.rate.columns("error_rate"),
-            **rate.residual.columns("unaudited_error_rate"),
-            "level": rate.rate.level,
-            "method": rate.rate.method,
-        }
-        for rate in rates
-    )

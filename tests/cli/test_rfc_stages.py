@@ -234,9 +234,7 @@ def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pair
     assert "finalize left 7 undecided" in ledger.stdout
 
 
-def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
-    quick_contrafact, pairs, tmp_path
-):
+def test_what_a_judge_found_decides_pairs(quick_contrafact, pairs, tmp_path):
     ids = [row["id"] for row in read_lines(pairs)]
     fault = {"rule": "meaning-reversed", "message": "'bearish' stands"}
     write_lines(
@@ -262,15 +260,6 @@ def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
     assert rows[1]["undecided"] == "no verdict on reversed"
     (dropped,) = read_lines(tmp_path / "f.jsonl.dropped.jsonl")
     assert dropped["reason"] == "breaks meaning-reversed ('bearish' stands)"
-    for undecided in ("review", "drop"):
-        made = quick_contrafact(
-            "rfc", "release", "f.jsonl", "--undecided", undecided, "--out", undecided
-        )
-        assert made.returncode == 0, made.stderr
-        assert "1 pairs and 0 hard cases" in made.stdout
-        (row,) = read_lines(tmp_path / undecided / "pairs.jsonl")
-        assert row["passed"] is True
-    assert len(read_lines(tmp_path / "review.review.jsonl")) == 5
 
 
 def test_the_schema_of_decisions_is_printed(quick_contrafact):

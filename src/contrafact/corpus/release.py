@@ -1,4 +1,4 @@
-"""What every release of a dataset has: a name, a version, Croissant metadata and checksums.
+"""What every release of a dataset has: a name, a version, a schema, Croissant metadata, checksums.
 
 A release is a folder that is written whole (`contrafact.files.atomic.write_folder`), the same bytes
 from the same rows.
@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from importlib.util import find_spec
@@ -23,8 +23,11 @@ from contrafact.options import Options, option
 __all__ = [
     "CROISSANT",
     "Facts",
+    "Fields",
     "ReleaseOptions",
     "croissant_of",
+    "json_text",
+    "schema_of",
     "sha256_text",
     "with_checksums",
     "write_release",
@@ -32,13 +35,15 @@ __all__ = [
 
 CROISSANT = "croissant.json"
 
+Fields = Mapping[str, tuple[str, str]]
+"""By name, a row's field: ``string``, ``boolean``, ``integer`` or ``date``, and its meaning."""
+
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VERSION = re.compile(r"\A\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
 _TYPES = {
     "string": "sc:Text",
     "boolean": "sc:Boolean",
     "integer": "sc:Integer",
-    "array": "sc:Text",
     "date": "sc:Date",
 }
 
@@ -91,17 +96,36 @@ def check_facts(facts: Facts) -> None:
         raise InputError(f"'{facts.date[:40]}' is no day", hint="write it as YYYY-MM-DD")
 
 
+def schema_of(
+    title: str, fields: Fields, nullable: Collection[str], own: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a row; ``own`` says more of some fields."""
+    properties: dict[str, Any] = {}
+    for name, (kind, meaning) in fields.items():
+        plain = "string" if kind == "date" else kind
+        types: Any = [plain, "null"] if name in nullable else plain
+        properties[name] = {"type": types, "description": meaning, **own.get(name, {})}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def json_text(value: object) -> str:
+    """Return the text of a release's JSON file."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
 def croissant_of(
-    facts: Facts,
-    about: str,
-    fields: Mapping[str, tuple[str, str]],
-    data: Mapping[str, str],
+    facts: Facts, about: str, fields: Fields, data: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the metadata of a release as JSON-LD (Croissant 1.0, MLCommons).
 
-    Args:
-        fields: By name, the type of a row's field (``string``, ``boolean``, ``integer``, ``array``
-            of texts, ``date``) and its meaning; rows have a field ``id`` that no other row has.
+    ``data`` are its files of rows, by name; rows have a field ``id`` that no other row has.
     """
     properties = {
         "name": facts.name,
@@ -135,7 +159,7 @@ def croissant_of(
     }
 
 
-def _record_set(file: str, text: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+def _record_set(file: str, text: str, fields: Fields) -> dict[str, Any]:
     from contrafact.corpus.news_items import day_of
 
     name = file.removesuffix(".jsonl")
@@ -158,7 +182,6 @@ def _record_set(file: str, text: str, fields: Mapping[str, tuple[str, str]]) -> 
                 "name": field,
                 "description": meaning,
                 "dataType": _TYPES["string" if field in texts else kind],
-                **({"repeated": True} if kind == "array" else {}),
                 "source": {"fileObject": {"@id": file}, "extract": {"column": field}},
             }
             for field, (kind, meaning) in fields.items()

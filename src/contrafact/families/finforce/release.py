@@ -13,21 +13,35 @@ from dataclasses import dataclass
 from typing import Any
 
 from contrafact.corpus.news_items import day_of
-from contrafact.corpus.release import CROISSANT, Facts, croissant_of, with_checksums
+from contrafact.corpus.release import (
+    CROISSANT,
+    Facts,
+    Fields,
+    croissant_of,
+    json_text,
+    schema_of,
+    with_checksums,
+)
 from contrafact.families.finforce.data import CATEGORIES
 
 __all__ = ["Released", "release_files", "row_schema"]
 
 CLASSIFICATION = "market_event"
-_FIELDS: dict[str, str] = {
-    "id": "Content hash of the headline.",
-    "headline": "The headline as it was published, persons replaced where that was asked for.",
-    "classification": f"Always '{CLASSIFICATION}'.",
-    "category": "One of the ten market categories.",
-    "date": "Day of publication, YYYY-MM-DD, or its text, where known.",
-    "url": "Where the article is, where known.",
-    "source": "The publisher, where known.",
-    "reviewed_by": "How many people decided on the headline; 0 is a proposal nobody has seen.",
+_FIELDS: Fields = {
+    "id": ("string", "Content hash of the headline."),
+    "headline": (
+        "string",
+        "The headline as it was published, persons replaced where that was asked for.",
+    ),
+    "classification": ("string", f"Always '{CLASSIFICATION}'."),
+    "category": ("string", "One of the ten market categories."),
+    "date": ("date", "Day of publication, YYYY-MM-DD, or its text, where known."),
+    "url": ("string", "Where the article is, where known."),
+    "source": ("string", "The publisher, where known."),
+    "reviewed_by": (
+        "integer",
+        "How many people decided on the headline; 0 is a proposal nobody has seen.",
+    ),
 }
 _ABOUT = (
     "News headlines that report financial market events, chosen and categorised by people, for "
@@ -63,22 +77,12 @@ class Released:
 
 def row_schema() -> dict[str, Any]:
     """Return the JSON Schema of a row of ``headlines.jsonl``."""
-    properties: dict[str, Any] = {
-        name: {"type": "string", "description": meaning} for name, meaning in _FIELDS.items()
+    own: dict[str, dict[str, Any]] = {
+        "classification": {"const": CLASSIFICATION},
+        "category": {"enum": list(CATEGORIES)},
+        "reviewed_by": {"minimum": 0},
     }
-    properties["classification"]["const"] = CLASSIFICATION
-    properties["category"]["enum"] = list(CATEGORIES)
-    properties["reviewed_by"].update(type="integer", minimum=0)
-    for name in _OPTIONAL:
-        properties[name]["type"] = ["string", "null"]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A headline that reports a financial market event",
-        "type": "object",
-        "properties": properties,
-        "required": list(_FIELDS),
-        "additionalProperties": False,
-    }
+    return schema_of("A headline that reports a financial market event", _FIELDS, _OPTIONAL, own)
 
 
 def release_files(
@@ -93,14 +97,11 @@ def release_files(
         {name: row[name] for name in ("headline", "classification", "category")} for row in rows
     ]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    kinds = {"date": "date", "reviewed_by": "integer"}
-    fields = {name: (kinds.get(name, "string"), meaning) for name, meaning in _FIELDS.items()}
-    metadata = croissant_of(facts, _ABOUT, fields, {"headlines.jsonl": lines})
     files = {
-        "headlines.json": json.dumps(plain, ensure_ascii=False, indent=2) + "\n",
+        "headlines.json": json_text(plain),
         "headlines.jsonl": lines,
-        "schema.json": json.dumps(row_schema(), indent=2) + "\n",
-        CROISSANT: json.dumps(metadata, ensure_ascii=False, indent=2) + "\n",
+        "schema.json": json_text(row_schema()),
+        CROISSANT: json_text(croissant_of(facts, _ABOUT, _FIELDS, {"headlines.jsonl": lines})),
         "README.md": _card(rows, facts, counts),
     }
     return with_checksums(files)
@@ -140,7 +141,7 @@ def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, 
         "",
         "## Fields of `headlines.jsonl`",
         "",
-        *(f"- `{name}`: {meaning}" for name, meaning in _FIELDS.items()),
+        *(f"- `{name}`: {meaning}" for name, (_, meaning) in _FIELDS.items()),
         "",
         "`headlines.json` has the shape of the published benchmark: `headline`, `classification`, "
         "`category`. Descriptions of the articles are not part of the release.",

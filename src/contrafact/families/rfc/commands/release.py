@@ -1,7 +1,7 @@
 """``contrafact rfc release``: the folder that is published."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,11 +24,6 @@ class _Options(ReleaseOptions):
         "The hard cases. [FILE.hard.jsonl, if it is there]", None, metavar="FILE"
     )
     name: str = option("The dataset's name.", "rfc-contrafact")
-    undecided: Literal["keep", "review", "drop"] = option(
-        "What to do with pairs whose meaning nobody has decided: keep them, marked; set them apart "
-        "in DIR.review.jsonl; or leave them out.",
-        "keep",
-    )
     max_auroc: float | None = option(
         "Exit 1, and write nothing, if an artefact tells rewrites better than this.",
         None,
@@ -50,15 +45,12 @@ def release(options: _Options) -> None:
     from contrafact.families.rfc.pipeline.release import release as make
     from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import source_name, write_rows
+    from contrafact.files.tables import source_name
 
     facts = options.check()
-    file, out, hard, undecided = options.file, options.out, options.hard, options.undecided
+    file, out, hard = options.file, options.out, options.hard
     needed = ("article_id", "original", "rewritten")
     rows = read_stage(file, needed, manipulated=True)
-    open_ones = [row for row in rows if passed_of(row.fields) is None]
-    if open_ones and undecided != "keep":
-        rows = [row for row in rows if passed_of(row.fields) is not None]
     found = sidecar_path(file, "hard")
     if hard is None and file != "-" and found.is_file():
         hard = found
@@ -67,16 +59,9 @@ def release(options: _Options) -> None:
         _require_few_artefacts(rows, options.max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
     checked = write_release(made.files, out)
-    if undecided == "review":
-        write_rows(sidecar_path(out, "review"), [dict(row.fields) for row in open_ones])
     typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
-    if open_ones:
-        where = {
-            "keep": "are among them, with 'passed' null",
-            "review": f"are in {sidecar_path(out, 'review')}, for people to review",
-            "drop": "are left out",
-        }
-        typer.echo(f"  {len(open_ones):,} undecided pairs {where[undecided]}")
+    if undecided := sum(passed_of(row.fields) is None for row in rows):
+        typer.echo(f"  {undecided:,} undecided pairs are among them, with 'passed' null")
     typer.echo(f"  {made.canary}")
     typer.echo(f"  {checked}")
     if made.shared_articles:

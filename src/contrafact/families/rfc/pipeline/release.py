@@ -6,7 +6,6 @@ mlcroissant where it is installed) and checksums. It is made from what finalizat
 same bytes from the same pairs.
 """
 
-import json
 import re
 import unicodedata
 import uuid
@@ -20,18 +19,27 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.corpus.news_items import day_of
-from contrafact.corpus.release import Facts, croissant_of, sha256_text, with_checksums
+from contrafact.corpus.release import (
+    CROISSANT,
+    Facts,
+    Fields,
+    croissant_of,
+    json_text,
+    schema_of,
+    sha256_text,
+    with_checksums,
+)
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import StageRow, passed_of
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["Release", "card", "croissant", "leaks", "original_hash", "release", "row_schema"]
+__all__ = ["Release", "leaks", "original_hash", "release", "row_schema"]
 
 SHINGLE = 8
 """So many words in a row of an original, and a field gives part of it away."""
 
-FIELDS: dict[str, tuple[str, str]] = {
+FIELDS: Fields = {
     "id": ("string", "Content hash of the pair of texts and the manipulation."),
     "article_id": ("string", "The article that the rewrite was made from; rows cluster by it."),
     "ticker": ("string", "The stock that the article was found under, where known."),
@@ -55,6 +63,10 @@ FIELDS: dict[str, tuple[str, str]] = {
 
 _OPTIONAL = ("ticker", "date", "url", "category")
 _NULLABLE = (*_OPTIONAL, "passed")
+_ABOUT = (
+    "Artificial financial misinformation: news paragraphs with one small manipulation each, "
+    "for research on detection. Every text in it is false by construction."
+)
 _WORD = re.compile(r"\w+")
 _MEANING = {
     "numerical": "quantities changed; direction, names and dates kept",
@@ -79,39 +91,22 @@ class Release:
     shared_articles: int
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What a card says in figures: rows and hard cases per manipulation, articles, days."""
-
-    pairs: Mapping[str, int]
-    undecided: Mapping[str, int]
-    hard: Mapping[str, int]
-    articles: int
-    shared_articles: int
-    first_day: str | None
-    last_day: str | None
-    rewriters: Mapping[str, int]
-    unreviewed: int
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]], unreviewed: int
-    ) -> "Counts":
-        articles = Counter(row["article_id"] for row in (*rows, *hard))
-        dates = [row["date"] for row in (*rows, *hard) if row["date"]]
-        days = sorted(day for date in dates if (day := day_of(date)))
-        writers = sorted({row["rewriter"] for row in (*rows, *hard)})
-        return cls(
-            pairs=_kinds(rows),
-            undecided=_kinds([row for row in rows if row["passed"] is None]),
-            hard=_kinds(hard),
-            articles=len(articles),
-            shared_articles=sum(number > 1 for number in articles.values()),
-            first_day=days[0] if days else None,
-            last_day=days[-1] if days else None,
-            rewriters={w: sum(r["rewriter"] == w for r in (*rows, *hard)) for w in writers},
-            unreviewed=unreviewed,
-        )
+def _counted(
+    rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what the card says in figures: rows by manipulation, articles, days, writers."""
+    both = [*rows, *hard]
+    articles = Counter(row["article_id"] for row in both)
+    days = sorted(day for row in both if row["date"] and (day := day_of(row["date"])))
+    return {
+        "pairs": _kinds(rows),
+        "undecided": _kinds([row for row in rows if row["passed"] is None]),
+        "hard": _kinds(hard),
+        "articles": len(articles),
+        "shared_articles": sum(number > 1 for number in articles.values()),
+        "days": (days[0], days[-1]) if days else None,
+        "rewriters": dict(sorted(Counter(row["rewriter"] for row in both).items())),
+    }
 
 
 def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -133,20 +128,20 @@ def release(
     data = {"pairs.jsonl": "".join(map(json_line, own))}
     if doubtful:
         data["hard_cases.jsonl"] = "".join(map(json_line, doubtful))
-    unreviewed = sum(row.fields.get("review") == "unreviewed" for row in retained)
-    counts = Counts.of(own, doubtful, unreviewed)
+    counts = _counted(own, doubtful)
+    counts["unreviewed"] = sum(row.fields.get("review") == "unreviewed" for row in retained)
     files = {
         **data,
-        "schema.json": _json(row_schema()),
-        "croissant.json": _json(croissant(facts, data)),
-        "README.md": card(facts, counts, canary),
+        "schema.json": json_text(row_schema()),
+        CROISSANT: json_text(croissant_of(facts, _ABOUT, FIELDS, data)),
+        "README.md": _card(facts, counts, canary),
     }
     return Release(
         with_checksums(dict(sorted(files.items()))),
         canary,
         len(own),
         len(doubtful),
-        counts.shared_articles,
+        counts["shared_articles"],
     )
 
 
@@ -158,19 +153,7 @@ def row_schema() -> dict[str, Any]:
         "artificial": {"const": True},
         "rewritten": {"minLength": 1},
     }
-    properties: dict[str, Any] = {}
-    for name, (kind, meaning) in FIELDS.items():
-        plain = "string" if kind == "date" else kind
-        types: Any = [plain, "null"] if name in _NULLABLE else plain
-        properties[name] = {"type": types, "description": meaning, **constants.get(name, {})}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A released rewrite",
-        "type": "object",
-        "properties": properties,
-        "required": list(FIELDS),
-        "additionalProperties": False,
-    }
+    return schema_of("A released rewrite", FIELDS, _NULLABLE, constants)
 
 
 def leaks(original: str, rewritten: str, text: str) -> list[str]:
@@ -195,7 +178,7 @@ def original_hash(paragraph: str) -> str:
     return sha256_text(" ".join(unicodedata.normalize("NFC", paragraph).split()))
 
 
-def card(facts: Facts, counts: Counts, canary: str) -> str:
+def _card(facts: Facts, counts: Mapping[str, Any], canary: str) -> str:
     """Return the dataset card: Markdown with a YAML header."""
     environment = ImmutableSandboxedEnvironment(
         autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -212,15 +195,6 @@ def card(facts: Facts, counts: Counts, canary: str) -> str:
         meaning=_MEANING,
         canary=canary,
     )
-
-
-def croissant(facts: Facts, data: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of a release as JSON-LD; ``data`` are its files of rows, by name."""
-    about = (
-        "Artificial financial misinformation: news paragraphs with one small manipulation each, "
-        "for research on detection. Every text in it is false by construction."
-    )
-    return croissant_of(facts, about, FIELDS, data)
 
 
 def _row(row: StageRow, canary: str, file: str | None) -> dict[str, Any]:
@@ -268,7 +242,3 @@ def _canary(facts: Facts, rows: Sequence[StageRow]) -> str:
     ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
     mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
     return f"contrafact canary {mark} (artificial misinformation; keep out of training data)"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

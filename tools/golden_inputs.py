@@ -1501,7 +1501,7 @@ rfc label inputs/articles.jsonl --out o.jsonl
 rfc label rfc/bucketed.jsonl --per-article some --out o.jsonl
 rfc rewrite none.jsonl --out o.jsonl
 rfc rewrite rfc/labelled.jsonl --out o.jsonl --decoding inputs/decoding.toml
-rfc rewrite rfc/labelled.jsonl --out o.jsonl --rewriter model
+rfc rewrite rfc/labelled.jsonl --out o.jsonl --judge x/y
 rfc check none.jsonl
 rfc check inputs/wrong/broken.jsonl --out o.jsonl
 rfc check inputs/wrong/nohead.jsonl

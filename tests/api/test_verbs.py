@@ -175,8 +175,6 @@ def test_articles_are_rewritten_the_same_from_a_frame_and_a_file(
     alone = cf.rewrite(frame, model=f"{pair_writer.model}-sound").scores.set_index("manipulation")
     assert alone["undecided"].to_dict() == {"flipping": 1, "numerical": 0}
     assert cf.check(found.items).items["passed"].all()
-    with pytest.raises(cf.InputError, match="--rewriter model needs a model"):
-        cf.rewrite(frame, rewriter="model")
     with pytest.raises(cf.InputError, match="data:1: no manipulation"):
         cf.rewrite([{"title": "Tern", "summary": "Tern rose."}])
 

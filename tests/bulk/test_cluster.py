@@ -143,7 +143,7 @@ def test_duplicates_are_those_of_one_process(quick_contrafact, nodes, tmp_path):
 def undisturbed(given: list[dict[str, str]]) -> dict[str, list[dict]]:
     """What the stage makes of `news` in one process, by table, without the ledger's times."""
     made = made_by(BucketStage(), given, repeats={len(given) - 2: 0})
-    data = {name: from_bytes(part_bytes(rows)) for name, rows in made.tables.items()}
+    data = {name: from_bytes(part_bytes(rows)) for name, rows in made.rows().items()}
     return {
         name: [{k: v for k, v in row.items() if k != "when" and v is not None} for row in rows]
         for name, rows in data.items()

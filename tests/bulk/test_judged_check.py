@@ -35,9 +35,9 @@ def test_bad_rows_and_pairs_whose_call_fails_are_failures_and_the_others_are_kep
     settings = JudgeSettings((JUDGE,), bounds={"max_retries": 0})
     made = made_by(CheckStage(settings=settings), rows)
     assert made.retry == 1
-    reasons = {row["index"]: row["reason"] for row in made.tables["failures"]}
+    reasons = {row["index"]: row["reason"] for row in made.rows()["failures"]}
     assert sorted(reasons) == [1, 2] and "the call of a judge failed" in reasons[2]
-    assert [row["index"] for row in made.tables[KEPT]] == [0, *range(3, 16)]
+    assert [row["index"] for row in made.rows()[KEPT]] == [0, *range(3, 16)]
     assert made.counts["flipping|signs|011"] == 1 and made.counts["flipping|signs|111"] == 3
     assert made.counts["numerical|signs|facts"] == 4 and made.counts["causal|fail"] == 0
 

@@ -112,5 +112,5 @@ def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, bucket, node
     assert len(ended) == 16 and all(ended[name] == data for name, data in finished.items())
     made = made_by(BucketStage(), rows, repeats={58: 0})
     for table, name in ((KEPT, ""), (REJECTS, "_rejects"), (LEDGER, "_ledger")):
-        expected = from_bytes(part_bytes(made.tables[table]))
+        expected = from_bytes(part_bytes(made.rows()[table]))
         assert rows_in(bucket("out"), name) == plain(expected) != []

@@ -76,7 +76,7 @@ def in_partitions(stage: ScoreStage, rows: list[dict], size: int) -> dict[str, l
         key = stage.key(row)
         known = index if key is None else first.setdefault(key, index)
         repeats |= {} if known == index else {index: known}
-    tables = made_by(stage, rows, size=size, repeats=repeats).tables
+    tables = made_by(stage, rows, size=size, repeats=repeats).rows()
     return {name: list(from_bytes(part_bytes(found))) for name, found in tables.items()}
 
 
@@ -144,9 +144,9 @@ def test_a_judge_that_fails_makes_its_row_fail_and_is_asked_again(start_service,
         stage = ScoreStage("finforce", "o", given={"judges": (service.judge,), "transport": bounds})
         made = made_by(stage, rows)
     assert made.retry == 1
-    (failed,) = made.tables["failures"]
+    (failed,) = made.rows()["failures"]
     assert failed["index"] == 2 and failed["reason"]
-    assert {row["index"] for row in made.tables[KEPT]} == {0, 1, 3}
+    assert {row["index"] for row in made.rows()[KEPT]} == {0, 1, 3}
 
 
 @pytest.mark.slow

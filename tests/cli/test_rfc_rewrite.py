@@ -167,9 +167,7 @@ def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("in.jsonl", "--rewriter", "model"), "--rewriter model needs a model"),
-        (("in.jsonl", "--model", "openai/x", "--rewriter", "rules"), "--model is not used"),
-        (("in.jsonl", "--judge", "openai/x"), "--judge has no use with --rewriter rules"),
+        (("in.jsonl", "--judge", "openai/x"), "--judge has no use without --model"),
         (("in.jsonl", "--bands", "in.jsonl"), "in.jsonl: is no calibration"),
         (("nowhere.jsonl",), "no such file"),
         (("bad.jsonl",), "bad.jsonl:2: unknown manipulation 'sarcasm'"),

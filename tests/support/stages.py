@@ -4,7 +4,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from contrafact.bulk.stage import InputRow, Stage, StageOutput
+from contrafact.bulk.stage import KEPT, InputRow, Stage, StageOutput
+
+
+def table(made: StageOutput, name: str = KEPT) -> list[dict[str, Any]]:
+    """Return the rows of a table."""
+    return [row for _, row in made.tables.get(name, ())]
 
 
 def made_by(

@@ -331,9 +331,9 @@ def rewrite(
             every decision stand next to it.
         estimate: With a model, say calls, tokens and dollars, and call none.
         options: What else the command takes, by its name there with underscores: ``yes``, without
-            which no more than 1,000 paid calls are made, ``rewriter``,
-            ``seed``, ``attempts``, ``bands``, ``polarity_model``, ``decoding``, ``prompts``, …,
-            and ``columns``, what columns are called otherwise.
+            which no more than 1,000 paid calls are made, ``seed``, ``attempts``, ``bands``,
+            ``polarity_model``, ``decoding``, ``prompts``, …, and ``columns``, what columns are
+            called otherwise.
 
     Returns:
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under

@@ -5,22 +5,15 @@ texts in the order of the input. It runs in the driver; what takes the time, the
 of the texts, is made by the workers.
 """
 
-import json
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from contrafact.bulk.cluster import mapped
 from contrafact.bulk.fragments import BadRow
-from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.repeats import repeats_of
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow, Stage, StageOutput, Work, Wrap
-from contrafact.bulk.tables import part_bytes
+from contrafact.bulk.partitions import Partition
+from contrafact.bulk.stage import KEPT, REJECTS, InputRow, Stage, StageOutput, Work, Wrap
 from contrafact.corpus.duplicates import (
     Duplicate,
     Text,
@@ -34,8 +27,6 @@ from contrafact.files.download import sha256_of
 
 __all__ = ["DedupeStage"]
 
-_DONE = "_work/decisions.json"
-
 
 @dataclass(frozen=True)
 class DedupeStage(Stage):
@@ -48,43 +39,34 @@ class DedupeStage(Stage):
 
     against: tuple[str, ...] = ()
     near: float = 0.8
-    seed: int = 1
     name: str = "`news dedupe`"
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
         against = [sha256_of(path) for path in self.against]
-        return {"near": self.near, "seed": self.seed, "against": against}
+        return {"near": self.near, "against": against}
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return the item's id: rows with the same title and summary have the same."""
         return item_of(fields).id
 
-    def prepare(self, partitions: Sequence[Partition], output: Output) -> None:
-        """Find the duplicates, and note of each row that is one what it repeats."""
-        done = output.place.child(_DONE)
-        if done.read_json() is not None:
-            return
+    def prepare(
+        self, partitions: Sequence[Partition], repeats: Mapping[int, int]
+    ) -> dict[int, dict[str, Any]]:
+        """Return what each row repeats that is a duplicate."""
         places: list[int] = []
 
         def texts() -> Iterator[Text]:
-            work = partial(_signed, output=output, seed=self.seed)
-            for signed in mapped(partitions, work, ordered=True):
+            for signed in mapped(partitions, _signed, ordered=True):
                 for place, text in signed:
-                    places.append(place)
-                    yield text
+                    if place not in repeats:
+                        places.append(place)
+                        yield text
 
         rows = [row.item for path in self.against for row in news_rows(path)]
         others = [Text(one.id, one.paragraph, one.url) for one in rows]
-        found = find_duplicates(texts(), others, threshold=self.near, seed=self.seed)
-        starts = [one.offset for one in partitions]
-        notes: dict[int, list[dict[str, Any]]] = defaultdict(list)
-        for one in found:
-            at = int(np.searchsorted(starts, places[one.position], side="right")) - 1
-            notes[at].append({"index": places[one.position], **vars(one)})
-        for at, several in notes.items():
-            output.notes(partitions[at]).write(part_bytes(several))
-        done.write(json.dumps({"duplicates": len(found)}).encode())
+        found = find_duplicates(texts(), others, threshold=self.near)
+        return {places[one.position]: vars(one) for one in found}
 
     def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work."""
@@ -99,26 +81,24 @@ class DedupeStage(Stage):
                     made.add(REJECTS, row.index, {**record, "dropped_because": why})
                     made.counts["repeated"] += 1
                     continue
-                note = {k: v for k, v in (row.note or {}).items() if k != "index"}
-                duplicate = Duplicate(**note) if note else None
+                duplicate = Duplicate(**row.note) if row.note else None
                 record, event = kept_or_dropped(item, row.fields, duplicate, self.near)
                 made.add(KEPT if duplicate is None else REJECTS, row.index, record)
-                made.add(LEDGER, row.index, event.model_dump(exclude_none=True))
+                made.log(row.index, event)
                 made.counts["kept" if duplicate is None else duplicate.kind] += 1
             return made
 
         return work
 
 
-def _signed(partition: Partition, *, output: Output, seed: int) -> list[tuple[int, Text]]:
-    """Return a partition's texts with signatures and places, the first of those with one id."""
+def _signed(partition: Partition) -> list[tuple[int, Text]]:
+    """Return a partition's texts with signatures and places."""
     found = []
-    repeats = repeats_of(output, partition)
     for place, row in partition.read():
-        if isinstance(row, BadRow) or place in repeats:
+        if isinstance(row, BadRow):
             continue
         with suppress(InputError):  # a row without an item fails where it is written
             item = item_of(row)
             text = Text(item.id, item.paragraph, item.url)
-            found.append((place, replace(text, signature=signature_of(text, seed))))
+            found.append((place, replace(text, signature=signature_of(text))))
     return found

@@ -118,9 +118,10 @@ class Output:
         """Write what was made of a partition, the manifest last, and return the manifest."""
         hashes: dict[str, str] = {}
         types: dict[str, str] = {}
-        for table in sorted({*made.tables, KEPT, FAILURES}):
+        tables = made.rows()
+        for table in sorted({*tables, KEPT, FAILURES}):
             file = self.file(table, partition.name)
-            rows = made.tables.get(table, [])
+            rows = tables.get(table, [])
             if not rows:
                 file.remove()  # of an earlier try that failed
                 continue
@@ -131,7 +132,7 @@ class Output:
         manifest = {
             "partition": partition.number,
             "input": partition.facts(),
-            "rows": {table: len(rows) for table, rows in made.tables.items()},
+            "rows": {table: len(rows) for table, rows in tables.items()},
             "sha256": hashes,
             "types": types,
             "retry": made.retry,
@@ -171,7 +172,7 @@ class Output:
         return self.place.child(f"{'' if table == KEPT else f'_{table}/'}{name}.parquet")
 
     def notes(self, partition: Partition) -> Place:
-        """Return where it is noted what a stage's preparation found of a partition's rows."""
+        """Return where it is noted what is known of a partition's rows from the whole input."""
         return self.place.child(f"_work/notes/{partition.name}.parquet")
 
     def journal(self, name: str) -> Path | None:

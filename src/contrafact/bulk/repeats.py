@@ -1,27 +1,56 @@
-"""Which rows repeat another anywhere in the input, by the keys that a stage gives them.
+"""What is known of rows from the whole input: which repeat another, and what a stage found.
 
 Every partition sends the digests of its keys, 32 bytes a row; in the driver rows with one digest
-meet, the first of them stays, and each partition finds its others in a file of its own.
+meet, and the first of them stays. What is known is written down once for an output, in a file for
+each partition that has such rows.
 """
 
 import hashlib
 import json
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow  # type: ignore[import-untyped]
-from pyarrow import parquet
 
 from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.stage import Stage
+from contrafact.bulk.stage import INDEX, Stage
+from contrafact.bulk.tables import part_bytes
 
-__all__ = ["find_repeats", "firsts", "repeats_of"]
+__all__ = ["firsts", "write_notes"]
 
-_DONE = "_work/repeats.json"
+_DONE = "_work/notes.json"
+
+
+def write_notes(stage: Stage, partitions: Sequence[Partition], output: Output) -> None:
+    """Write down, once for an output, which rows repeat another, and what the stage found."""
+    done = output.place.child(_DONE)
+    if done.read_json() is not None:
+        return
+    repeats = {} if type(stage).key is Stage.key else _repeats(stage, partitions)
+    known: dict[int, Any] = {place: {"first": first} for place, first in repeats.items()}
+    known |= stage.prepare(partitions, repeats)
+    starts = [one.offset for one in partitions]
+    notes: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for place, note in known.items():
+        notes[bisect_right(starts, place) - 1].append({INDEX: place, **note})
+    for at, several in notes.items():
+        output.notes(partitions[at]).write(part_bytes(several))
+    done.write(json.dumps({"rows": len(known)}).encode())
+
+
+def _repeats(stage: Stage, partitions: Sequence[Partition]) -> dict[int, int]:
+    from contrafact.bulk.cluster import mapped
+
+    digests = mapped(partitions, partial(_keys_of, stage=stage))
+    batches = [one for one in digests if len(one["index"])]
+    if not batches:
+        return {}
+    return firsts({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
 
 
 def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
@@ -38,15 +67,10 @@ def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
             digests += hashlib.blake2b(text, digest_size=16).digest()
             places.append(place)
     halves = np.frombuffer(bytes(digests), dtype=np.int64).reshape(-1, 2)
-    return {
-        "high": halves[:, 0],
-        "low": halves[:, 1],
-        "index": np.array(places, dtype=np.int64),
-        "partition": np.full(len(places), partition.number, dtype=np.int64),
-    }
+    return {"high": halves[:, 0], "low": halves[:, 1], "index": np.array(places, dtype=np.int64)}
 
 
-def firsts(batch: dict[str, Any]) -> dict[str, Any]:
+def firsts(batch: dict[str, Any]) -> dict[int, int]:
     """Return the rows of a batch that repeat one before them, each with the first."""
     order = np.lexsort((batch["index"], batch["low"], batch["high"]))
     high, low, index = (batch[name][order] for name in ("high", "low", "index"))
@@ -54,40 +78,4 @@ def firsts(batch: dict[str, Any]) -> dict[str, Any]:
     new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
     starts = np.flatnonzero(new)
     first = np.repeat(index[starts], np.diff(np.append(starts, len(order))))
-    partition = batch["partition"][order][~new]
-    return {"index": index[~new], "first": first[~new], "partition": partition}
-
-
-def find_repeats(stage: Stage, partitions: Sequence[Partition], output: Output) -> None:
-    """Write down, once for an output, which rows repeat another (in ``_work``)."""
-    done = output.place.child(_DONE)
-    if type(stage).key is Stage.key or done.read_json() is not None:
-        return
-    from contrafact.bulk.cluster import mapped
-
-    digests = mapped(partitions, partial(_keys_of, stage=stage))
-    batches = [one for one in digests if len(one["index"])]
-    total = 0
-    if batches:
-        found = firsts({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
-        total = len(found["index"])
-        for number in np.unique(found["partition"]):
-            own = found["partition"] == number
-            table = pyarrow.table({name: found[name][own] for name in ("index", "first")})
-            sink = pyarrow.BufferOutputStream()
-            parquet.write_table(table, sink)
-            _file(output, f"part-{number:05}").write(sink.getvalue().to_pybytes())
-    done.write(json.dumps({"repeats": total}).encode())
-
-
-def repeats_of(output: Output, partition: Partition) -> dict[int, int]:
-    """Return, by place, the place of the first row that a row of the partition repeats."""
-    data = _file(output, partition.name).read()
-    if data is None:
-        return {}
-    table = parquet.read_table(pyarrow.BufferReader(data))
-    return dict(zip(table["index"].to_pylist(), table["first"].to_pylist(), strict=True))
-
-
-def _file(output: Output, name: str) -> Any:
-    return output.place.child(f"_work/repeats/{name}.parquet")
+    return dict(zip(index[~new].tolist(), first[~new].tolist(), strict=True))

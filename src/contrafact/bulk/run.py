@@ -17,7 +17,7 @@ from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
 from contrafact.bulk.fragments import fragments_of
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.repeats import find_repeats
+from contrafact.bulk.repeats import write_notes
 from contrafact.bulk.stage import (
     FAILURES,
     KEPT,
@@ -169,8 +169,7 @@ def bulk_command(
             with Progress(noun, rows, before) as shown:
                 if ray.dashboard:
                     shown.say(f"Ray's dashboard: {ray.dashboard}")
-                find_repeats(stage, partitions, output)
-                stage.prepare(partitions, output)
+                write_notes(stage, partitions, output)
                 rates = [settings.get(f"{what}_per_minute") for what in ("requests", "tokens")]
                 _work(stage, left, rates, ray, summary, facts, shown)
         output.unify(summary.manifests)

@@ -1,19 +1,25 @@
-"""What a command is in bulk: rows in, rows and reasons out.
+"""What a command makes of rows: rows and reasons out, of a file's as of a partition's.
 
-A stage is small and goes to the workers by pickle; what is heavy it opens there. It works on the
-rows of a partition alone, so that partitions may be worked on anywhere, in any order, again.
+A stage is what a command is in bulk. It is small and goes to the workers by pickle; what is heavy
+it opens there. It works on the rows of a partition alone, so that partitions may be worked on
+anywhere, in any order, again.
 """
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspect_ai.model import Model
 
+    from contrafact.corpus.ledger import LedgerEvent
+
 __all__ = [
+    "APART",
     "FAILURES",
     "INDEX",
     "KEPT",
@@ -27,15 +33,16 @@ __all__ = [
     "Wrap",
 ]
 
-# The tables of an output: what a stage kept, what it dropped and what it could not work on, both
+# The tables of an output: what a stage kept, what it dropped, left open and could not work on, each
 # with reasons, and its decisions.
 KEPT = "rows"
 REJECTS = "rejects"
+APART = "apart"
 FAILURES = "failures"
 LEDGER = "ledger"
 
 INDEX = "index"
-"""The column of every table that has the row's place in the whole input, from 0."""
+"""The column of every part of a table that has the row's place in the whole input, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +53,13 @@ class InputRow:
         index: Its place in the whole input, from 0.
         repeats: The place of the first row with the same key, where the stage has keys and this
             is not the first.
-        note: What the stage's preparation noted of it, where it has one.
+        note: What the stage's preparation found of it.
     """
 
     index: int
     fields: dict[str, Any]
     repeats: int | None = None
-    note: dict[str, Any] | None = None
+    note: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def line(self) -> int:
@@ -65,18 +72,24 @@ class StageOutput:
     """What a stage made of some rows.
 
     Attributes:
-        tables: Rows by table, each with its `INDEX`.
+        tables: Rows by table, each behind its place in the whole input, from 0.
+        events: Its decisions, likewise.
         counts: What is said at the end, summed over all partitions.
         retry: How many rows failed for a reason that may pass, such as a call that failed.
     """
 
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    tables: dict[str, list[tuple[int, dict[str, Any]]]] = field(default_factory=dict)
+    events: list[tuple[int, "LedgerEvent"]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     retry: int = 0
 
     def add(self, table: str, index: int, row: Mapping[str, Any]) -> None:
         """Add a row to a table."""
-        self.tables.setdefault(table, []).append({**row, INDEX: index})
+        self.tables.setdefault(table, []).append((index, dict(row)))
+
+    def log(self, index: int, event: "LedgerEvent") -> None:
+        """Add a decision on a row."""
+        self.events.append((index, event))
 
     def fail(self, row: InputRow, reason: str, *, retry: bool = False) -> None:
         """Add a row to the failures, with its reason."""
@@ -87,8 +100,29 @@ class StageOutput:
         """Add what was made of other rows."""
         for table, rows in other.tables.items():
             self.tables.setdefault(table, []).extend(rows)
+        self.events += other.events
         self.counts.update(other.counts)
         self.retry += other.retry
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the rows of every table, decisions among them, each with its `INDEX`."""
+        tables: dict[str, Any] = dict(self.tables)
+        if self.events:
+            tables[LEDGER] = [(at, one.model_dump(exclude_none=True)) for at, one in self.events]
+        return {
+            name: [{**row, INDEX: index} for index, row in rows] for name, rows in tables.items()
+        }
+
+    def write(self, out: "str | Path", *others: str) -> None:
+        """Write what was made of a whole file, with further tables (`write_stage`)."""
+        from contrafact.corpus.ledger import write_stage
+
+        kept, dropped, *more = (
+            [row for _, row in self.tables.get(name, ())] for name in (KEPT, REJECTS, *others)
+        )
+        sidecars = dict(zip(others, more, strict=True))
+        events = (event for _, event in self.events)
+        write_stage(out, kept, events, dropped=dropped, **sidecars)
 
 
 @dataclass(frozen=True)
@@ -108,7 +142,7 @@ class Asked:
     model_args: Mapping[str, Any] = field(default_factory=dict)
 
 
-Work = Callable[[Sequence[InputRow]], Awaitable[StageOutput]]
+Work = Callable[[Sequence[InputRow]], Coroutine[Any, Any, StageOutput]]
 Wrap = Callable[["Model"], "Model"]
 """Puts a model under the cluster's limits and the partition's journal."""
 
@@ -148,6 +182,8 @@ class Stage(ABC):
         """Return what rows share that repeat another, anywhere in the input; None if none do."""
         return None
 
-    def prepare(self, partitions: Any, output: Any) -> None:
-        """Look at the whole input before the first partition, and note of rows what is found."""
-        return
+    def prepare(
+        self, partitions: Any, repeats: Mapping[int, int]
+    ) -> Mapping[int, Mapping[str, Any]]:
+        """Return, by place, what is found of rows where the whole input is looked at first."""
+        return {}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.repeats import repeats_of
 from contrafact.bulk.stage import INDEX, InputRow, Stage, StageOutput, Work
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
@@ -38,31 +37,25 @@ def given_rows(partition: Partition, output: Output) -> tuple[list[InputRow], St
     """Return a partition's rows for a stage, and the failures: those that cannot be read."""
     rows: list[InputRow] = []
     made = StageOutput()
-    repeats, noted = repeats_of(output, partition), output.notes(partition).read()
-    notes = {} if noted is None else {row[INDEX]: row for row in from_bytes(noted)}
+    noted = output.notes(partition).read()
+    notes = {} if noted is None else {row.pop(INDEX): row for row in from_bytes(noted)}
     for index, row in partition.read():
         if isinstance(row, BadRow):
             made.fail(InputRow(index, {}), row.reason)
         else:
-            rows.append(InputRow(index, row, repeats.get(index), notes.get(index)))
+            note = {name: one for name, one in notes.get(index, {}).items() if one is not None}
+            rows.append(InputRow(index, row, note.pop("first", None), note))
     return rows, made
 
 
 async def alone(work: Work, rows: Sequence[InputRow]) -> StageOutput:
-    """Do the work on rows; one that makes it fail fails alone.
-
-    Rows that fail together are halved until the one is found. Its reason is the error's.
-    """
-    try:
-        return await work(rows)
-    except Exception as error:  # noqa: BLE001 - the reason of the row that it is found to be
-        if len(rows) == 1:
-            made = StageOutput()
-            made.fail(rows[0], _reason(error))
-            return made
-    half = len(rows) // 2
-    made = await alone(work, rows[:half])
-    made.merge(await alone(work, rows[half:]))
+    """Do the work on rows one by one; one that makes it fail fails alone, its error the reason."""
+    made = StageOutput()
+    for row in rows:
+        try:
+            made.merge(await work([row]))
+        except Exception as error:  # noqa: BLE001 - the reason of the row
+            made.fail(row, _reason(error))
     return made
 
 
@@ -75,7 +68,10 @@ def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any
         _settle()
     rows, made = given_rows(partition, output)
     if rows:
-        made.merge(asyncio.run(alone(_opened[key], rows)))
+        try:
+            made.merge(asyncio.run(_opened[key](rows)))
+        except Exception:  # noqa: BLE001 - one of the rows fails again, by itself
+            made.merge(asyncio.run(alone(_opened[key], rows)))
     took = {"seconds": time.perf_counter() - began, "CPU seconds": time.process_time() - busy}
     return output.write(partition, made, {name: round(value, 3) for name, value in took.items()})
 
@@ -144,9 +140,8 @@ class Asker:
                     made.merge(await self._work(rows))
                 except InputError:
                     raise
-                except Exception:  # noqa: BLE001 - each row by itself: one of them fails again
-                    for row in rows:
-                        made.merge(await alone(self._work, [row]))
+                except Exception:  # noqa: BLE001 - one of the rows fails again, by itself
+                    made.merge(await alone(self._work, rows))
             took = {"seconds": round(time.perf_counter() - began, 3), **calls.as_row()}
             manifest = await asyncio.to_thread(self._output.write, partition, made, took)
             if journal is not None and not made.retry:

@@ -185,7 +185,6 @@ class _Dedupe(Options):
         "Another set whose items must not come again.", None, metavar="FILE"
     )
     near: float = option("Similarity from which two items are one.", 0.8, min=0.3, max=1)
-    seed: int = option("Seed of the index's hash functions.", 1, min=0)
 
 
 @app.command("dedupe")
@@ -209,7 +208,7 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
         from contrafact.bulk.dedupe import DedupeStage
         from contrafact.bulk.run import bulk_command
 
-        stage = DedupeStage(tuple(str(path.absolute()) for path in against), near, options.seed)
+        stage = DedupeStage(tuple(str(path.absolute()) for path in against), near)
         result = bulk_command(stage, file, out, bulk, noun="items")
         distinct = result.given - result.counts["repeated"]
         typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
@@ -222,7 +221,7 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
         found = {
             duplicate.position: duplicate
             for duplicate in find_duplicates(
-                _texts(rows), others, threshold=near, seed=options.seed, progress=steps.step
+                _texts(rows), others, threshold=near, progress=steps.step
             )
         }
     kept: list[dict[str, Any]] = []

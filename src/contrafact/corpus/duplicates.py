@@ -159,7 +159,6 @@ def find_duplicates(
     *,
     threshold: float = THRESHOLD,
     figures: bool = True,
-    seed: int = 1,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Duplicate]:
     """Return those texts that are duplicates of an earlier one, or of one in another set.
@@ -183,7 +182,7 @@ def find_duplicates(
     for position, text in enumerate(chain(against, texts), start=-len(against)):
         entry = _Entry.of(position, text, figures=figures)
         grams = entry.grams()
-        keys = _candidate_keys(text.signature or _signature(grams, seed), threshold)
+        keys = _candidate_keys(text.signature or _signature(grams), threshold)
         other = before.find(entry, grams, keys) if position >= 0 else None
         if other is None:
             before.add(entry, keys)
@@ -350,23 +349,23 @@ def kept_or_dropped(
     return record, event
 
 
-def signature_of(text: Text, seed: int) -> bytes:
-    """Return a text's MinHash, by which `find_duplicates` with this seed looks for candidates."""
-    return _signature(_grams(content_of(text.text)), seed)
+def signature_of(text: Text) -> bytes:
+    """Return a text's MinHash, by which `find_duplicates` looks for candidates."""
+    return _signature(_grams(content_of(text.text)))
 
 
-def _signature(grams: frozenset[str], seed: int) -> bytes:
-    sketch = _empty(seed).copy()
+def _signature(grams: frozenset[str]) -> bytes:
+    sketch = _empty().copy()
     sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in grams])
     return bytes(sketch.hashvalues.tobytes())
 
 
 @cache
-def _empty(seed: int) -> Any:
+def _empty() -> Any:
     require("datasketch", "near-duplicates")
     from datasketch import MinHash  # type: ignore[import-untyped]
 
-    return MinHash(num_perm=_PERMUTATIONS, seed=seed, hashfunc=crc32)
+    return MinHash(num_perm=_PERMUTATIONS, seed=1, hashfunc=crc32)
 
 
 @cache

@@ -6,14 +6,12 @@ decides its results (``facts``), what names a row (``key``), and how partitions 
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contrafact.bulk.stage import (
     KEPT,
-    LEDGER,
     REJECTS,
     Asked,
     InputRow,
@@ -26,18 +24,14 @@ from contrafact.corpus.news_items import NewsRow, item_of
 from contrafact.errors import InputError
 
 if TYPE_CHECKING:
-    from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.pair_check import PairRow
     from contrafact.families.rfc.pipeline.label import PerArticle
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
-    from contrafact.families.rfc.pipeline.stages import StageResult
 
-__all__ = ["APART", "BucketStage", "CheckStage", "LabelStage", "RewriteStage"]
-
-APART = "apart"
+__all__ = ["BucketStage", "CheckStage", "LabelStage", "RewriteStage"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class BucketStage(Stage):
         for row in rows:
             news = NewsRow(row.line, item_of(row.fields), row.fields)
             if row.repeats is None:
-                _add(made, row, bucket_news([news], titles_alone=self.titles_alone))
+                made.merge(bucket_news([news], titles_alone=self.titles_alone))
             else:
                 made.add(REJECTS, row.index, repeated_row(news, row.repeats + 1))
                 made.counts["repeated"] += 1
@@ -234,36 +228,39 @@ class RewriteStage(_RowByRow):
         """Return the article and the manipulation that it is to get."""
         return f"{item_of(fields).id} {fields.get('manipulation')}"
 
-    def by_rules(self) -> "Callable[[Assignment], RewriteOutcome]":
-        """Return what rewrites an article where no model writes."""
+    def open_writer(
+        self, wrap: Wrap
+    ) -> "Callable[[Assignment], Coroutine[Any, Any, RewriteOutcome]]":
+        """Return what rewrites an article, with the models open."""
         from contrafact.families.rfc.labels import load_bands
         from contrafact.families.rfc.pipeline.rewrite import rewrite_by_rules
 
+        if self.writing is not None:
+            return self.writing.open(wrap).rewrite
         bands = None if self.bands is None else load_bands(self.bands)
-        how: dict[str, Any] = {"seed": self.seed, "attempts": self.attempts, "bands": bands}
-        return partial(rewrite_by_rules, **how)
+
+        async def by_rules(one: "Assignment") -> "RewriteOutcome":
+            return rewrite_by_rules(one, seed=self.seed, attempts=self.attempts, bands=bands)
+
+        return by_rules
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
         """Return what works on a row, with the models open."""
-        from contrafact.families.rfc.pipeline.rewrite import assignment_of, decision
+        from contrafact.families.rfc.pipeline.rewrite import add_outcome, assignment_of
 
-        writer = None if self.writing is None else self.writing.open(wrap)
-        by_rules = self.by_rules()
+        rewrite = self.open_writer(wrap)
 
         async def one(made: StageOutput, row: InputRow) -> None:
             assignment = assignment_of(row.fields, row.line)
-            if writer is None:
-                outcome = by_rules(assignment)
-            else:
-                try:
-                    outcome = await writer.rewrite(assignment)
-                except Exception as error:  # noqa: BLE001 - this row's call; a rerun makes it again
-                    made.fail(row, f"a call failed: {_cause(error)}", retry=True)
-                    return
-            found, event = decision(assignment, outcome, rewriter=self.rewriter)
-            made.add(REJECTS if outcome.rewritten is None else KEPT, row.index, found)
-            _log(made, row.index, event)
-            made.counts.update(f"{assignment.manipulation}|{name}" for name in outcome.counted)
+            try:
+                outcome = await rewrite(assignment)
+            except Exception as error:
+                if self.writing is None:
+                    raise
+                # This row's call; a rerun makes it again.
+                made.fail(row, f"a call failed: {_cause(error)}", retry=True)
+                return
+            add_outcome(made, assignment, outcome, rewriter=self.rewriter)
 
         return one
 
@@ -334,7 +331,7 @@ class LabelStage(_RowByRow):
                     made.fail(row, f"the call failed ({_cause(error)})", retry=True)
                     return
             found = label_rows(own, per_article=self.per_article, replies=replies, model=self.model)
-            _add(made, row, found)
+            made.merge(found)
 
         return one
 
@@ -343,17 +340,3 @@ def _cause(error: Exception) -> str:
     from contrafact.models.asking import failure_cause
 
     return failure_cause(error)
-
-
-def _add(made: StageOutput, row: InputRow, found: "StageResult") -> None:
-    """Add what one row came to."""
-    for table, rows in ((KEPT, found.rows), (REJECTS, found.dropped), (APART, found.apart)):
-        for one in rows:
-            made.add(table, row.index, one)
-    for event in found.events:
-        _log(made, row.index, event)
-    made.counts.update(found.counts)
-
-
-def _log(made: StageOutput, index: int, event: "LedgerEvent") -> None:
-    made.add(LEDGER, index, event.model_dump(exclude_none=True))

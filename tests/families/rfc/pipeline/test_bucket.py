@@ -1,16 +1,15 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.lines import read_lines, write_lines
+from tests.support.lines import write_lines
+from tests.support.stages import table
 
-from contrafact.corpus.ledger import read_ledger, sidecar_path, write_stage
+from contrafact.bulk.stage import REJECTS
+from contrafact.corpus.ledger import read_ledger
 from contrafact.corpus.news_items import NewsNotes, news_rows
-from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.bucket import bucket, bucket_file, bucket_news
+from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news
 from contrafact.records import MANIPULATIONS
 
 CALM = "The harbour museum of Osmery opened its doors to visitors."
@@ -154,7 +153,7 @@ def news(tmp_path):
 
 def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     result = bucket_news(news)
-    (kept,) = result.rows
+    (kept,) = table(result)
     assert kept["ticker"] == "OSMF" and kept["desk"] == "food"
     assert kept["id"] == news[0].item.id
     assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
@@ -163,7 +162,7 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
         for row in rows:
             assert list(row) == ["list", "term", "start", "end"]
             assert 0 <= row["start"] < row["end"] <= len(paragraph)
-    museum, alone = result.dropped
+    museum, alone = table(result, REJECTS)
     assert museum["reasons"]["numerical"] == "no digit"
     assert set(alone["reasons"].values()) == {"no summary: a title alone"}
     counts = result.counts
@@ -173,59 +172,18 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
 
 def test_titles_alone_are_sorted_when_asked(news):
     result = bucket_news(news, titles_alone=True)
-    assert [row["title"] for row in result.rows] == ["Sales may fall 3%", "Profit rose 9%"]
+    assert [row["title"] for row in table(result)] == ["Sales may fall 3%", "Profit rose 9%"]
 
 
 def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp_path):
     out = tmp_path / "candidates.jsonl"
     for _ in range(2):
-        result = bucket_news(news)
-        write_stage(out, result.rows, result.events, dropped=result.dropped)
+        bucket_news(news).write(out)
     events = read_ledger(f"{out}.ledger.jsonl")
     assert len(events) == 3 * len(MANIPULATIONS)
     kept = {event.manipulation: event.why for event in events if event.decision == "kept"}
     assert kept["numerical"] == "candidate: 3%"
     assert {event.by for event in events} == {"rule:appendix O"}
-
-
-def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
-    article = {"title": "Sales may fall", "summary": "Sales may fall 3% this year."}
-    other = {"title": "A quiet day", "summary": "Nothing to see."}
-    file, notes = tmp_path / "news.jsonl", NewsNotes()
-    rows = [article, other, {**article, "ticker": "NRK"}]
-    write_lines(file, rows)
-    shown = bucket_file(file, tmp_path / "out.jsonl", notes)
-    assert (shown["candidates"], shown["dropped"]) == (1, 1)
-    lines = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8").splitlines()
-    dropped = [json.loads(line) for line in lines]
-    assert [row["title"] for row in dropped] == ["A quiet day", "Sales may fall"]
-    assert dropped[1]["line"] == 3
-    assert set(dropped[1]["reasons"].values()) == {"repeats the article of line 1"}
-
-
-def test_repeated_rows_are_written_with_the_line_of_the_first(tmp_path) -> None:
-    rows = [{"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)]
-    file, notes = tmp_path / "news.jsonl", NewsNotes()
-    write_lines(file, rows)
-    bucket_file(file, tmp_path / "out.jsonl", notes)
-    dropped = read_lines(sidecar_path(tmp_path / "out.jsonl", "dropped"))
-    lines = [row.get("line") for row in dropped if "line" in row]
-    firsts = [row["reasons"]["causal"] for row in dropped if "line" in row]
-    assert lines == [6, 7, 8, 9, 10, 11, 12]
-    assert firsts == [f"repeats the article of line {(line - 1) % 5 + 1}" for line in lines]
-    assert len(notes.duplicates) == 7
-
-
-def test_a_bad_row_leaves_no_file(tmp_path) -> None:
-    file = tmp_path / "news.jsonl"
-    row = {"title": "Sales fell 3%", "summary": "Due to costs."}
-    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write('{"summary": "no title"}\n')
-    with pytest.raises(InputError, match="title"):
-        bucket_file(file, tmp_path / "bad.jsonl", NewsNotes())
-    left = sidecar_path(tmp_path / "bad.jsonl", "ledger")
-    assert not (tmp_path / "bad.jsonl").exists() and not (left.exists() and left.stat().st_size)
 
 
 def test_repeated_rows_are_found_among_many(tmp_path) -> None:

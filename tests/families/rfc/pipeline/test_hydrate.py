@@ -2,7 +2,9 @@
 
 import pytest
 from tests.support.lines import write_lines
+from tests.support.stages import table
 
+from contrafact.bulk.stage import REJECTS
 from contrafact.corpus.release import Facts
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.hydrate import hydrate, load_published
@@ -35,15 +37,15 @@ def test_a_release_gets_exactly_its_pairs_back(tmp_path):
     rows = load_published(tmp_path / "pairs.jsonl")
     # By its hash, whatever its address.
     result = hydrate(rows, [article("Another title"), article(TITLE, url=None)])
-    (back,) = result.rows
+    (back,) = table(result)
     assert back["hydrated"] == "verified"
     for name in ("id", "article_id", "original", "rewritten", "manipulation", "ticker", "rewriter"):
         assert back[name] == getattr(pair, name)
     assert (back["title"], back["summary"]) == (TITLE, SUMMARY)
     edited = [article(TITLE + ", again")]
     changed = hydrate(rows, edited)
-    assert changed.rows == []
-    assert changed.dropped[0]["problem"] == "no match"
+    assert table(changed) == []
+    assert table(changed, REJECTS)[0]["problem"] == "no match"
 
 
 def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
@@ -59,16 +61,16 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
     )
     assert (row.pair.manipulation, row.pair.url) == ("flipping", URL)
     result = hydrate([row], [article(TITLE)])
-    assert result.rows[0]["original"] == ORIGINAL
-    assert result.rows[0]["ticker"] == "BWF"
+    assert table(result)[0]["original"] == ORIGINAL
+    assert table(result)[0]["ticker"] == "BWF"
     far = hydrate([row], [article("Grain ships leave Port Sable after the strike", "")])
-    assert "another text" in far.dropped[0]["reason"]
+    assert "another text" in table(far, REJECTS)[0]["reason"]
     lost = hydrate([row], [article(TITLE, url="https://news.example/b")])
     assert lost.counts == {"missing": 1}
     same = hydrate(
         [row], [article(TITLE.replace("gained", "lost"), SUMMARY.replace("rose", "fell"))]
     )
-    assert "same text" in same.dropped[0]["reason"]
+    assert "same text" in table(same, REJECTS)[0]["reason"]
 
 
 @pytest.mark.parametrize(

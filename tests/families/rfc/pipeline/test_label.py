@@ -3,7 +3,9 @@
 import pytest
 from inspect_ai.model import get_model
 from tests.support.replies import counted
+from tests.support.stages import table
 
+from contrafact.bulk.stage import APART, REJECTS
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.label import (
     ask_label,
@@ -31,29 +33,29 @@ def row(name="n1", title=RISE, candidates=("flipping",), evidence=None, line=1):
 
 def test_a_sole_candidate_is_the_label_by_rule():
     result = label_rows([row()], per_article="one")
-    (kept,) = result.rows
+    (kept,) = table(result)
     assert (kept["manipulation"], kept["labelled_by"]) == ("flipping", "rule")
     assert kept["title"] == RISE
-    (event,) = result.events
+    ((_, event),) = result.events
     assert (event.decision, event.by, event.manipulation) == ("kept", "rule:label", "flipping")
 
 
 def test_every_candidate_makes_an_item_with_all_and_none_with_one_unless_a_model_chooses():
     several = [row(candidates=("causal", "flipping", "numerical"))]
-    every = label_rows(several, per_article="all").rows
+    every = table(label_rows(several, per_article="all"))
     assert [item["manipulation"] for item in every] == ["numerical", "flipping", "causal"]
     assert open_rows(several, "all") == []
     left = label_rows(several, per_article="one")
-    assert left.rows == []
-    (apart,) = left.apart
+    assert table(left) == []
+    (apart,) = table(left, APART)
     assert apart["label"] is None
     assert "several candidates (numerical, flipping, causal)" in apart["reason"]
     assert open_rows(several, "one") == several
     chosen = label_rows(several, per_article="one", replies={"n1": "Causal"}, model="a/b")
-    assert [item["manipulation"] for item in chosen.rows] == ["causal"]
-    assert chosen.rows[0]["labelled_by"] == "model:a/b"
-    assert {item["manipulation"] for item in chosen.dropped} == {"numerical", "flipping"}
-    assert all(item["reason"] for item in chosen.dropped)
+    assert [item["manipulation"] for item in table(chosen)] == ["causal"]
+    assert table(chosen)[0]["labelled_by"] == "model:a/b"
+    assert {item["manipulation"] for item in table(chosen, REJECTS)} == {"numerical", "flipping"}
+    assert all(item["reason"] for item in table(chosen, REJECTS))
 
 
 def test_digits_that_are_no_quantity_make_no_numerical_item():
@@ -62,9 +64,9 @@ def test_digits_that_are_no_quantity_make_no_numerical_item():
     )
     assert "no quantity" in refuted(years.fields)["numerical"]
     result = label_rows([years])
-    assert result.rows == []
-    assert [item["manipulation"] for item in result.dropped] == ["numerical"]
-    assert "no candidate" in result.apart[0]["reason"]
+    assert table(result) == []
+    assert [item["manipulation"] for item in table(result, REJECTS)] == ["numerical"]
+    assert "no candidate" in table(result, APART)[0]["reason"]
 
 
 def test_a_catalyst_without_a_causal_word_makes_no_causal_item():
@@ -90,15 +92,15 @@ def test_a_catalyst_without_a_causal_word_makes_no_causal_item():
 def test_a_models_reply_is_read_strictly(reply, kept, reason):
     given = [row(candidates=("flipping", "numerical"))]
     result = label_rows(given, per_article="one", replies={"n1": reply}, model="m")
-    assert [item["manipulation"] for item in result.rows] == ([kept] if kept else [])
+    assert [item["manipulation"] for item in table(result)] == ([kept] if kept else [])
     if reason:
-        assert reason in result.apart[0]["reason"]
-        assert (result.apart[0]["label"] == "No-Categorized") == ("fits" in reason)
+        assert reason in table(result, APART)[0]["reason"]
+        assert (table(result, APART)[0]["label"] == "No-Categorized") == ("fits" in reason)
 
 
 def test_an_article_without_candidates_takes_whatever_label_the_model_gives():
     result = label_rows([row(candidates=())], replies={"n1": "sentiment"}, model="m")
-    assert [item["manipulation"] for item in result.rows] == ["sentiment"]
+    assert [item["manipulation"] for item in table(result)] == ["sentiment"]
 
 
 def test_nothing_is_lost():
@@ -110,9 +112,9 @@ def test_nothing_is_lost():
     ]
     for per_article in ("one", "all"):
         result = label_rows(given, per_article=per_article, replies={"d": "flipping"}, model="m")
-        seen = [*result.rows, *result.apart]
+        seen = [*table(result), *table(result, APART)]
         assert {item["id"] for item in seen} == {"a", "b", "c", "d"}
-        assert not {i["id"] for i in result.rows} & {i["id"] for i in result.apart}
+        assert not {i["id"] for i in table(result)} & {i["id"] for i in table(result, APART)}
 
 
 def test_wrong_candidates_are_reported_by_line():

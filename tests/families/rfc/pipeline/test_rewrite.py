@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 from inspect_ai.model import GenerateConfig, ModelOutput
 from tests.support.lines import write_lines
+from tests.support.stages import table
 
+from contrafact.bulk.stage import StageOutput
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options
 from contrafact.families.rfc.judging import Judging
@@ -22,7 +24,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
     BY_MODEL_ALONE,
     Assignment,
     RewriteOutcome,
-    decision,
+    add_outcome,
     load_assignments,
     rewrite_by_rules,
     seed_of,
@@ -171,11 +173,14 @@ def test_without_a_judge_what_facts_leave_open_is_kept_and_undecided():
     rewriter, _ = writer(FLIPPED)
     outcome = rewritten(rewriter, assigned("flipping"))
     assert (outcome.rewritten, outcome.undecided) == (FLIPPED, NOT_JUDGED)
-    row, event = decision(assigned("flipping"), outcome, rewriter="model:m")
+    made = StageOutput()
+    add_outcome(made, assigned("flipping"), outcome, rewriter="model:m")
+    (row,), ((_, event),) = table(made), made.events
     assert (row["passed"], row["undecided"]) == (None, NOT_JUDGED)
     assert "undecided" in event.why
     numerical, _ = writer(GOOD)
-    row, _ = decision(assigned(), rewritten(numerical, assigned()), rewriter="model:m")
+    add_outcome(made, assigned(), rewritten(numerical, assigned()), rewriter="model:m")
+    _, row = table(made)
     assert row["passed"] is True and "undecided" not in row
 
 

@@ -29,8 +29,9 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
-    from contrafact.corpus.news_items import NewsNotes
-    from contrafact.families.rfc.pipeline.bucket import bucket_file
+    from contrafact.bulk.stage import REJECTS
+    from contrafact.corpus.news_items import NewsNotes, stream_news
+    from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
     from contrafact.files.atomic import guard_output
 
     file, out, titles_alone = options.file, options.out, options.titles_alone
@@ -44,10 +45,14 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         return
     guard_output(out, file, kind="JSON Lines")
     notes = NewsNotes()
-    counts = bucket_file(file, out, notes, titles_alone=titles_alone)
+    made = bucket_news(stream_news(file, notes), titles_alone=titles_alone)
+    # Its article has its events already, by the row that was first.
+    for row, (_, first) in zip(notes.repeated, notes.duplicates, strict=True):
+        made.add(REJECTS, row.line - 1, repeated_row(row, first))
+    made.write(out)
     for line in notes.lines():
         typer.echo(line, err=True)
-    _show(counts, out)
+    _show(made.counts, out)
 
 
 def _show(counts: Counter[str], out: str) -> None:

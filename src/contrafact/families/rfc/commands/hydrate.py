@@ -13,9 +13,6 @@ class _Options(Options):
     file: str = argument("FILE", "The published rows: JSONL, JSON, CSV, Parquet.")
     news: Path = option("The articles: title, summary and url of each.", metavar="FILE")
     out: Path = option("Pairs with originals.", metavar="FILE")
-    min_similarity: float = option(
-        "Without a published hash: how like the rewrite.", 0.5, min=0.0, max=1.0
-    )
 
 
 @takes(_Options)
@@ -27,8 +24,8 @@ def hydrate(options: _Options) -> None:
 
     Example: contrafact rfc hydrate release/pairs.jsonl --news articles.jsonl --out pairs.jsonl
     """
+    from contrafact.bulk.stage import KEPT
     from contrafact.console import show_counts
-    from contrafact.corpus.ledger import write_stage
     from contrafact.corpus.news_items import news_rows
     from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
     from contrafact.families.rfc.pipeline.hydrate import load_published
@@ -38,7 +35,8 @@ def hydrate(options: _Options) -> None:
     guard_output(out, options.file, options.news, kind="JSON Lines")
     rows = load_published(options.file)
     items = [row.item for row in news_rows(options.news)]
-    result = give_back(rows, items, min_similarity=options.min_similarity)
-    write_stage(out, result.rows, result.events, dropped=result.dropped)
-    typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")
+    result = give_back(rows, items)
+    result.write(out)
+    found = len(result.tables.get(KEPT, ()))
+    typer.echo(f"{out}: {found:,} of {len(rows):,} rows have their original")
     show_counts(result.counts)

@@ -46,8 +46,8 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     """
     if bulk is None:
         require_tables(options.file)
+    from contrafact.bulk.stage import APART, KEPT
     from contrafact.console import show_counts
-    from contrafact.corpus.ledger import write_stage
     from contrafact.errors import ModelError
     from contrafact.families.rfc.pipeline.label import label_rows, open_rows
     from contrafact.families.rfc.pipeline.stages import read_stage
@@ -58,7 +58,6 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     out, per_article = options.out, options.per_article
     if bulk is not None:
         from contrafact.bulk.run import bulk_command
-        from contrafact.families.rfc.bulk import APART
 
         found = bulk_command(_stage(options), options.file, out, bulk, noun="articles")
         show_counts(found.counts)
@@ -73,11 +72,12 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     if options.model is not None:
         replies, failures = _ask(open_rows(rows, per_article), options, options.model)
         result = by_rule(replies=replies, failures=failures, model=options.model)
-    write_stage(out, result.rows, result.events, dropped=result.dropped, apart=result.apart)
-    typer.echo(f"{out}: {len(result.rows):,} items of {len(rows):,} articles")
+    result.write(out, APART)
+    kept, apart = (len(result.tables.get(name, ())) for name in (KEPT, APART))
+    typer.echo(f"{out}: {kept:,} items of {len(rows):,} articles")
     show_counts(result.counts)
-    if result.apart:
-        typer.echo(f"{sidecar_path(out, 'apart')}: {len(result.apart):,} articles without a label")
+    if apart:
+        typer.echo(f"{sidecar_path(out, APART)}: {apart:,} articles without a label")
     if failures:
         calls = f"{len(failures)} {'call' if len(failures) == 1 else 'calls'}"
         raise ModelError(f"{calls} failed; the same command tries again:", failures.values())

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,16 +12,14 @@ from contrafact.options import argument, bulk_options, option, takes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.rfc.bulk import RewriteStage
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment
-    from contrafact.files.journal import Journal
 
 __all__ = ["RewriteOptions", "rewrite"]
 
 _MODEL = "With a model"
-_ATTEMPTS = {"rules": 16, "model": 3}
+_BY_RULE, _BY_MODEL = 16, 3  # proposals for a row
 _PROPOSALS = "One proposal is counted for each row; there may be up to {}."
 
 
@@ -30,17 +28,14 @@ class RewriteOptions(JudgeOptions):
 
     file: str = argument("FILE", "Labelled articles, as `rfc label` writes them.")
     out: str = option("The pairs, JSON Lines.", metavar="FILE")
-    rewriter: Literal["rules", "model"] | None = option(
-        "By rule, without a model, which writes numerical pairs alone; or by --model. "
-        "[model if --model is given, else rules]",
-        None,
-    )
     seed: int = option("Seed of every choice.", 0, min=0, metavar="S")
     attempts: int | None = option(
         "Proposals for a row at most. [16 by rule, 3 by model]", None, min=1, metavar="N"
     )
     bands: Path | None = BANDS
-    model: str | None = option("The model that writes.", None, metavar="M", panel=_MODEL)
+    model: str | None = option(
+        "The model that writes. [by rule, numerical pairs alone]", None, metavar="M", panel=_MODEL
+    )
     judge: list[str] | None = option(
         "Decides what a rewrite means; several are a panel. Undecided if none.",
         None,
@@ -104,7 +99,7 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 
     Example: contrafact rfc rewrite labelled.jsonl --seed 7 --out pairs.jsonl
     """
-    from contrafact.errors import InputError, require
+    from contrafact.errors import require
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import require_tables
 
@@ -112,17 +107,13 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
     if bulk is None:
         require_tables(file)
         guard_output(out, file, kind="JSON Lines")
-    rewriter = options.rewriter or ("rules" if model is None else "model")
-    if (model is None) == (rewriter == "model"):
-        problem = "--rewriter model needs a model" if model is None else "--model is not used"
-        raise InputError(problem, hint="give --model M, with --rewriter model or alone")
     if model is None:
-        options.refuse(_ONLY_WRITING, f"with --rewriter {rewriter}", "leave it out")
+        options.refuse(_ONLY_WRITING, "without --model", "name one")
     else:
         require("bpe_openai", "the lengths of rewrites")
     from contrafact.families.rfc.bulk import RewriteStage
 
-    tries = options.attempts or _ATTEMPTS[rewriter]
+    tries = options.attempts or (_BY_RULE if model is None else _BY_MODEL)
     writing = options.writing(tries)
     stage = RewriteStage(options.seed, tries, absolute(options.bands), writing)
     if bulk is None:
@@ -146,17 +137,16 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 def _one_file(
     out: str, assignments: "Mapping[str, Assignment]", stage: "RewriteStage", *, yes: bool
 ) -> None:
-    from contrafact.corpus.ledger import write_stage
-    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, decision
+    from contrafact.bulk.stage import KEPT, StageOutput
+    from contrafact.errors import ModelError
+    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, add_outcome
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import source_name
     from contrafact.models.calls import counted_calls
     from contrafact.models.estimate import ask_if_many, paid_calls
+    from contrafact.models.kept import KeptModel, work_open
 
-    writing, counts = stage.writing, Counter[str]()
-    pairs: list[dict[str, Any]] = []
-    dropped: list[dict[str, Any]] = []
-    events: list[LedgerEvent] = []
+    writing, made = stage.writing, StageOutput()
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments.values()]
     facts = {"input": hash_of(texts)} | stage.facts()
     journal = Journal.of_output(out, facts, what=stage.name)
@@ -167,60 +157,33 @@ def _one_file(
         if writing is not None and not yes:
             left = [one for key, one in assignments.items() if key not in journal.known]
             ask_if_many(paid_calls(writing.estimates(left, tokens=False)))
-        if writing is None:
-            _by_rules(assignments, journal, stage)
-        else:
-            _by_model(assignments, journal, writing)
-        outcomes = [RewriteOutcome.of_json(journal.known[key]) for key in assignments]
-        for one, outcome in zip(assignments.values(), outcomes, strict=True):
-            row, event = decision(one, outcome, rewriter=stage.rewriter)
-            (dropped if outcome.rewritten is None else pairs).append(row)
-            events.append(event)
-            counts.update(f"{one.manipulation}|{name}" for name in outcome.counted)
-        write_stage(out, pairs, events, dropped=dropped)
+        rewrite, at_once = stage.open_writer(KeptModel), 1
+        if writing is not None:
+            at_once = writing.max_connections
+
+        async def kept(one: "Assignment") -> dict[str, Any]:
+            return (await rewrite(one)).as_json()
+
+        failures = work_open(assignments, kept, journal, at_once=at_once, noun="rows")
+        if failures:
+            raise ModelError(
+                f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; "
+                "the same command tries them again:",
+                failures.values(),
+            )
+        for key, one in assignments.items():
+            outcome = RewriteOutcome.of_json(journal.known[key])
+            add_outcome(made, one, outcome, rewriter=stage.rewriter)
+        made.write(out)
         journal.finish(calls.repeated())
-    _show(counts, by_rule=writing is None)
+    _show(made.counts, by_rule=writing is None)
+    pairs = len(made.tables.get(KEPT, ()))
     written = source_name(out)  # a temporary file has no name
     typer.echo(
-        f"{len(assignments)} rows: {len(pairs)} rewritten, {len(dropped)} dropped"
+        f"{len(assignments)} rows: {pairs} rewritten, {len(assignments) - pairs} dropped"
         + (f"; written to {written}" if written else ""),
         err=True,
     )
-
-
-def _by_rules(
-    assignments: "Mapping[str, Assignment]", journal: "Journal", stage: "RewriteStage"
-) -> None:
-    from contrafact.console import Progress
-
-    rewrite = stage.by_rules()
-    left = [key for key in assignments if key not in journal.known]
-    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-        for key in left:
-            journal.keep(key, rewrite(assignments[key]).as_json())
-            progress.step()
-
-
-def _by_model(
-    assignments: "Mapping[str, Assignment]", journal: "Journal", writing: "WriterSettings"
-) -> None:
-    from contrafact.errors import ModelError
-    from contrafact.models.kept import KeptModel, work_open
-
-    writer = writing.open(KeptModel)
-
-    async def rewrite(one: "Assignment") -> "dict[str, Any]":
-        return (await writer.rewrite(one)).as_json()
-
-    failures = work_open(
-        assignments, rewrite, journal, at_once=writing.max_connections, noun="rows"
-    )
-    if failures:
-        raise ModelError(
-            f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "
-            "same command tries them again:",
-            failures.values(),
-        )
 
 
 def _show(counts: "Counter[str]", *, by_rule: bool) -> None:

@@ -7,16 +7,15 @@ given. An article may be a candidate for several, or for none.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
-from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
-from contrafact.families.rfc.pipeline.stages import StageResult
+from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
+from contrafact.corpus.ledger import LedgerEvent, event_time
+from contrafact.corpus.news_items import NewsRow
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words.lexicon import LISTS, spots
 
-__all__ = ["bucket", "bucket_file", "bucket_news", "repeated_row"]
+__all__ = ["bucket", "bucket_news", "repeated_row"]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -69,14 +68,14 @@ def bucket(paragraph: str) -> Bucketed:
     return _bucketed(sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0]))))
 
 
-def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> StageResult:
+def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> StageOutput:
     """Sort news items by the rules of appendix O.
 
     Counted are articles that are ``candidates`` and ``dropped``, and by manipulation the articles
     ``kept|NAME``, and the others by reason, ``why|NAME|REASON``.
     """
     alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
-    result, when = StageResult(counts=Counter(candidates=0, dropped=0)), event_time()
+    made, when = StageOutput(counts=Counter(candidates=0, dropped=0)), event_time()
     for row in rows:
         whole = titles_alone or row.item.summary.strip()
         one = bucket(row.item.paragraph) if whole else alone
@@ -86,39 +85,24 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Stage
                 name: [dict(zip(_EVIDENCE_FIELDS, e, strict=True)) for e in found]
                 for name, found in one.evidence.items()
             }
-            result.rows.append({**fields, "candidates": one.candidates, "evidence": evidence})
+            fields |= {"candidates": one.candidates, "evidence": evidence}
+            made.add(KEPT, row.line - 1, fields)
         else:
-            result.dropped.append({**fields, "reasons": one.reasons})
-        result.events += _events(row.item.id, one, when)
-        result.counts["candidates" if one.candidates else "dropped"] += 1
-        result.counts.update(f"kept|{name}" for name in one.candidates)
-        result.counts.update(
+            made.add(REJECTS, row.line - 1, {**fields, "reasons": one.reasons})
+        for event in _events(row.item.id, one, when):
+            made.log(row.line - 1, event)
+        made.counts["candidates" if one.candidates else "dropped"] += 1
+        made.counts.update(f"kept|{name}" for name in one.candidates)
+        made.counts.update(
             f"why|{name}|{why.partition(':')[0]}" for name, why in one.reasons.items()
         )
-    return result
+    return made
 
 
 def repeated_row(row: NewsRow, first: int) -> dict[str, Any]:
     """Return how a row that repeats the one of another line is dropped."""
     reasons = dict.fromkeys(MANIPULATIONS, f"repeats the article of line {first}")
     return {**_carried(row), "line": row.line, "reasons": reasons}
-
-
-def bucket_file(
-    path: str | Path, out: str | Path, notes: NewsNotes, *, titles_alone: bool = False
-) -> Counter[str]:
-    """Sort the news items of a file as `bucket_news` does, and write the stage's files.
-
-    A row that repeats another is among the dropped, after the others, with the line of that; its
-    article has its events in the ledger already. ``notes`` is filled with what the reader met.
-    """
-    result = bucket_news(stream_news(path, notes), titles_alone=titles_alone)
-    repeated = [
-        repeated_row(row, first)
-        for row, (_, first) in zip(notes.repeated, notes.duplicates, strict=True)
-    ]
-    write_stage(out, result.rows, result.events, dropped=[*result.dropped, *repeated])
-    return result.counts
 
 
 def _numbers(text: str) -> Iterator[Evidence]:

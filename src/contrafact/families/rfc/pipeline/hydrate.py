@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import PairNotes, read_pairs
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.families.rfc.pipeline.stages import StageResult, stage_event
+from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.fields import fold, fold_row, is_absent
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem, Rewrite
@@ -58,9 +59,7 @@ def load_published(path: str | Path) -> list[Published]:
     return [*rows.values()]
 
 
-def hydrate(
-    rows: Sequence[Published], news: Iterable[NewsItem], *, min_similarity: float = MIN_SIMILARITY
-) -> StageResult:
+def hydrate(rows: Sequence[Published], news: Iterable[NewsItem]) -> StageOutput:
     """Return the rows with their originals.
 
     An article is a row's by the published hash of its paragraph (``hydrated`` is "verified"), or by
@@ -73,31 +72,31 @@ def hydrate(
         by_hash.setdefault(original_hash(item.paragraph), item)
         if item.url:
             by_url.setdefault(item.url.strip(), item)
-    result = StageResult()
+    result = StageOutput()
     for row in rows:
         known, named = by_hash.get(row.sha256 or ""), by_url.get((row.pair.url or "").strip())
         if known is not None:
             _keep(result, row, known, "verified")
         elif named is None:
             _drop(result, row, "missing", "no article of the file has its address or hash")
-        elif why := _unlike(row, named, min_similarity):
+        elif why := _unlike(row, named):
             _drop(result, row, "no match", why)
         else:
             _keep(result, row, named, "similar")
     return result
 
 
-def _unlike(row: Published, item: NewsItem, min_similarity: float) -> str:
+def _unlike(row: Published, item: NewsItem) -> str:
     """Return why an article of a row's address is not its original; nothing if it may be."""
     near = 1.0 - normalised_edit_distance(item.paragraph, row.pair.rewritten)
     if row.sha256 is not None:
         return f"not the text of the published hash (similarity {near:.2f})"
-    if near < min_similarity:
+    if near < MIN_SIMILARITY:
         return f"another text than was rewritten (similarity {near:.2f})"
     return "the same text as the rewrite" if item.paragraph == row.pair.rewritten else ""
 
 
-def _keep(result: StageResult, row: Published, item: NewsItem, how: str) -> None:
+def _keep(result: StageOutput, row: Published, item: NewsItem, how: str) -> None:
     given = row.fields
     pair = Rewrite.of(
         row.pair.manipulation,
@@ -110,24 +109,23 @@ def _keep(result: StageResult, row: Published, item: NewsItem, how: str) -> None
         date=row.pair.date,
     )
     carried = {k: v for k, v in given.items() if k not in _OWN and k != "original_sha256"}
-    result.rows.append(
-        {
-            **carried,
-            **pair.model_dump(exclude={"category", "edits", "attempts"}),
-            "title": item.title,
-            "summary": item.summary,
-            "published_id": row.pair.id,
-            "hydrated": how,
-        }
-    )
+    own = {
+        **pair.model_dump(exclude={"category", "edits", "attempts"}),
+        "title": item.title,
+        "summary": item.summary,
+        "published_id": row.pair.id,
+        "hydrated": how,
+    }
+    result.add(KEPT, row.line - 1, carried | own)
     result.counts[how] += 1
-    result.events.append(_event(row, "kept", f"{how} original", pair.article_id))
+    result.log(row.line - 1, _event(row, "kept", f"{how} original", pair.article_id))
 
 
-def _drop(result: StageResult, row: Published, problem: str, why: str) -> None:
-    result.dropped.append({**row.fields, "line": row.line, "problem": problem, "reason": why})
+def _drop(result: StageOutput, row: Published, problem: str, why: str) -> None:
+    own = {"line": row.line, "problem": problem, "reason": why}
+    result.add(REJECTS, row.line - 1, {**row.fields, **own})
     result.counts[problem] += 1
-    result.events.append(_event(row, "dropped", f"{problem}: {why}"))
+    result.log(row.line - 1, _event(row, "dropped", f"{problem}: {why}"))
 
 
 def _event(row: Published, decision: str, why: str, article: str | None = None) -> LedgerEvent:

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from contrafact.bulk.stage import APART, KEPT, REJECTS, StageOutput
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stages import StageResult, StageRow, stage_event
+from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
 from contrafact.judges.replies import read_label
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
@@ -95,9 +96,9 @@ def label_rows(
     failures: Mapping[str, str] | None = None,
     model: str | None = None,
     file: str | None = None,
-) -> StageResult:
+) -> StageOutput:
     """Return the labels of articles."""
-    result = StageResult(counts=Counter({f"kept as {name}": 0 for name in MANIPULATIONS}))
+    result = StageOutput(counts=Counter({f"kept as {name}": 0 for name in MANIPULATIONS}))
     for row in rows:
         _check_candidates(row, file)
         try:
@@ -106,8 +107,7 @@ def label_rows(
             raise error.at(file, row.line) from error
         standing = [name for name in _candidates(row.fields) if name not in reasons]
         for name, why in reasons.items():
-            result.dropped.append({**row.fields, "manipulation": name, "reason": why})
-            result.events.append(_event(row, "dropped", "rule:label", why, name))
+            _drop(result, row, name, "rule:label", why)
             result.counts["candidates struck out"] += 1
         if len(standing) == 1 or (standing and per_article == "all"):
             why = "its only candidate" if len(standing) == 1 else "a candidate that stands"
@@ -149,7 +149,7 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
 
 
 def _by_model(
-    result: StageResult, row: StageRow, standing: Sequence[str], reply: str, model: str
+    result: StageOutput, row: StageRow, standing: Sequence[str], reply: str, model: str
 ) -> None:
     reading = read_label(reply, tuple(_LABELS))
     label = _LABELS[reading.label] if reading.label else None
@@ -167,22 +167,26 @@ def _by_model(
         for name in standing:
             if name != label:
                 why = f"the model chose {label}, and an article is to have one label"
-                result.dropped.append({**row.fields, "manipulation": name, "reason": why})
-                result.events.append(_event(row, "dropped", by, why, name))
+                _drop(result, row, name, by, why)
                 result.counts["candidates not chosen"] += 1
 
 
-def _keep(result: StageResult, row: StageRow, manipulation: str, by: str, why: str) -> None:
+def _drop(result: StageOutput, row: StageRow, manipulation: str, by: str, why: str) -> None:
+    result.add(REJECTS, row.line - 1, {**row.fields, "manipulation": manipulation, "reason": why})
+    result.log(row.line - 1, _event(row, "dropped", by, why, manipulation))
+
+
+def _keep(result: StageOutput, row: StageRow, manipulation: str, by: str, why: str) -> None:
     label = {"manipulation": manipulation, "labelled_by": by}
-    result.rows.append({**row.fields, **label})
+    result.add(KEPT, row.line - 1, {**row.fields, **label})
     who = "rule:label" if by == "rule" else by
-    result.events.append(_event(row, "kept", who, why, manipulation))
+    result.log(row.line - 1, _event(row, "kept", who, why, manipulation))
     result.counts[f"kept as {manipulation}"] += 1
 
 
-def _set_apart(result: StageResult, row: StageRow, label: str | None, by: str, why: str) -> None:
-    result.apart.append({**row.fields, "label": label, "reason": why})
-    result.events.append(_event(row, "dropped", by, why, None))
+def _set_apart(result: StageOutput, row: StageRow, label: str | None, by: str, why: str) -> None:
+    result.add(APART, row.line - 1, {**row.fields, "label": label, "reason": why})
+    result.log(row.line - 1, _event(row, "dropped", by, why, None))
     result.counts[NO_CATEGORY if label else "left open"] += 1
 
 

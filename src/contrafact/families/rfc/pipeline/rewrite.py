@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from contrafact.corpus.ledger import LedgerEvent
+from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import Bands, load_bands
@@ -23,8 +23,8 @@ from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewr
 __all__ = [
     "Assignment",
     "RewriteOutcome",
+    "add_outcome",
     "assignment_of",
-    "decision",
     "load_assignments",
     "refused",
     "rewrite_by_rules",
@@ -72,13 +72,6 @@ class RewriteOutcome:
         """Return the outcome that the journal kept."""
         edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
         return cls(**{**value, "violations": tuple(value["violations"]), "edits": edits})
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """The names under which a summary counts it."""
-        if self.rewritten is None:
-            return (f"why|{self.reason}",)
-        return (f"kept|{self.attempts}", *(("undecided",) if self.undecided else ()))
 
 
 def load_assignments(path: str | Path) -> list[Assignment]:
@@ -172,18 +165,21 @@ def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
     }
 
 
-def decision(
-    assignment: Assignment, outcome: RewriteOutcome, *, rewriter: str
-) -> tuple[dict[str, Any], LedgerEvent]:
-    """Return the pair of a row, or how it is dropped, and the ledger's event."""
-    item = assignment.item
-    if outcome.rewritten is None:
+def add_outcome(
+    made: StageOutput, assignment: Assignment, outcome: RewriteOutcome, *, rewriter: str
+) -> None:
+    """Add the pair of a row, or how it is dropped, with the ledger's event."""
+    item, kept = assignment.item, outcome.rewritten is not None
+    if kept:
+        row = _pair(assignment, outcome, rewriter)
+        counted = [f"kept|{outcome.attempts}", *(["undecided"] if outcome.undecided else [])]
+    else:
         violations = [dict(violation) for violation in outcome.violations]
         why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
         row = {**assignment.fields, "attempts": outcome.attempts, **why}
-    else:
-        row = _pair(assignment, outcome, rewriter)
-    kept = outcome.rewritten is not None
+        counted = [f"why|{outcome.reason}"]
+    made.add(KEPT if kept else REJECTS, assignment.line - 1, row)
+    made.counts.update(f"{assignment.manipulation}|{name}" for name in counted)
     event = stage_event(
         "rewrite",
         row["id"] if kept else item.id,
@@ -194,7 +190,7 @@ def decision(
         manipulation=assignment.manipulation,
         **({"undecided": True} if outcome.undecided else {}),
     )
-    return row, event
+    made.log(assignment.line - 1, event)
 
 
 def _why_kept(outcome: RewriteOutcome) -> str:

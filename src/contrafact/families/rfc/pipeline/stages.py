@@ -5,9 +5,8 @@ ledger (``<out>.ledger.jsonl``): `contrafact.corpus.ledger.write_stage`. All are
 all but the ledger's times are the same in every run from the same input.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["StageResult", "StageRow", "passed_of", "read_stage", "require_text", "stage_event"]
+__all__ = ["StageRow", "passed_of", "read_stage", "require_text", "stage_event"]
 
 
 @dataclass(frozen=True)
@@ -26,17 +25,6 @@ class StageRow:
 
     line: int
     fields: Mapping[str, Any]
-
-
-@dataclass
-class StageResult:
-    """What a stage made of its input: rows kept, dropped and set apart, and its decisions."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    dropped: list[dict[str, Any]] = field(default_factory=list)
-    apart: list[dict[str, Any]] = field(default_factory=list)
-    events: list[LedgerEvent] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 def read_stage(

@@ -97,13 +97,11 @@ class Table:
     """A file of rows that was opened.
 
     Attributes:
-        kind: ``jsonl``, ``json``, ``csv``, ``parquet`` or ``workbook``.
         dialect: How a table made of it is written as CSV: divided as it is, and marked as UTF-8
             for Excel if it came from there.
     """
 
     rows: Iterator[Row]
-    kind: str
     dialect: Dialect
 
 
@@ -227,7 +225,7 @@ def open_table(
         raise
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
-    return Table(rows, kind, dialect)
+    return Table(rows, dialect)
 
 
 def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, bool | None]:

@@ -115,7 +115,7 @@ def test_a_file_of_pairs_is_checked_row_by_row(tmp_path):
     assert "Violations: 3\n  - line 3: the id 'own' is that of another pair" in result.stdout
     assert "  - line 4: original and rewritten are the same text" in result.stdout
     assert "  - line 5: 'tilting' is no manipulation" in result.stdout
-    assert "1 pairs without an original" in result.stdout
+    assert "1 row without an original" in result.stdout
     clean = call("check", write(tmp_path, json.dumps(good), "one.jsonl"), "--schema", "rfc")
     assert clean.exit_code == 0 and "Violations: none" in clean.stdout
 

@@ -164,8 +164,8 @@ def test_a_run_takes_a_sheet_and_its_names_for_columns(call, tmp_path):
     asked = ("--data", "feed.xlsx#Daten", "--columns", "headline=Überschrift,category=Rubrik")
     done = call(*common, *asked)
     assert done.returncode == 0, done.stderr
-    assert "feed.xlsx#Daten: 1 duplicate left out" in done.stderr
-    assert "feed.xlsx#Daten: 1 headline with the unknown category 'Sport'" in done.stderr
+    assert "feed.xlsx#Daten: 1 row left out: the headline came before" in done.stderr
+    assert "feed.xlsx#Daten: 1 row with the unknown category 'Sport'" in done.stderr
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert manifest["data"]["items"] == 2
     assert manifest["settings"]["columns"] == {"headline": "Überschrift", "category": "Rubrik"}

@@ -56,12 +56,14 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
     assert [item.title for item in items] == ["A", "C", "D �"]
     assert items[0].date == "someday"
     assert notes.rows == 4
-    assert notes.duplicates == [(2, 1)]
-    assert notes.bad_dates == [1]
-    assert notes.without_summary == [3]
-    assert notes.renamed == [3]
-    assert notes.broken == [4]
-    assert len(notes.lines()) == 5
+    assert [(row.line, first) for row, first in notes.repeated] == [(2, 1)]
+    assert notes.lines() == [
+        "1 row with a date that cannot be read, kept as it stands (line 1)",
+        "1 row left out: title and summary came before (line 2)",
+        "1 row whose id is not that of their contents, given the right one (line 3)",
+        "1 row with a title and no summary (line 3)",
+        "1 row with broken characters, replaced by U+FFFD (line 4)",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -52,17 +52,12 @@ class Loopback:
 
 
 @contextmanager
-def folder_served(folder: Path, asked: list[str] | None = None) -> Iterator[str]:
-    """Serve the files of a folder, and yield the address; ``asked`` gets the paths that come."""
+def folder_served(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder, and yield the address."""
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_):
             pass
-
-        def do_GET(self):
-            if asked is not None:
-                asked.append(self.path)
-            super().do_GET()
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))

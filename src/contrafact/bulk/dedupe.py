@@ -83,8 +83,7 @@ class DedupeStage(Stage):
                     continue
                 duplicate = Duplicate(**row.note) if row.note else None
                 record, event = kept_or_dropped(item, row.fields, duplicate, self.near)
-                made.add(KEPT if duplicate is None else REJECTS, row.index, record)
-                made.log(row.index, event)
+                made.add(KEPT if duplicate is None else REJECTS, row.index, record, event)
                 made.counts["kept" if duplicate is None else duplicate.kind] += 1
             return made
 

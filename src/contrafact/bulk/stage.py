@@ -83,13 +83,10 @@ class StageOutput:
     counts: Counter[str] = field(default_factory=Counter)
     retry: int = 0
 
-    def add(self, table: str, index: int, row: Mapping[str, Any]) -> None:
-        """Add a row to a table."""
+    def add(self, table: str, index: int, row: Mapping[str, Any], *events: "LedgerEvent") -> None:
+        """Add a row to a table, with the decisions on it."""
         self.tables.setdefault(table, []).append((index, dict(row)))
-
-    def log(self, index: int, event: "LedgerEvent") -> None:
-        """Add a decision on a row."""
-        self.events.append((index, event))
+        self.events += [(index, event) for event in events]
 
     def fail(self, row: InputRow, reason: str, *, retry: bool = False) -> None:
         """Add a row to the failures, with its reason."""

@@ -11,8 +11,9 @@ from contrafact.options import Options, argument, bulk_options, option, takes
 if TYPE_CHECKING:
     from contrafact.corpus.duplicates import Text
     from contrafact.corpus.fetch import Fetched, Pages, Window
-    from contrafact.corpus.news_items import NewsNotes, NewsRow
+    from contrafact.corpus.news_items import NewsRow
     from contrafact.files.journal import Journal
+    from contrafact.files.tables import RowNotes
 
 __all__ = ["app"]
 
@@ -129,10 +130,10 @@ def _write(
 ) -> None:
     from contrafact.corpus.fetch import assemble
     from contrafact.corpus.ledger import write_stage
-    from contrafact.corpus.news_items import NewsNotes
     from contrafact.files.journal import sidecar_path
+    from contrafact.files.tables import RowNotes
 
-    notes = NewsNotes()
+    notes = RowNotes()
     fetched = assemble(pages, window, source=source, earlier=earlier, notes=notes)
     gone = [row for row in _rows(sidecar_path(out, "dropped")) if row not in fetched.dropped]
     write_stage(out, fetched.items, fetched.events, dropped=gone + fetched.dropped)
@@ -143,7 +144,9 @@ def _write(
         raise typer.Exit(1)
 
 
-def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
+def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", earlier: int, out: Path) -> None:
+    from contrafact.files.tables import BAD_DATE
+
     counts = {
         "repeated": fetched.repeated,
         "known before": fetched.known,
@@ -157,8 +160,8 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, 
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
         typer.echo(f"{without:,} have a title and no summary")
-    if notes.bad_dates:
-        typer.echo(f"{len(notes.bad_dates):,} have a date that cannot be read, kept as it stands")
+    if dates := len(notes.found.get(BAD_DATE, ())):
+        typer.echo(f"{dates:,} have a date that cannot be read, kept as it stands")
     if fetched.dropped:
         typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
     for note in pages.notes:

@@ -338,15 +338,8 @@ def kept_or_dropped(
             "duplicate_of": duplicate.of,
             "similarity": round(duplicate.similarity, 4),
         }
-    event = LedgerEvent(
-        item_id=item.id,
-        article_id=item.id,
-        stage="dedupe",
-        decision="kept" if duplicate is None else "dropped",
-        by=f"rule:dedupe at {near:g}",
-        why="" if duplicate is None else duplicate.reason,
-    )
-    return record, event
+    decision, why = ("kept", "") if duplicate is None else ("dropped", duplicate.reason)
+    return record, LedgerEvent.of("dedupe", item.id, decision, f"rule:dedupe at {near:g}", why)
 
 
 def signature_of(text: Text) -> bytes:

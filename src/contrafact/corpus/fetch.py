@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from contrafact.corpus.ledger import Decision, LedgerEvent
-from contrafact.corpus.news_items import NewsNotes, day_of, item_of, news_record
+from contrafact.corpus.ledger import LedgerEvent
+from contrafact.corpus.news_items import day_of, item_of, news_record
 from contrafact.corpus.sources.base import (
     Defaults,
     Get,
@@ -25,7 +25,7 @@ from contrafact.corpus.sources.feeds import rss, yahoo
 from contrafact.corpus.sources.newsapi import newsapi
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
-from contrafact.files.tables import read_rows
+from contrafact.files.tables import RowNotes, read_rows
 from contrafact.records import content_id
 
 __all__ = [
@@ -227,7 +227,7 @@ def assemble(
     *,
     source: str,
     earlier: Sequence[dict[str, Any]] = (),
-    notes: NewsNotes | None = None,
+    notes: RowNotes | None = None,
 ) -> Fetched:
     """Return the items of the pages that came, each once, in the order in which they came.
 
@@ -235,7 +235,7 @@ def assemble(
     ``found_by``.
     Rows of earlier fetches stay, and come first.
     """
-    fetched = Fetched(items=[dict(row) for row in earlier])
+    fetched, by = Fetched(items=[dict(row) for row in earlier]), f"rule:{source}"
     by_id = {row["id"]: row for row in fetched.items}
     had = set(by_id)
     for number, row in enumerate(pages.rows, start=1):
@@ -251,27 +251,17 @@ def assemble(
         elif against is not None:
             fetched.outside += 1
             fetched.dropped.append({**news_record(item, row), "dropped_because": against})
-            fetched.events.append(_event(item.id, "dropped", source, against))
+            fetched.events.append(LedgerEvent.of(_STAGE, item.id, "dropped", by, against))
         else:
             record = news_record(item, row)
             record["found_by"] = [] if found_by is None else [found_by]
             by_id[item.id] = record
             fetched.items.append(record)
-            fetched.events.append(_event(item.id, "kept", source, f"found by {found_by}"))
+            why = f"found by {found_by}"
+            fetched.events.append(LedgerEvent.of(_STAGE, item.id, "kept", by, why))
     fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
     for gone in pages.rejected:
         identity = content_id(gone["place"], str(gone["raw"]), prefix="x")
         why = f"{gone['place']}: {gone['why']}"
-        fetched.events.append(_event(identity, "dropped", source, why))
+        fetched.events.append(LedgerEvent.of(_STAGE, identity, "dropped", by, why))
     return fetched
-
-
-def _event(item: str, decision: Decision, source: str, why: str) -> LedgerEvent:
-    return LedgerEvent(
-        item_id=item,
-        article_id=item,
-        stage=_STAGE,
-        decision=decision,
-        by=f"rule:{source}",
-        why=why,
-    )

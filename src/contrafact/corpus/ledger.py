@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -68,6 +68,12 @@ class LedgerEvent(BaseModel):
     round: int | None = Field(
         default=None, ge=1, description="Which round of an audit that is repeated, from 1."
     )
+
+    @classmethod
+    def of(cls, stage: str, item: str, decision: str, by: str, why: str, **more: Any) -> Self:
+        """Return a decision at a stage on an item, which is an article of its own by itself."""
+        given = {"stage": stage, "decision": decision, "by": by, "why": why}
+        return cls.model_validate({"item_id": item, "article_id": item} | given | more)
 
     def identity(self) -> bytes:
         """Return a digest of what two reports of one decision share: everything but the time."""

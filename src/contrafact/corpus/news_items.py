@@ -11,7 +11,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import columns_found, fold, is_absent, names_of
-from contrafact.files.tables import line_list, read_rows, source_name
+from contrafact.files.tables import BAD_DATE, BROKEN, RowNotes, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
@@ -68,34 +68,10 @@ _OURS = frozenset({"id", "inputitem", *(name for field in _FIELDS for name in na
 
 
 @dataclass
-class NewsNotes:
-    """What the loader met and passed over, to be shown to the user; rows are named by line."""
+class NewsNotes(RowNotes):
+    """What the reader met, and rows that repeat another, each with the line of the first."""
 
-    rows: int = 0  # duplicates among them
-    duplicates: list[tuple[int, int]] = field(default_factory=list)
-    """Rows left out because title and summary came before: (line, line of the first)."""
-    repeated: list["NewsRow"] = field(default_factory=list)
-    """Those rows themselves, in order."""
-    without_summary: list[int] = field(default_factory=list)
-    bad_dates: list[int] = field(default_factory=list)
-    renamed: list[int] = field(default_factory=list)
-    """Rows whose own id is not that of their contents, which they are given."""
-    broken: list[int] = field(default_factory=list)
-
-    def lines(self) -> list[str]:
-        """Return one sentence for each thing that the user should know; empty if all was well."""
-        kinds = (
-            ([line for line, _ in self.duplicates], "left out: title and summary came before"),
-            (self.without_summary, "with a title and no summary"),
-            (self.bad_dates, "with a date that cannot be read, kept as it stands"),
-            (self.renamed, "whose id is not that of their contents, given the right one"),
-            (self.broken, "with broken characters, replaced by U+FFFD"),
-        )
-        return [
-            f"{len(found)} {'row' if len(found) == 1 else 'rows'} {what} ({line_list(found)})"
-            for found, what in kinds
-            if found
-        ]
+    repeated: list[tuple["NewsRow", int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -131,12 +107,12 @@ def stream_news(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
             raise error.at(source_name(path), line) from error
         notes.rows += 1
         if (first := first_lines.get(row.item.id)) is not None:
-            notes.duplicates.append((row.line, first))
-            notes.repeated.append(row)
+            notes.found["left out: title and summary came before"].append(row.line)
+            notes.repeated.append((row, first))
             continue
         first_lines[row.item.id] = line
         if not row.item.summary.strip():
-            notes.without_summary.append(row.line)
+            notes.found["with a title and no summary"].append(row.line)
         yield row
     if not first_lines:
         raise InputError(
@@ -144,9 +120,9 @@ def stream_news(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
         )
 
 
-def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 0) -> NewsItem:
+def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0) -> NewsItem:
     """Return the news item that one row holds, under whichever of the known names."""
-    notes = NewsNotes() if notes is None else notes
+    notes = RowNotes() if notes is None else notes
     inner = fields.get("input_item")
     given = {**fields, **inner} if isinstance(inner, dict) else fields
     columns, own_id = _columns(tuple(given))
@@ -164,18 +140,19 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
         )
     whole = {name: replace_surrogates(text) for name, text in texts.items() if text is not None}
     if any(whole[name] != texts[name] for name in whole):
-        notes.broken.append(line)
+        notes.found[BROKEN].append(line)
     if "date" in whole:
         day = day_of(whole["date"])
         if day is None:
-            notes.bad_dates.append(line)
+            notes.found[BAD_DATE].append(line)
         else:
             whole["date"] = day
     title, summary = whole.pop("title"), whole.pop("summary", "")
     item = NewsItem.of(title, summary, **whole)
     own = None if own_id is None else given[own_id]
     if isinstance(own, str) and own and own != item.id:
-        notes.renamed.append(line)
+        other = "whose id is not that of their contents, given the right one"
+        notes.found[other].append(line)
     return item
 
 

@@ -7,10 +7,11 @@ import json
 import math
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "BAD_DATE",
+    "BROKEN",
     "MOST_PARTS",
     "TABLE_SUFFIXES",
     "Row",
+    "RowNotes",
     "Table",
     "called",
     "is_storable",
@@ -128,6 +132,30 @@ def line_list(lines: Iterable[int], most: int = 6) -> str:
     numbers = list(lines)
     shown = ", ".join(map(str, numbers[:most]))
     return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
+
+
+BAD_DATE = "with a date that cannot be read, kept as it stands"
+BROKEN = "with broken characters, replaced by U+FFFD"
+
+
+@dataclass
+class RowNotes:
+    """What a reader of rows met and passed over, to be shown to the user.
+
+    Attributes:
+        rows: Rows read, those left out among them.
+        found: The lines of rows, by what is said of them.
+    """
+
+    rows: int = 0
+    found: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def lines(self) -> list[str]:
+        """Return one sentence for each thing that the user should know; empty if all was well."""
+        return [
+            f"{len(lines):,} row{'s' * (len(lines) != 1)} {what} ({line_list(lines)})"
+            for what, lines in self.found.items()
+        ]
 
 
 def table_file(path: str | Path) -> Path:

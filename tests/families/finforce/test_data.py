@@ -9,10 +9,10 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.data import (
     CATEGORIES,
     PUBLISHED_COUNTS,
-    LoadNotes,
     canonical_category,
     load_headlines,
 )
+from contrafact.files.tables import RowNotes
 from contrafact.records import ForwardPair, content_id
 
 BENCHMARK = [
@@ -61,7 +61,7 @@ def write(tmp_path, name, value):
 
 
 def test_benchmark_file(tmp_path):
-    notes = LoadNotes()
+    notes = RowNotes()
     first, second = load_headlines(write(tmp_path, "b.json", BENCHMARK), notes)
     assert first.text == "Harrow Bank trims its growth outlook"
     assert first.id == content_id(first.text, prefix="h")
@@ -69,13 +69,12 @@ def test_benchmark_file(tmp_path):
     assert second.category == "Banking & financial stability"
     assert first.reference is None
     assert notes.rows == 2
-    assert notes.lines() == [
-        "1 category 'Macro-economic indicators' read as 'Macroeconomic indicators'"
-    ]
+    spelled = "with the category 'Macro-economic indicators', read as 'Macroeconomic indicators'"
+    assert notes.lines() == [f"1 row {spelled} (line 1)"]
 
 
 def test_supplement_file_carries_reference_and_description(tmp_path):
-    notes = LoadNotes()
+    notes = RowNotes()
     first, second = load_headlines(write(tmp_path, "s.json", SUPPLEMENT), notes)
     assert first.text == "Dockers in Port Lannis call a strike"
     assert first.description == "The walkout begins on Monday."
@@ -84,7 +83,8 @@ def test_supplement_file_carries_reference_and_description(tmp_path):
         risk="The strike spreads along the coast", opportunity="The port settles early"
     )
     assert (second.category, second.description, second.reference) == (None, None, None)
-    assert notes.mapped == {("Labor & employment", "Labour & employment"): 1}
+    spelled = "with the category 'Labor & employment', read as 'Labour & employment'"
+    assert notes.found == {spelled: [1]}
 
 
 @pytest.mark.parametrize("column", ["headline", "title", "text", " Headline "])
@@ -121,29 +121,28 @@ def test_headline_is_chosen_before_title_and_text(tmp_path):
 
 def test_duplicates_are_kept_once_and_counted(tmp_path):
     file = write(tmp_path, "t.csv", "headline\nA rises\nB falls\n A rises\nA rises\nB falls \n")
-    notes = LoadNotes()
+    notes = RowNotes()
     assert [item.text for item in load_headlines(file, notes)] == ["A rises", "B falls"]
-    assert notes.duplicates == [(4, 2), (5, 2), (6, 3)]
     assert notes.rows == 5
-    assert notes.lines() == ["3 duplicates left out"]
+    assert notes.lines() == ["3 rows left out: the headline came before (lines 4, 5, 6)"]
 
 
 def test_duplicates_on_one_line_of_json_are_found(tmp_path):
     file = write(tmp_path, "t.json", '[{"headline": "A"}, {"headline": "A"}, {"headline": "B"}]')
-    notes = LoadNotes()
+    notes = RowNotes()
     assert len(load_headlines(file, notes)) == 2
-    assert len(notes.duplicates) == 1
+    assert notes.lines() == ["1 row left out: the headline came before (line 2)"]
 
 
 def test_unknown_category_and_half_a_reference_are_noted(tmp_path):
     file = write(tmp_path, "t.csv", "headline,category,risk_counterfactual\nA,Sport,A sinks\n")
-    notes = LoadNotes()
+    notes = RowNotes()
     (item,) = load_headlines(file, notes)
     assert item.category is None
     assert item.reference is None
     assert notes.lines() == [
-        "1 headline with the unknown category 'Sport', kept without one",
-        "1 headline with one counterfactual of two, kept without a reference",
+        "1 row with the unknown category 'Sport', kept without one (line 2)",
+        "1 row with one counterfactual of two, kept without a reference (line 2)",
     ]
 
 
@@ -188,11 +187,11 @@ def test_hostile_headlines_load_unchanged(tmp_path, text):
 
 def test_half_a_character_is_replaced_and_reported(tmp_path):
     row = {"headline": "lone \ud83d half", "description": "whole"}
-    notes = LoadNotes()
+    notes = RowNotes()
     (item,) = load_headlines(write(tmp_path, "t.jsonl", json.dumps(row)), notes)
     assert item.text == "lone \N{REPLACEMENT CHARACTER} half"
     assert item.description == "whole"
-    assert notes.lines() == ["1 row with broken characters, replaced by U+FFFD"]
+    assert notes.lines() == ["1 row with broken characters, replaced by U+FFFD (line 1)"]
 
 
 def test_standard_input(monkeypatch):

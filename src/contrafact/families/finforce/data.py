@@ -8,16 +8,15 @@ the default pool of worked examples for few-shot prompts. The two share no headl
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
-from contrafact.files.tables import Row, read_rows, source_name
+from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.records import SIDES, ForwardPair, Headline
 from contrafact.text.delimit import replace_surrogates
 
@@ -25,7 +24,6 @@ __all__ = [
     "CATEGORIES",
     "FIELDS",
     "PUBLISHED_COUNTS",
-    "LoadNotes",
     "RawItem",
     "bundled_headlines",
     "bundled_shots",
@@ -77,47 +75,6 @@ def canonical_category(name: str) -> tuple[str | None, bool]:
     return found, found is not None
 
 
-@dataclass
-class LoadNotes:
-    """What a loader met and passed over, to be shown to the user."""
-
-    rows: int = 0
-    """Rows read, duplicates among them."""
-    duplicates: list[tuple[int, int]] = field(default_factory=list)
-    """Rows left out because their headline came before: (line, line of the first)."""
-    mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Rows per category name that was spelled otherwise: (as found, as table 1 has it)."""
-    unknown: Counter[str] = field(default_factory=Counter)
-    """Rows per category name that is none of the ten; their headlines have no category."""
-    half_references: list[int] = field(default_factory=list)
-    """Lines with one counterfactual of the two; the headline is loaded without a reference."""
-
-    broken: list[int] = field(default_factory=list)
-    """Lines with half a character (a lone surrogate), replaced by U+FFFD: no file or request in
-    UTF-8 could hold it."""
-
-    def lines(self) -> list[str]:
-        """Return one sentence for each thing that the user should know; empty if all was well."""
-        sentences = [
-            f"{_count(number, 'category', 'categories')} '{found}' read as '{name}'"
-            for (found, name), number in self.mapped.items()
-        ]
-        sentences += [
-            f"{_count(number, 'headline', 'headlines')} with the unknown category '{found}', "
-            "kept without one"
-            for found, number in self.unknown.items()
-        ]
-        if self.duplicates:
-            sentences.append(f"{_count(len(self.duplicates), 'duplicate', 'duplicates')} left out")
-        if self.half_references:
-            count = _count(len(self.half_references), "headline", "headlines")
-            sentences.append(f"{count} with one counterfactual of two, kept without a reference")
-        if self.broken:
-            count = _count(len(self.broken), "row", "rows")
-            sentences.append(f"{count} with broken characters, replaced by U+FFFD")
-        return sentences
-
-
 @dataclass(frozen=True)
 class RawItem:
     """One row of a headline file, taken apart and not yet judged; absent fields are ``None``."""
@@ -150,7 +107,7 @@ def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[R
 
 def load_headlines(
     path: str | Path,
-    notes: LoadNotes | None = None,
+    notes: RowNotes | None = None,
     *,
     columns: Mapping[str, str] | None = None,
 ) -> list[Headline]:
@@ -171,34 +128,26 @@ def load_headlines(
         InputError: The file cannot be read, holds no rows, or has a headline that is empty or not
             text; the message names the line.
     """
-    notes = LoadNotes() if notes is None else notes
-    first_lines: dict[str, int] = {}
-    headlines: list[Headline] = []
+    notes = RowNotes() if notes is None else notes
+    headlines: dict[str, Headline] = {}
     for item in raw_items(path, read_rows(path, columns)):
         notes.rows += 1
         if item.broken:
-            notes.broken.append(item.line)
+            notes.found[BROKEN].append(item.line)
         headline = Headline.of(
             _required(path, item),
-            category=_category(item.category, notes),
+            category=_category(item, notes),
             description=_optional(item.description),
             date=_optional(item.date),
             reference=_reference(item, notes),
         )
-        if headline.id in first_lines:
-            notes.duplicates.append((item.line, first_lines[headline.id]))
-        else:
-            first_lines[headline.id] = item.line
-            headlines.append(headline)
+        if headlines.setdefault(headline.id, headline) is not headline:
+            notes.found["left out: the headline came before"].append(item.line)
     if not headlines:
         raise InputError(
             "the file holds no headlines", file=source_name(path), hint="give at least one row"
         )
-    return headlines
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    return [*headlines.values()]
 
 
 def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem:
@@ -269,24 +218,25 @@ def _optional(value: Any) -> str | None:
     return None if is_absent(value) else str(value)
 
 
-def _category(value: Any, notes: LoadNotes) -> str | None:
-    text = _optional(value)
+def _category(item: RawItem, notes: RowNotes) -> str | None:
+    text = _optional(item.category)
     if text is None:
         return None
     name, mapped = canonical_category(text)
     if name is None:
-        notes.unknown[text] += 1
+        notes.found[f"with the unknown category '{text}', kept without one"].append(item.line)
     elif mapped:
-        notes.mapped[(text, name)] += 1
+        notes.found[f"with the category '{text}', read as '{name}'"].append(item.line)
     return name
 
 
-def _reference(item: RawItem, notes: LoadNotes) -> ForwardPair | None:
+def _reference(item: RawItem, notes: RowNotes) -> ForwardPair | None:
     risk, opportunity = _optional(item.risk), _optional(item.opportunity)
     if risk is not None and opportunity is not None:
         return ForwardPair(risk=risk, opportunity=opportunity)
     if risk is not None or opportunity is not None:
-        notes.half_references.append(item.line)
+        half = "with one counterfactual of two, kept without a reference"
+        notes.found[half].append(item.line)
     return None
 
 

@@ -16,7 +16,7 @@ from contrafact.families.finforce.data import (
 )
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.fields import column_of, fold_row, is_absent
-from contrafact.files.tables import Row, line_list
+from contrafact.files.tables import Row, RowNotes
 from contrafact.records import SIDES, content_id
 from contrafact.text.delimit import hostile_characters, printable
 
@@ -41,8 +41,8 @@ class _Pass:
     """
 
     def __init__(self) -> None:
-        self.wrong: dict[str, list[int]] = defaultdict(list)
-        self.odd: dict[str, list[int]] = defaultdict(list)
+        self._wrong, self._odd = RowNotes(), RowNotes()
+        self.wrong, self.odd = self._wrong.found, self._odd.found
         self.labels: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         self.texts: dict[str, list[tuple[int, str]]] = {name: [] for name in _FIELDS}
         self.layouts, self.categories = Counter[str](), Counter[str]()
@@ -107,13 +107,13 @@ class _Pass:
         return "" if not text else name or text
 
     def violations(self) -> Iterator[str]:
-        yield from map(_counted, self.wrong.items())
+        yield from self._wrong.lines()
         yield from repeats("headline", self.texts["headline"])
         for what, labelled in self.labels.items():
             yield from contradictions(what, labelled)
 
     def notes(self) -> Iterator[str]:
-        yield from map(_counted, self.odd.items())
+        yield from self._odd.lines()
         if self.layout == "benchmark":
             for name, printed in PUBLISHED_COUNTS.items():
                 if (number := self.categories[name]) != printed:
@@ -160,11 +160,6 @@ def check_items(items: Iterable[RawItem]) -> DataReport:
     )
     contents = (facts, found.by_category(), found.lengths())
     return DataReport(rows, contents, tuple(found.violations()), tuple(found.notes()))
-
-
-def _counted(found: tuple[str, list[int]]) -> str:
-    what, lines = found
-    return f"{len(lines)} row{'s' * (len(lines) != 1)} {what} ({line_list(lines)})"
 
 
 def _recognises(row: Mapping[str, Any]) -> bool:

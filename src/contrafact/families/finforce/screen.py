@@ -11,7 +11,6 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 from inspect_ai.model import ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.corpus.ledger import Decision, LedgerEvent
+from contrafact.corpus.ledger import Decision, LedgerEvent, event_time
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.families.finforce.data_check import LONGEST, SHORTEST
@@ -234,16 +233,9 @@ def sheet_row(row: dict[str, Any]) -> dict[str, str]:
 
 def proposal_event(row: dict[str, Any]) -> LedgerEvent:
     """Return the ledger's event of a proposal; an open one is a hard case for people."""
-    decisions: dict[bool | None, Decision] = {True: "kept", False: "dropped", None: "hard case"}
-    by = row["labelled_by"]
-    return LedgerEvent(
-        item_id=row["id"],
-        article_id=row["id"],
-        stage="screen (proposal)",
-        decision=decisions[row["market_event"]],
-        by=by if ":" in by else "rule:open",
-        why=row["why"],
-    )
+    decision = {True: "kept", False: "dropped", None: "hard case"}[row["market_event"]]
+    by = row["labelled_by"] if ":" in row["labelled_by"] else "rule:open"
+    return LedgerEvent.of("screen (proposal)", row["id"], decision, by, row["why"])
 
 
 def read_sheets(paths: Sequence[str | Path], known: set[str]) -> dict[str, list[SheetDecision]]:
@@ -337,16 +329,8 @@ def outcome_event(
     item_id: str, by: Sequence[str], when: str | None, outcome: Outcome
 ) -> LedgerEvent:
     """Return the ledger's event of what people decided on a headline, now if no time is known."""
-    who = ", ".join(sorted(by))
-    return LedgerEvent(
-        item_id=item_id,
-        article_id=item_id,
-        stage="screen (people)",
-        decision=outcome.decision,
-        by=f"person:{who}",
-        why=outcome.why,
-        when=when or datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    who, when = f"person:{', '.join(sorted(by))}", when or event_time()
+    return LedgerEvent.of("screen (people)", item_id, outcome.decision, who, outcome.why, when=when)
 
 
 @cache

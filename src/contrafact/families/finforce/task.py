@@ -20,7 +20,7 @@ from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
+from contrafact.families.finforce.data import FIELDS, load_headlines
 from contrafact.families.finforce.generation import (
     Generation,
     check_texts,
@@ -44,6 +44,7 @@ from contrafact.family.run import (
 )
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import Solving, score_of, verdict_columns
+from contrafact.files.tables import RowNotes
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
@@ -107,7 +108,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[Headline], list[str]]:
-        notes = LoadNotes()
+        notes = RowNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:

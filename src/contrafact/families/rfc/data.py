@@ -13,7 +13,6 @@ half of detection, where a model that always says "false" is always right: accur
 recall of ``false`` and no more, and the notes say so. The bundled samples share no article.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,12 +25,13 @@ from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of, manipulation_named
 from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
-from contrafact.files.tables import Row, read_rows, source_name
+from contrafact.files.tables import BAD_DATE, BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.records import Rewrite, content_id
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "FIELDS",
+    "REPEATED",
     "Item",
     "PairNotes",
     "bundled_pairs",
@@ -49,49 +49,23 @@ FIELDS = (
 )
 """What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
+_HALF = (
+    "without an original: only the manipulated half of detection can be shown, where always "
+    "answering 'false' is always right"
+)
+
+
+REPEATED = "left out: the pair came before"
+
 
 @dataclass
-class PairNotes:
+class PairNotes(RowNotes):
     """What the loader met and passed over, to be shown to the user."""
 
-    rows: int = 0  # duplicates among them
     places: dict[str, int] = field(default_factory=dict)
-    """The line of each, by its id."""
+    """The line of each pair, by its id."""
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     """Rows left out because the same pair came before: (line, line of the first)."""
-    without_original: int = 0
-    without_article: int = 0
-    """Pairs that name no article; they cluster by their original (or link) instead."""
-    mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Rows per manipulation that was spelled otherwise: (as found, as read)."""
-    bad_dates: list[int] = field(default_factory=list)  # lines
-    broken: list[int] = field(default_factory=list)  # lines with half a character
-
-    def lines(self) -> list[str]:
-        """Return one sentence for each thing that the user should know; empty if all was well."""
-        sentences = [
-            f"{number} x '{found}' read as '{name}'"
-            for (found, name), number in self.mapped.items()
-        ]
-        if self.duplicates:
-            shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
-            sentences.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
-        if self.without_original:
-            sentences.append(
-                f"{self.without_original} pairs without an original: only the manipulated half of "
-                "detection can be shown, where always answering 'false' is always right"
-            )
-        if self.without_article:
-            sentences.append(
-                f"{self.without_article} pairs name no article_id and cluster by their original"
-            )
-        for lines, what in (
-            (self.bad_dates, "dates cannot be read and are kept as they stand"),
-            (self.broken, "rows with broken characters, replaced by U+FFFD"),
-        ):
-            if lines:
-                sentences.append(f"{len(lines)} {what} (lines {', '.join(map(str, lines[:6]))})")
-        return sentences
 
 
 @dataclass(frozen=True)
@@ -192,10 +166,11 @@ def read_pairs(
             continue
         if before is not pair:
             notes.duplicates.append((line, line_before))
+            notes.found[REPEATED].append(line)
     notes.places = {name: line for name, (line, _) in first.items()}
-    pairs = [pair for _, pair in first.values()]
-    notes.without_original += sum(not pair.original for pair in pairs)
-    return pairs
+    if half := [line for line, pair in first.values() if not pair.original]:
+        notes.found[_HALF] += half
+    return [pair for _, pair in first.values()]
 
 
 def content_of(one: Rewrite) -> tuple[str, ...]:
@@ -221,14 +196,14 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
             hint="write numerical, flipping, sentiment or causal",
         )
     if str(found) != manipulation:
-        notes.mapped[(str(found), manipulation)] += 1
+        notes.found[f"with the manipulation '{found}', read as '{manipulation}'"].append(line)
     texts = {name: _text(name, given[name], row) for name in ("original", "rewritten")}
     if texts["original"].split() == texts["rewritten"].split():
         raise InputError(
             "original and rewritten are the same text", hint="leave the row out, or rewrite it"
         )
     if any(replace_surrogates(text) != text for text in texts.values()):
-        notes.broken.append(line)
+        notes.found[BROKEN].append(line)
         texts = {name: replace_surrogates(text) for name, text in texts.items()}
     fields = {
         name: replace_surrogates(str(given[name]))
@@ -238,10 +213,10 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     date = None if given["date"] is None else replace_surrogates(str(given["date"]))
     day = None if date is None else day_of(date)
     if date is not None and day is None:
-        notes.bad_dates.append(line)
+        notes.found[BAD_DATE].append(line)
     article = given["article_id"]
     if article is None:
-        notes.without_article += 1
+        notes.found["without article_id, which cluster by their original"].append(line)
         article = content_id(
             texts["original"] or fields.get("url") or texts["rewritten"], prefix="n"
         )

@@ -6,16 +6,11 @@ is another question, which ``contrafact rfc check`` answers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.data import (
-    PairNotes,
-    content_of,
-    read_pairs,
-)
+from contrafact.families.rfc.data import REPEATED, PairNotes, content_of, read_pairs
 from contrafact.families.rfc.labels import FALSE, TRUE, manipulation_named
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.fields import column_of, fold_row, value_of
@@ -70,7 +65,7 @@ def _report(
           for line, first in notes.duplicates),
         *across,
     )  # fmt: skip
-    notes = replace(notes, duplicates=[])
+    notes.found.pop(REPEATED, None)  # a violation here
     tables = () if table is None else (table,)
     contents = (f"{notes.rows:,} rows, {what}", *tables)
     return DataReport(notes.rows, contents, violations, tuple(notes.lines()))

@@ -192,4 +192,5 @@ def test_repeated_rows_are_found_among_many(tmp_path) -> None:
     rows = ({"title": f"Day {day}", "summary": "Nothing to see."} for day in days)
     write_lines(file, rows)
     assert len(news_rows(file, notes)) == 4_000
-    assert notes.duplicates == [(n + 1, n - 4_000 + 1) for n in range(4_000, 6_000)]
+    repeated = [(row.line, first) for row, first in notes.repeated]
+    assert repeated == [(n + 1, n - 4_000 + 1) for n in range(4_000, 6_000)]

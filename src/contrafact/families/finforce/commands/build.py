@@ -141,16 +141,8 @@ def _candidates(options: _Screen) -> "tuple[_Candidates, list[dict[str, Any]], l
                 "duplicate_of": duplicate.of,
             }
         )
-        events.append(
-            LedgerEvent(
-                item_id=id,
-                article_id=id,
-                stage="screen (duplicates)",
-                decision="dropped",
-                by=f"rule:dedupe at {near:g}",
-                why=duplicate.reason,
-            )
-        )
+        by, stage = f"rule:dedupe at {near:g}", "screen (duplicates)"
+        events.append(LedgerEvent.of(stage, id, "dropped", by, duplicate.reason))
     return [one for at, one in enumerate(everyone) if at not in found], dropped, events
 
 

@@ -47,7 +47,7 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     notes = NewsNotes()
     made = bucket_news(stream_news(file, notes), titles_alone=titles_alone)
     # Its article has its events already, by the row that was first.
-    for row, (_, first) in zip(notes.repeated, notes.duplicates, strict=True):
+    for row, first in notes.repeated:
         made.add(REJECTS, row.line - 1, repeated_row(row, first))
     made.write(out)
     for line in notes.lines():

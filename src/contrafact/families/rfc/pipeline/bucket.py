@@ -86,11 +86,10 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Stage
                 for name, found in one.evidence.items()
             }
             fields |= {"candidates": one.candidates, "evidence": evidence}
-            made.add(KEPT, row.line - 1, fields)
         else:
-            made.add(REJECTS, row.line - 1, {**fields, "reasons": one.reasons})
-        for event in _events(row.item.id, one, when):
-            made.log(row.line - 1, event)
+            fields["reasons"] = one.reasons
+        table = KEPT if one.candidates else REJECTS
+        made.add(table, row.line - 1, fields, *_events(row.item.id, one, when))
         made.counts["candidates" if one.candidates else "dropped"] += 1
         made.counts.update(f"kept|{name}" for name in one.candidates)
         made.counts.update(
@@ -163,13 +162,6 @@ def _events(article: str, one: Bucketed, when: str) -> Iterator[LedgerEvent]:
     for name in MANIPULATIONS:
         kept = name in one.candidates
         terms = dict.fromkeys(row[1] for row in one.evidence.get(name, ()))
-        yield LedgerEvent(
-            item_id=article,
-            article_id=article,
-            manipulation=name,
-            stage=STAGE,
-            decision="kept" if kept else "dropped",
-            by=RULE,
-            when=when,
-            why=f"candidate: {', '.join([*terms][:4])}" if kept else one.reasons[name],
-        )
+        decision = "kept" if kept else "dropped"
+        why = f"candidate: {', '.join([*terms][:4])}" if kept else one.reasons[name]
+        yield LedgerEvent.of(STAGE, article, decision, RULE, why, manipulation=name, when=when)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.families.rfc.decisions import REVIEW_STAGES, Fate, ReviewDecision, follow
-from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
+from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.stats.sampling import stratified_share
 
@@ -267,4 +267,4 @@ def _event(
     row: Mapping[str, Any], decision: str, by: str, why: str, *, stage: str = STAGE, **more: Any
 ) -> LedgerEvent:
     named = {name: row[name] for name in ("article_id", "manipulation")}
-    return stage_event(stage, row["id"], decision, by, why, **named, **more)
+    return LedgerEvent.of(stage, row["id"], decision, by, why, **named, **more)

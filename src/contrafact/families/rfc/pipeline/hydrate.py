@@ -14,7 +14,6 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import PairNotes, read_pairs
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.fields import fold, fold_row, is_absent
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem, Rewrite
@@ -116,16 +115,16 @@ def _keep(result: StageOutput, row: Published, item: NewsItem, how: str) -> None
         "published_id": row.pair.id,
         "hydrated": how,
     }
-    result.add(KEPT, row.line - 1, carried | own)
+    event = _event(row, "kept", f"{how} original", pair.article_id)
+    result.add(KEPT, row.line - 1, carried | own, event)
     result.counts[how] += 1
-    result.log(row.line - 1, _event(row, "kept", f"{how} original", pair.article_id))
 
 
 def _drop(result: StageOutput, row: Published, problem: str, why: str) -> None:
     own = {"line": row.line, "problem": problem, "reason": why}
-    result.add(REJECTS, row.line - 1, {**row.fields, **own})
+    event = _event(row, "dropped", f"{problem}: {why}")
+    result.add(REJECTS, row.line - 1, {**row.fields, **own}, event)
     result.counts[problem] += 1
-    result.log(row.line - 1, _event(row, "dropped", f"{problem}: {why}"))
 
 
 def _event(row: Published, decision: str, why: str, article: str | None = None) -> LedgerEvent:
@@ -133,4 +132,4 @@ def _event(row: Published, decision: str, why: str, article: str | None = None) 
         "article_id": article or row.fields.get("article_id"),
         "manipulation": row.pair.manipulation,
     }
-    return stage_event("hydrate", row.pair.id, decision, "rule:hydrate", why, **more)
+    return LedgerEvent.of("hydrate", row.pair.id, decision, "rule:hydrate", why, **more)

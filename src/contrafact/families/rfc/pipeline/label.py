@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from contrafact.bulk.stage import APART, KEPT, REJECTS, StageOutput
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
+from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.judges.replies import read_label
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
@@ -172,28 +172,30 @@ def _by_model(
 
 
 def _drop(result: StageOutput, row: StageRow, manipulation: str, by: str, why: str) -> None:
-    result.add(REJECTS, row.line - 1, {**row.fields, "manipulation": manipulation, "reason": why})
-    result.log(row.line - 1, _event(row, "dropped", by, why, manipulation))
+    own = {"manipulation": manipulation, "reason": why}
+    _put(result, REJECTS, row, own, "dropped", by, why)
 
 
 def _keep(result: StageOutput, row: StageRow, manipulation: str, by: str, why: str) -> None:
-    label = {"manipulation": manipulation, "labelled_by": by}
-    result.add(KEPT, row.line - 1, {**row.fields, **label})
-    who = "rule:label" if by == "rule" else by
-    result.log(row.line - 1, _event(row, "kept", who, why, manipulation))
+    own = {"manipulation": manipulation, "labelled_by": by}
+    _put(result, KEPT, row, own, "kept", "rule:label" if by == "rule" else by, why)
     result.counts[f"kept as {manipulation}"] += 1
 
 
 def _set_apart(result: StageOutput, row: StageRow, label: str | None, by: str, why: str) -> None:
-    result.add(APART, row.line - 1, {**row.fields, "label": label, "reason": why})
-    result.log(row.line - 1, _event(row, "dropped", by, why, None))
+    _put(result, APART, row, {"label": label, "reason": why}, "dropped", by, why)
     result.counts[NO_CATEGORY if label else "left open"] += 1
 
 
-def _event(
-    row: StageRow, decision: Literal["kept", "dropped"], by: str, why: str, manipulation: str | None
-) -> LedgerEvent:
-    article = str(row.fields["id"])
-    return stage_event(
-        STAGE, article, decision, by, why, article_id=article, manipulation=manipulation
-    )
+def _put(
+    result: StageOutput,
+    table: str,
+    row: StageRow,
+    own: Mapping[str, str | None],
+    decision: str,
+    by: str,
+    why: str,
+) -> None:
+    kind, article = own.get("manipulation"), str(row.fields["id"])
+    event = LedgerEvent.of(STAGE, article, decision, by, why, manipulation=kind)
+    result.add(table, row.line - 1, {**row.fields, **own}, event)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
+from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import Bands, load_bands
-from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
@@ -178,9 +178,8 @@ def add_outcome(
         why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
         row = {**assignment.fields, "attempts": outcome.attempts, **why}
         counted = [f"why|{outcome.reason}"]
-    made.add(KEPT if kept else REJECTS, assignment.line - 1, row)
     made.counts.update(f"{assignment.manipulation}|{name}" for name in counted)
-    event = stage_event(
+    event = LedgerEvent.of(
         "rewrite",
         row["id"] if kept else item.id,
         "kept" if kept else "dropped",
@@ -190,7 +189,7 @@ def add_outcome(
         manipulation=assignment.manipulation,
         **({"undecided": True} if outcome.undecided else {}),
     )
-    made.log(assignment.line - 1, event)
+    made.add(KEPT if kept else REJECTS, assignment.line - 1, row, event)
 
 
 def _why_kept(outcome: RewriteOutcome) -> str:

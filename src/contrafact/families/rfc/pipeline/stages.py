@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["StageRow", "passed_of", "read_stage", "require_text", "stage_event"]
+__all__ = ["StageRow", "passed_of", "read_stage", "require_text"]
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,6 @@ def passed_of(fields: Mapping[str, Any]) -> bool | None:
     return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(
         text
     )
-
-
-def stage_event(
-    stage: str, item: str, decision: str, by: str, why: str, **more: Any
-) -> LedgerEvent:
-    """Return a ledger's event: who decided what on an item at a stage, and why."""
-    given = {"item_id": item, "stage": stage, "decision": decision, "by": by, "why": why}
-    return LedgerEvent.model_validate(given | more)
 
 
 def require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:

@@ -23,8 +23,8 @@ from bench._headlines import headlines
 from bench.orchestration import CONNECTIONS, LATENCY, WRITER, _serving
 from contrafact.bulk.cluster import cluster
 from contrafact.bulk.run import bulk_command
+from contrafact.families.finforce.bulk import GenerateStage
 from contrafact.families.finforce.commands.generate import GenerateOptions
-from contrafact.families.finforce.generate_stage import GenerateStage
 from contrafact.families.finforce.generation import run_method
 from contrafact.models.asking import Ask
 from contrafact.records import Headline

@@ -25,6 +25,7 @@ from inspect_ai.model import (
     get_model,
 )
 
+from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
 from contrafact.families.cobe.augment import plan_variations, read_variation
 from contrafact.families.cobe.data import bundled_stories
@@ -36,7 +37,6 @@ from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.pipeline.label import label_rows
 from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
 from contrafact.families.rfc.pipeline.rewrite import Assignment
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.family.task import read_text
 from contrafact.judges.judge import judge_letter, judge_once
 from contrafact.judges.quoted import judge_quoted
@@ -88,7 +88,7 @@ def label(task: str, *labels: str, reasons: bool = False):
 
 def staged(output: ModelOutput) -> object:
     item = NewsItem.of("Norrick Steel climbs", "Its shares rose.")
-    row = StageRow(1, {"id": "a", "title": item.title, "candidates": [], "text": item.paragraph})
+    row = InputRow(0, {"id": "a", "title": item.title, "candidates": [], "text": item.paragraph})
     rows = label_rows([row], replies={"a": kept_reply(output)}, model="m").rows
     return rows[0]["manipulation"] if rows else None
 

@@ -4,12 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from contrafact.bulk.stage import KEPT, InputRow, Stage, StageOutput
-
-
-def table(made: StageOutput, name: str = KEPT) -> list[dict[str, Any]]:
-    """Return the rows of a table."""
-    return [row for _, row in made.tables.get(name, ())]
+from contrafact.bulk.stage import InputRow, Stage, StageOutput
 
 
 def made_by(

@@ -101,6 +101,10 @@ class StageOutput:
         self.counts.update(other.counts)
         self.retry += other.retry
 
+    def table(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table."""
+        return [row for _, row in self.tables.get(name, ())]
+
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """Return the rows of every table, decisions among them, each with its `INDEX`."""
         tables: dict[str, Any] = dict(self.tables)
@@ -114,12 +118,9 @@ class StageOutput:
         """Write what was made of a whole file, with further tables (`write_stage`)."""
         from contrafact.corpus.ledger import write_stage
 
-        kept, dropped, *more = (
-            [row for _, row in self.tables.get(name, ())] for name in (KEPT, REJECTS, *others)
-        )
-        sidecars = dict(zip(others, more, strict=True))
         events = (event for _, event in self.events)
-        write_stage(out, kept, events, dropped=dropped, **sidecars)
+        sidecars = {name: self.table(name) for name in others}
+        write_stage(out, self.table(KEPT), events, dropped=self.table(REJECTS), **sidecars)
 
 
 @dataclass(frozen=True)

@@ -316,14 +316,14 @@ class LabelStage(_RowByRow):
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
         """Return what works on a row, with the model open."""
         from contrafact.families.rfc.pipeline.label import label_rows, open_rows, paragraph_of
-        from contrafact.families.rfc.pipeline.stages import StageRow, require_text
+        from contrafact.families.rfc.pipeline.stages import require_text
 
         ask = None if self.model is None else self.open_labeller(wrap)
 
         async def one(made: StageOutput, row: InputRow) -> None:
             for name in ("id", "title"):
                 require_text(row.fields, name, file="", line=row.line)
-            own, replies = [StageRow(row.line, row.fields)], dict[str, str]()
+            own, replies = [row], dict[str, str]()
             if ask is not None and open_rows(own, self.per_article):
                 try:
                     replies[str(row.fields["id"])] = await ask(paragraph_of(row.fields))

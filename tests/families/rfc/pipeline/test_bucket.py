@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.lines import write_lines
-from tests.support.stages import table
 
-from contrafact.bulk.stage import REJECTS
+from contrafact.bulk.stage import KEPT, REJECTS
 from contrafact.corpus.ledger import read_ledger
 from contrafact.corpus.news_items import NewsNotes, news_rows
 from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news
@@ -153,7 +152,7 @@ def news(tmp_path):
 
 def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     result = bucket_news(news)
-    (kept,) = table(result)
+    (kept,) = result.table(KEPT)
     assert kept["ticker"] == "OSMF" and kept["desk"] == "food"
     assert kept["id"] == news[0].item.id
     assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
@@ -162,7 +161,7 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
         for row in rows:
             assert list(row) == ["list", "term", "start", "end"]
             assert 0 <= row["start"] < row["end"] <= len(paragraph)
-    museum, alone = table(result, REJECTS)
+    museum, alone = result.table(REJECTS)
     assert museum["reasons"]["numerical"] == "no digit"
     assert set(alone["reasons"].values()) == {"no summary: a title alone"}
     counts = result.counts
@@ -172,7 +171,7 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
 
 def test_titles_alone_are_sorted_when_asked(news):
     result = bucket_news(news, titles_alone=True)
-    assert [row["title"] for row in table(result)] == ["Sales may fall 3%", "Profit rose 9%"]
+    assert [row["title"] for row in result.table(KEPT)] == ["Sales may fall 3%", "Profit rose 9%"]
 
 
 def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp_path):

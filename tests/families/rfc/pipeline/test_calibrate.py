@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.calibrate import MIN_EXAMPLES, calibrate, valid_ratios
-from contrafact.families.rfc.pipeline.stages import StageRow
 
 
 def test_the_band_holds_the_middle_of_the_valid_ones():
@@ -23,7 +23,9 @@ def test_the_band_holds_the_middle_of_the_valid_ones():
 
 def row(line, valid, rewritten="y y y y", manipulation="causal"):
     texts = {"original": "x x", "rewritten": rewritten}
-    return StageRow(line, {"id": f"e{line}", "manipulation": manipulation, "valid": valid} | texts)
+    return InputRow(
+        line - 1, {"id": f"e{line}", "manipulation": manipulation, "valid": valid} | texts
+    )
 
 
 def test_only_valid_examples_count_and_without_one_there_is_no_band():
@@ -53,7 +55,7 @@ def test_a_row_that_is_neither_valid_nor_invalid_is_reported_by_line(value):
         valid_ratios([row(4, value)], file="examples.jsonl")
     with pytest.raises(InputError, match="no field 'valid'"):
         fields = {"id": "a", "manipulation": "causal", "original": "x", "rewritten": "y"}
-        valid_ratios([StageRow(4, fields)], file="examples.jsonl")
+        valid_ratios([InputRow(3, fields)], file="examples.jsonl")
 
 
 def test_valid_may_be_written_in_the_words_of_a_sheet():

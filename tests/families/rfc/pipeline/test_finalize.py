@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
+from contrafact.bulk.stage import KEPT, REJECTS, InputRow
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import (
     ALLOWED,
@@ -18,12 +19,13 @@ from contrafact.families.rfc.decisions import (
     published_schema,
 )
 from contrafact.families.rfc.pipeline.finalize import (
+    HARD,
+    REVIEW,
     Standing,
     audit_table,
     finalize,
     retention_table,
 )
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import Rewrite
 
 
@@ -140,7 +142,7 @@ def pair(n, manipulation="flipping", **more):
         f"Brackwater Ferries lost {n}%.",
         article_id=f"n{n}",
     )
-    return StageRow(n, {**made.model_dump(), **more})
+    return InputRow(n - 1, {**made.model_dump(), **more})
 
 
 def clean(_):
@@ -160,16 +162,16 @@ def test_pairs_end_as_final_hard_or_dropped_with_their_reasons():
         *(decided("annotation", "fail", who, item=ids[2]) for who in ("ann", "ben")),
     ]
     result = finalize(rows, decisions, contract=clean)
-    assert [row["id"] for row in result.retained] == [ids[0]]
-    assert [row["id"] for row in result.hard] == [ids[1]]
-    assert [row["id"] for row in result.dropped] == [ids[2], ids[3]]
-    assert "not reviewed" in result.dropped[1]["reason"]
-    people = [event for event in result.events if event.by.startswith("person:")]
+    assert [row["id"] for row in result.table(KEPT)] == [ids[0]]
+    assert [row["id"] for row in result.table(HARD)] == [ids[1]]
+    assert [row["id"] for row in result.table(REJECTS)] == [ids[2], ids[3]]
+    assert "not reviewed" in result.table(REJECTS)[1]["reason"]
+    people = [event for _, event in result.events if event.by.startswith("person:")]
     assert {event.stage for event in people} >= {"annotation", "finalize"}
-    final = {e.item_id: e.decision for e in result.events if e.stage == "finalize"}
+    final = {e.item_id: e.decision for _, e in result.events if e.stage == "finalize"}
     assert final == dict(zip(ids, ("kept", "hard case", "dropped", "dropped"), strict=True))
     kept = finalize(rows, decisions, contract=clean, unreviewed="keep")
-    assert kept.retained[-1]["review"] == "unreviewed"
+    assert kept.table(KEPT)[-1]["review"] == "unreviewed"
 
 
 def test_a_revision_changes_text_and_id_and_drops_the_stale_edit_log():
@@ -179,7 +181,7 @@ def test_a_revision_changes_text_and_id_and_drops_the_stale_edit_log():
         decided("expert-review", "revise", "eve", item=name),
         *(decided("annotation", "pass", who, item=name) for who in ("ann", "ben")),
     ]
-    (final,) = finalize([row], decisions, contract=clean).retained
+    (final,) = finalize([row], decisions, contract=clean).table(KEPT)
     assert final["rewritten"] == "Brackwater lost 9%."
     assert final["reviewed_id"] == name != final["id"]
     assert final["edits"] == []
@@ -195,12 +197,14 @@ def test_what_annotators_alone_pass_and_the_contract_fails_is_a_hard_case():
         decided("annotation", "pass", who, item=row.fields["id"]) for who in ("ann", "ben")
     ]
     result = finalize([row], decisions, contract=breaks("number-changed"))
-    assert result.retained == []
-    assert "breaks number-changed" in result.hard[0]["reason"]
+    assert result.table(KEPT) == []
+    assert "breaks number-changed" in result.table(HARD)[0]["reason"]
     unseen = finalize([row], [], contract=breaks("number-changed"), unreviewed="keep")
-    assert unseen.dropped[0]["reason"] == "breaks number-changed", "nothing about it is in doubt"
+    assert unseen.table(REJECTS)[0]["reason"] == "breaks number-changed", (
+        "nothing about it is in doubt"
+    )
     result = finalize([row], decisions, contract=clean, required=("url",))
-    assert result.dropped[0]["reason"] == "lacks url"
+    assert result.table(REJECTS)[0]["reason"] == "lacks url"
 
 
 @pytest.mark.parametrize(
@@ -215,12 +219,12 @@ def test_an_experts_decision_stands_against_a_rule_with_both_reasons(more, who):
     row = pair(1)
     own = [d.model_copy(update={"item_id": row.fields["id"]}) for d in [*more, *PASSED]]
     found = ["number-changed ('3.2' became '4.2')"]
-    (kept,) = finalize([row], own, contract=breaks(*found)).retained
+    (kept,) = finalize([row], own, contract=breaks(*found)).table(KEPT)
     assert kept["against_rules"] == found
     assert kept["review"].endswith(
         f"against number-changed ('3.2' became '4.2'); {who}: the figures were the wrong way"
     )
-    (sound,) = finalize([row], own, contract=clean).retained
+    (sound,) = finalize([row], own, contract=clean).table(KEPT)
     assert "against_rules" not in sound
 
 
@@ -302,21 +306,21 @@ def test_what_nobody_decides_is_held_kept_or_dropped():
         )
 
     held = settled("review")
-    assert [row["passed"] for row in held.retained] == [True], "people have passed it"
-    (row,) = held.review
+    assert [row["passed"] for row in held.table(KEPT)] == [True], "people have passed it"
+    (row,) = held.table(REVIEW)
     assert (row["reviewed_id"], row["passed"]) == (rows[1].fields["id"], None)
     assert row["reason"] == "undecided: no judge was asked"
-    assert held.counts()["to review"] == 1
+    assert held.counts["to review"] == 1
     table = retention_table(rows, held).set_index("category")
     assert table.loc["flipping", ["retained", "to_review", "removed"]].tolist() == [1, 1, 0]
     kept = settled("keep")
-    assert [row["passed"] for row in kept.retained] == [True, None]
-    assert kept.retained[1]["undecided"] == "no judge was asked"
+    assert [row["passed"] for row in kept.table(KEPT)] == [True, None]
+    assert kept.table(KEPT)[1]["undecided"] == "no judge was asked"
     table = retention_table(rows, kept).set_index("category")
     assert table.loc["flipping", ["retained", "undecided"]].tolist() == [2, 1]
-    events = [event for event in kept.events if event.stage == "finalize"]
+    events = [event for _, event in kept.events if event.stage == "finalize"]
     assert [(e.model_extra or {}).get("undecided", False) for e in events] == [False, True]
-    assert len(settled("drop").dropped) == 1
+    assert len(settled("drop").table(REJECTS)) == 1
 
 
 def test_a_verdict_on_another_wording_is_none_on_this():

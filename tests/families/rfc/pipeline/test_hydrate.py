@@ -2,14 +2,12 @@
 
 import pytest
 from tests.support.lines import write_lines
-from tests.support.stages import table
 
-from contrafact.bulk.stage import REJECTS
+from contrafact.bulk.stage import KEPT, REJECTS, InputRow
 from contrafact.corpus.release import Facts
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.hydrate import hydrate, load_published
 from contrafact.families.rfc.pipeline.release import release
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.files.tables import read_rows
 from contrafact.records import NewsItem, Rewrite
 
@@ -32,20 +30,20 @@ def test_a_release_gets_exactly_its_pairs_back(tmp_path):
     pair = Rewrite.of(
         "flipping", ORIGINAL, REWRITTEN, article_id="n1", ticker="BWF", rewriter="rules", url=URL
     )
-    made = release([StageRow(1, pair.model_dump())], [], Facts("r", "1.0.0"))
+    made = release([InputRow(0, pair.model_dump())], [], Facts("r", "1.0.0"))
     (tmp_path / "pairs.jsonl").write_text(made.files["pairs.jsonl"], encoding="utf-8")
     rows = load_published(tmp_path / "pairs.jsonl")
     # By its hash, whatever its address.
     result = hydrate(rows, [article("Another title"), article(TITLE, url=None)])
-    (back,) = table(result)
+    (back,) = result.table(KEPT)
     assert back["hydrated"] == "verified"
     for name in ("id", "article_id", "original", "rewritten", "manipulation", "ticker", "rewriter"):
         assert back[name] == getattr(pair, name)
     assert (back["title"], back["summary"]) == (TITLE, SUMMARY)
     edited = [article(TITLE + ", again")]
     changed = hydrate(rows, edited)
-    assert table(changed) == []
-    assert table(changed, REJECTS)[0]["problem"] == "no match"
+    assert changed.table(KEPT) == []
+    assert changed.table(REJECTS)[0]["problem"] == "no match"
 
 
 def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
@@ -61,16 +59,16 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
     )
     assert (row.pair.manipulation, row.pair.url) == ("flipping", URL)
     result = hydrate([row], [article(TITLE)])
-    assert table(result)[0]["original"] == ORIGINAL
-    assert table(result)[0]["ticker"] == "BWF"
+    assert result.table(KEPT)[0]["original"] == ORIGINAL
+    assert result.table(KEPT)[0]["ticker"] == "BWF"
     far = hydrate([row], [article("Grain ships leave Port Sable after the strike", "")])
-    assert "another text" in table(far, REJECTS)[0]["reason"]
+    assert "another text" in far.table(REJECTS)[0]["reason"]
     lost = hydrate([row], [article(TITLE, url="https://news.example/b")])
     assert lost.counts == {"missing": 1}
     same = hydrate(
         [row], [article(TITLE.replace("gained", "lost"), SUMMARY.replace("rose", "fell"))]
     )
-    assert "same text" in table(same, REJECTS)[0]["reason"]
+    assert "same text" in same.table(REJECTS)[0]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 import pytest
 from inspect_ai.model import get_model
 from tests.support.replies import counted
-from tests.support.stages import table
 
-from contrafact.bulk.stage import APART, REJECTS
+from contrafact.bulk.stage import APART, KEPT, REJECTS, InputRow
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.label import (
     ask_label,
@@ -15,7 +14,6 @@ from contrafact.families.rfc.pipeline.label import (
     paragraph_of,
     refuted,
 )
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.files.journal import Journal
 from contrafact.models.kept import work_open
 from contrafact.prompts import open_pack
@@ -28,12 +26,12 @@ def row(name="n1", title=RISE, candidates=("flipping",), evidence=None, line=1):
     fields = {"id": name, "title": title, "summary": "", "candidates": list(candidates)}
     if evidence is not None:
         fields["evidence"] = evidence
-    return StageRow(line, fields)
+    return InputRow(line - 1, fields)
 
 
 def test_a_sole_candidate_is_the_label_by_rule():
     result = label_rows([row()], per_article="one")
-    (kept,) = table(result)
+    (kept,) = result.table(KEPT)
     assert (kept["manipulation"], kept["labelled_by"]) == ("flipping", "rule")
     assert kept["title"] == RISE
     ((_, event),) = result.events
@@ -42,20 +40,20 @@ def test_a_sole_candidate_is_the_label_by_rule():
 
 def test_every_candidate_makes_an_item_with_all_and_none_with_one_unless_a_model_chooses():
     several = [row(candidates=("causal", "flipping", "numerical"))]
-    every = table(label_rows(several, per_article="all"))
+    every = label_rows(several, per_article="all").table(KEPT)
     assert [item["manipulation"] for item in every] == ["numerical", "flipping", "causal"]
     assert open_rows(several, "all") == []
     left = label_rows(several, per_article="one")
-    assert table(left) == []
-    (apart,) = table(left, APART)
+    assert left.table(KEPT) == []
+    (apart,) = left.table(APART)
     assert apart["label"] is None
     assert "several candidates (numerical, flipping, causal)" in apart["reason"]
     assert open_rows(several, "one") == several
     chosen = label_rows(several, per_article="one", replies={"n1": "Causal"}, model="a/b")
-    assert [item["manipulation"] for item in table(chosen)] == ["causal"]
-    assert table(chosen)[0]["labelled_by"] == "model:a/b"
-    assert {item["manipulation"] for item in table(chosen, REJECTS)} == {"numerical", "flipping"}
-    assert all(item["reason"] for item in table(chosen, REJECTS))
+    assert [item["manipulation"] for item in chosen.table(KEPT)] == ["causal"]
+    assert chosen.table(KEPT)[0]["labelled_by"] == "model:a/b"
+    assert {item["manipulation"] for item in chosen.table(REJECTS)} == {"numerical", "flipping"}
+    assert all(item["reason"] for item in chosen.table(REJECTS))
 
 
 def test_digits_that_are_no_quantity_make_no_numerical_item():
@@ -64,9 +62,9 @@ def test_digits_that_are_no_quantity_make_no_numerical_item():
     )
     assert "no quantity" in refuted(years.fields)["numerical"]
     result = label_rows([years])
-    assert table(result) == []
-    assert [item["manipulation"] for item in table(result, REJECTS)] == ["numerical"]
-    assert "no candidate" in table(result, APART)[0]["reason"]
+    assert result.table(KEPT) == []
+    assert [item["manipulation"] for item in result.table(REJECTS)] == ["numerical"]
+    assert "no candidate" in result.table(APART)[0]["reason"]
 
 
 def test_a_catalyst_without_a_causal_word_makes_no_causal_item():
@@ -92,15 +90,15 @@ def test_a_catalyst_without_a_causal_word_makes_no_causal_item():
 def test_a_models_reply_is_read_strictly(reply, kept, reason):
     given = [row(candidates=("flipping", "numerical"))]
     result = label_rows(given, per_article="one", replies={"n1": reply}, model="m")
-    assert [item["manipulation"] for item in table(result)] == ([kept] if kept else [])
+    assert [item["manipulation"] for item in result.table(KEPT)] == ([kept] if kept else [])
     if reason:
-        assert reason in table(result, APART)[0]["reason"]
-        assert (table(result, APART)[0]["label"] == "No-Categorized") == ("fits" in reason)
+        assert reason in result.table(APART)[0]["reason"]
+        assert (result.table(APART)[0]["label"] == "No-Categorized") == ("fits" in reason)
 
 
 def test_an_article_without_candidates_takes_whatever_label_the_model_gives():
     result = label_rows([row(candidates=())], replies={"n1": "sentiment"}, model="m")
-    assert [item["manipulation"] for item in table(result)] == ["sentiment"]
+    assert [item["manipulation"] for item in result.table(KEPT)] == ["sentiment"]
 
 
 def test_nothing_is_lost():
@@ -112,9 +110,9 @@ def test_nothing_is_lost():
     ]
     for per_article in ("one", "all"):
         result = label_rows(given, per_article=per_article, replies={"d": "flipping"}, model="m")
-        seen = [*table(result), *table(result, APART)]
+        seen = [*result.table(KEPT), *result.table(APART)]
         assert {item["id"] for item in seen} == {"a", "b", "c", "d"}
-        assert not {i["id"] for i in table(result)} & {i["id"] for i in table(result, APART)}
+        assert not {i["id"] for i in result.table(KEPT)} & {i["id"] for i in result.table(APART)}
 
 
 def test_wrong_candidates_are_reported_by_line():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contrafact.bulk.stage import InputRow
 from contrafact.corpus.release import Facts, check_croissant, check_facts, write_release
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.release import (
@@ -18,7 +19,6 @@ from contrafact.families.rfc.pipeline.release import (
     release,
     row_schema,
 )
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import Rewrite
 
 FACTS = Facts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
@@ -55,7 +55,7 @@ def pair(manipulation="flipping", n=1, **more):
         "evidence": {"flipping": [{"term": original}]},
         "review": f"passed: {original}",
     }
-    return StageRow(n, made | more)
+    return InputRow(n - 1, made | more)
 
 
 def rows(text):

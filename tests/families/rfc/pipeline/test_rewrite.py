@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 from inspect_ai.model import GenerateConfig, ModelOutput
 from tests.support.lines import write_lines
-from tests.support.stages import table
 
-from contrafact.bulk.stage import StageOutput
+from contrafact.bulk.stage import KEPT, StageOutput
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options
 from contrafact.families.rfc.judging import Judging
@@ -175,12 +174,12 @@ def test_without_a_judge_what_facts_leave_open_is_kept_and_undecided():
     assert (outcome.rewritten, outcome.undecided) == (FLIPPED, NOT_JUDGED)
     made = StageOutput()
     add_outcome(made, assigned("flipping"), outcome, rewriter="model:m")
-    (row,), ((_, event),) = table(made), made.events
+    (row,), ((_, event),) = made.table(KEPT), made.events
     assert (row["passed"], row["undecided"]) == (None, NOT_JUDGED)
     assert "undecided" in event.why
     numerical, _ = writer(GOOD)
     add_outcome(made, assigned(), rewritten(numerical, assigned()), rewriter="model:m")
-    _, row = table(made)
+    _, row = made.table(KEPT)
     assert row["passed"] is True and "undecided" not in row
 
 

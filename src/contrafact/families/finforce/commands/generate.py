@@ -23,8 +23,7 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.families.finforce.bulk import Piece
-    from contrafact.families.finforce.generate_stage import GenerateStage
+    from contrafact.families.finforce.bulk import GenerateStage, Piece
     from contrafact.families.finforce.generation import Generation
     from contrafact.family.method import Method
     from contrafact.files.delimited import Dialect
@@ -108,8 +107,8 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
 
     options.check(bulk is not None)
     from contrafact.corpus.datasets import data_source
+    from contrafact.families.finforce.bulk import GenerateStage
     from contrafact.families.finforce.data import FIELDS
-    from contrafact.families.finforce.generate_stage import GenerateStage
     from contrafact.files.fields import checked_columns, named_columns
     from contrafact.files.tables import called
 
@@ -172,7 +171,7 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
 
 def _in_bulk(stage: "GenerateStage", settings: dict[str, Any]) -> None:
     from contrafact.bulk.run import bulk_command
-    from contrafact.families.finforce.generate_stage import tally
+    from contrafact.families.finforce.bulk import tally
 
     options = stage.options
     for option_, value in (("--limit", options.limit), ("--estimate", options.estimate)):
@@ -270,7 +269,7 @@ def _count(piece: "Piece", outcomes: Counter[str], causes: Counter[str]) -> None
 
 def _end(outcomes: Counter[str], causes: Counter[str], written: str) -> None:
     """Say how it went; exit with 1 if calls failed."""
-    from contrafact.families.finforce.generate_stage import tally
+    from contrafact.families.finforce.bulk import tally
 
     where = f"; written to {written}" if written else ""
     typer.echo(f"{tally(outcomes.total(), outcomes)}{where}", err=True)

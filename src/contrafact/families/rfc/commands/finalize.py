@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from contrafact.families.rfc.pipeline.finalize import Contract, Finalized, Standing
+    from contrafact.bulk.stage import StageOutput
+    from contrafact.families.rfc.pipeline.finalize import Contract, Standing
 
 __all__ = ["finalize"]
 
@@ -74,9 +75,8 @@ def finalize(options: _Options) -> None:
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
     from contrafact.console import Progress
-    from contrafact.corpus.ledger import write_stage
     from contrafact.families.rfc.decisions import load_decisions
-    from contrafact.families.rfc.pipeline.finalize import audit_table, retention_table
+    from contrafact.families.rfc.pipeline.finalize import HARD, REVIEW, audit_table, retention_table
     from contrafact.families.rfc.pipeline.finalize import finalize as settle
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output
@@ -105,33 +105,28 @@ def finalize(options: _Options) -> None:
     write_frame(retention, Path(f"{out}.retention.csv"))
     if not audit.empty:
         write_frame(audit, Path(f"{out}.audit.csv"))
-    write_stage(
-        out,
-        result.retained,
-        result.events,
-        hard=result.hard,
-        review=result.review,
-        dropped=result.dropped,
-    )
+    result.write(out, HARD, REVIEW)
     _show(options, len(rows), result, retention)
 
 
-def _show(options: _Options, rows: int, result: "Finalized", retention: "pd.DataFrame") -> None:
+def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.DataFrame") -> None:
+    from contrafact.bulk.stage import KEPT
     from contrafact.console import show_counts, show_frame
+    from contrafact.families.rfc.pipeline.finalize import REVIEW
 
-    out = options.out
+    out, retained, waiting = options.out, result.table(KEPT), result.table(REVIEW)
     show_frame("Before and after adjudication", retention, shares=("retention",))
-    typer.echo(f"{out}: {len(result.retained):,} of {rows:,} pairs")
-    show_counts(result.counts())
-    overruled = sum("against_rules" in row for row in result.retained)
+    typer.echo(f"{out}: {len(retained):,} of {rows:,} pairs")
+    show_counts(result.counts)
+    overruled = sum("against_rules" in row for row in retained)
     if overruled:
         typer.echo(f"{overruled:,} of them stand by an expert's decision against a rule.")
-    if result.review:
+    if waiting:
         typer.echo(
-            f"{out}.review.jsonl: {len(result.review):,} pairs are undecided; judge them "
+            f"{out}.review.jsonl: {len(waiting):,} pairs are undecided; judge them "
             "(`rfc check --judge M`, then --checks), or have people review them"
         )
-    unseen = sum(row["review"] == "unreviewed" for row in result.retained)
+    unseen = sum(row["review"] == "unreviewed" for row in retained)
     if unseen:
         typer.echo(f"{unseen:,} of them were not reviewed by {options.annotators} people.")
 

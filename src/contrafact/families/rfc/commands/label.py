@@ -13,8 +13,8 @@ from contrafact.options import CallOptions, argument, bulk_options, option, take
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from contrafact.bulk.stage import InputRow
     from contrafact.families.rfc.bulk import LabelStage
-    from contrafact.families.rfc.pipeline.stages import StageRow
 
 __all__ = ["label"]
 
@@ -73,7 +73,7 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         replies, failures = _ask(open_rows(rows, per_article), options, options.model)
         result = by_rule(replies=replies, failures=failures, model=options.model)
     result.write(out, APART)
-    kept, apart = (len(result.tables.get(name, ())) for name in (KEPT, APART))
+    kept, apart = (len(result.table(name)) for name in (KEPT, APART))
     typer.echo(f"{out}: {kept:,} items of {len(rows):,} articles")
     show_counts(result.counts)
     if apart:
@@ -96,7 +96,7 @@ def _stage(options: _Options) -> "LabelStage":
 
 
 def _ask(
-    rows: "Sequence[StageRow]", options: _Options, model: str
+    rows: "Sequence[InputRow]", options: _Options, model: str
 ) -> "tuple[dict[str, str], dict[str, str]]":
     from contrafact.families.rfc.pipeline.label import paragraph_of
     from contrafact.files.journal import Journal, sidecar_path

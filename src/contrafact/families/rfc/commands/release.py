@@ -12,7 +12,8 @@ from contrafact.options import argument, option, takes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.families.rfc.pipeline.stages import StageRow
+    from contrafact.bulk.stage import InputRow
+
 
 __all__ = ["release"]
 
@@ -71,7 +72,7 @@ def release(options: _Options) -> None:
         )
 
 
-def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:
+def _require_few_artefacts(rows: "Sequence[InputRow]", max_auroc: float) -> None:
     from contrafact.families.rfc.leakage import leakage
     from contrafact.records import Rewrite
 

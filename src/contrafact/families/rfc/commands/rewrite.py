@@ -177,7 +177,7 @@ def _one_file(
         made.write(out)
         journal.finish(calls.repeated())
     _show(made.counts, by_rule=writing is None)
-    pairs = len(made.tables.get(KEPT, ()))
+    pairs = len(made.table(KEPT))
     written = source_name(out)  # a temporary file has no name
     typer.echo(
         f"{len(assignments)} rows: {pairs} rewritten, {len(assignments) - pairs} dropped"

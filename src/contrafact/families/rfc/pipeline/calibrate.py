@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.diff import token_ratio
 
@@ -38,7 +38,7 @@ class Calibration:
     unsure: bool
 
 
-def valid_ratios(rows: Sequence[StageRow], *, file: str) -> dict[Manipulation, list[float]]:
+def valid_ratios(rows: Sequence[InputRow], *, file: str) -> dict[Manipulation, list[float]]:
     """Return the token-length ratios of valid examples, by manipulation."""
     found: dict[Manipulation, list[float]] = {}
     for row in rows:

@@ -4,23 +4,33 @@ What the decisions on one pair come to is `decisions.follow`; what facts, judges
 of it together is said here.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from contrafact.bulk.stage import KEPT, REJECTS, InputRow, StageOutput
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.families.rfc.decisions import REVIEW_STAGES, Fate, ReviewDecision, follow
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.stats.sampling import stratified_share
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Standing", "Undecided", "audit_table", "finalize", "retention_table"]
+__all__ = [
+    "HARD",
+    "REVIEW",
+    "Standing",
+    "Undecided",
+    "audit_table",
+    "finalize",
+    "retention_table",
+]
 
 STAGE = "finalize"
+HARD, REVIEW = "hard", "review"
+"""Tables besides what is kept and dropped: hard cases, and pairs that nobody has decided."""
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
 Unreviewed = Literal["drop", "keep"]
@@ -38,25 +48,8 @@ class Standing:
 Contract = Callable[[Mapping[str, Any]], Standing]
 
 
-@dataclass
-class Finalized:
-    retained: list[dict[str, Any]] = field(default_factory=list)
-    hard: list[dict[str, Any]] = field(default_factory=list)
-    review: list[dict[str, Any]] = field(default_factory=list)
-    dropped: list[dict[str, Any]] = field(default_factory=list)
-    events: list[LedgerEvent] = field(default_factory=list)
-
-    def counts(self) -> Counter[str]:
-        found = {"retained": self.retained, "hard cases": self.hard, "dropped": self.dropped}
-        found |= {"to review": self.review} if self.review else {}
-        counts = Counter({name: len(rows) for name, rows in found.items()})
-        if undecided := sum(row["passed"] is None for row in self.retained):
-            counts["retained undecided"] = undecided
-        return counts
-
-
 def finalize(
-    rows: Sequence[StageRow],
+    rows: Sequence[InputRow],
     decisions: Sequence[ReviewDecision],
     *,
     contract: Contract,
@@ -65,7 +58,7 @@ def finalize(
     undecided: Undecided = "review",
     required: Sequence[str] = (),
     each: Callable[[object], None] = lambda _: None,
-) -> Finalized:
+) -> StageOutput:
     """Return the final dataset, the hard cases and what was removed.
 
     What people retained then passes the integrity checks: the fields that the release needs are
@@ -77,21 +70,26 @@ def finalize(
     by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
     for decision in decisions:
         by_item[decision.item_id].append(decision)
-    result = Finalized()
+    result = StageOutput()
     for row in rows:
         own = by_item.get(str(row.fields["id"]), [])
         fate = follow(own, annotators=annotators)
-        result.events += _of_people(row.fields, own)
+        result.events += [(row.index, event) for event in _of_people(row.fields, own)]
         edited = {name: text for one in own for name, text in one.review_edited.items()}
         final = _revised(row.fields, edited, fate.rewritten)
         place, why, by = _settled(final, fate, contract, unreviewed, undecided, required)
         final["review"] = "unreviewed" if fate.state == "unreviewed" else why
-        _put(result, row.fields, final, place, why, by)
+        _put(result, row, final, place, why, by)
         each(row.fields["id"])
+    counted = {"retained": KEPT, "hard cases": HARD, "dropped": REJECTS}
+    counted |= {"to review": REVIEW} if result.table(REVIEW) else {}
+    result.counts.update({name: len(result.table(table)) for name, table in counted.items()})
+    if left := sum(row["passed"] is None for row in result.table(KEPT)):
+        result.counts["retained undecided"] = left
     return result
 
 
-def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFrame":
+def retention_table(rows: Sequence[InputRow], result: StageOutput) -> "pd.DataFrame":
     """Return table 4: pairs before and after adjudication, per category and in all.
 
     Columns: ``category``, ``before``, ``retained``, of these ``undecided``, ``hard_cases``,
@@ -100,9 +98,10 @@ def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFram
     """
     import pandas as pd
 
-    kept = {row["reviewed_id"] for row in result.retained}
-    open_ = {row["reviewed_id"] for row in result.retained if row["passed"] is None}
-    hard, waiting = ({row["reviewed_id"] for row in some} for some in (result.hard, result.review))
+    kept, hard, waiting = (
+        {row["reviewed_id"] for row in result.table(name)} for name in (KEPT, HARD, REVIEW)
+    )
+    open_ = {row["reviewed_id"] for row in result.table(KEPT) if row["passed"] is None}
     table = []
     for category in (*MANIPULATIONS, "overall"):
         own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
@@ -123,7 +122,7 @@ def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFram
     return pd.DataFrame(table)
 
 
-def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -> "pd.DataFrame":
+def audit_table(rows: Sequence[InputRow], decisions: Sequence[ReviewDecision]) -> "pd.DataFrame":
     """Return table 2: each category's last audit, and all of them; empty without an audit.
 
     A category that a later round does not audit again stands by the round that did: one that
@@ -209,18 +208,18 @@ def _settled(
 
 
 def _put(
-    result: Finalized, row: Mapping[str, Any], final: dict[str, Any], place: str, why: str, by: str
+    result: StageOutput, row: InputRow, final: dict[str, Any], place: str, why: str, by: str
 ) -> None:
-    rows, decision = {
-        "retained": (result.retained, "kept"),
-        "hard case": (result.hard, "hard case"),
-        "to review": (result.review, "hard case"),
-        "dropped": (result.dropped, "dropped"),
+    table, decision = {
+        "retained": (KEPT, "kept"),
+        "hard case": (HARD, "hard case"),
+        "to review": (REVIEW, "hard case"),
+        "dropped": (REJECTS, "dropped"),
     }[place]
-    rows.append(final if place == "retained" else {**final, "reason": why})
     open_ = place in ("retained", "to review") and final["passed"] is None
     more: dict[str, Any] = {"undecided": True} if open_ else {}
-    result.events.append(_event(row, decision, by, why, **more))
+    event = _event(row.fields, decision, by, why, **more)
+    result.add(table, row.index, final if table == KEPT else {**final, "reason": why}, event)
 
 
 def _revised(

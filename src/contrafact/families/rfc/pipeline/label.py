@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from contrafact.bulk.stage import APART, KEPT, REJECTS, StageOutput
+from contrafact.bulk.stage import APART, KEPT, REJECTS, InputRow, StageOutput
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.judges.replies import read_label
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
@@ -56,7 +55,7 @@ def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def open_rows(rows: Sequence[StageRow], per_article: PerArticle) -> list[StageRow]:
+def open_rows(rows: Sequence[InputRow], per_article: PerArticle) -> list[InputRow]:
     """Return the rows that rules leave open, for a model to decide.
 
     With ``one`` these are articles with several candidates, or with none; with ``all``, where
@@ -89,7 +88,7 @@ async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") 
 
 
 def label_rows(
-    rows: Sequence[StageRow],
+    rows: Sequence[InputRow],
     *,
     per_article: PerArticle = "all",
     replies: Mapping[str, str] | None = None,
@@ -129,7 +128,7 @@ def _candidates(fields: Mapping[str, Any]) -> list[str]:
     return [name for name in MANIPULATIONS if name in (fields.get("candidates") or ())]
 
 
-def _check_candidates(row: StageRow, file: str | None) -> None:
+def _check_candidates(row: InputRow, file: str | None) -> None:
     given = row.fields.get("candidates")
     if not isinstance(given, list) or not all(name in MANIPULATIONS for name in given):
         raise InputError(
@@ -149,7 +148,7 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
 
 
 def _by_model(
-    result: StageOutput, row: StageRow, standing: Sequence[str], reply: str, model: str
+    result: StageOutput, row: InputRow, standing: Sequence[str], reply: str, model: str
 ) -> None:
     reading = read_label(reply, tuple(_LABELS))
     label = _LABELS[reading.label] if reading.label else None
@@ -171,18 +170,18 @@ def _by_model(
                 result.counts["candidates not chosen"] += 1
 
 
-def _drop(result: StageOutput, row: StageRow, manipulation: str, by: str, why: str) -> None:
+def _drop(result: StageOutput, row: InputRow, manipulation: str, by: str, why: str) -> None:
     own = {"manipulation": manipulation, "reason": why}
     _put(result, REJECTS, row, own, "dropped", by, why)
 
 
-def _keep(result: StageOutput, row: StageRow, manipulation: str, by: str, why: str) -> None:
+def _keep(result: StageOutput, row: InputRow, manipulation: str, by: str, why: str) -> None:
     own = {"manipulation": manipulation, "labelled_by": by}
     _put(result, KEPT, row, own, "kept", "rule:label" if by == "rule" else by, why)
     result.counts[f"kept as {manipulation}"] += 1
 
 
-def _set_apart(result: StageOutput, row: StageRow, label: str | None, by: str, why: str) -> None:
+def _set_apart(result: StageOutput, row: InputRow, label: str | None, by: str, why: str) -> None:
     _put(result, APART, row, {"label": label, "reason": why}, "dropped", by, why)
     result.counts[NO_CATEGORY if label else "left open"] += 1
 
@@ -190,7 +189,7 @@ def _set_apart(result: StageOutput, row: StageRow, label: str | None, by: str, w
 def _put(
     result: StageOutput,
     table: str,
-    row: StageRow,
+    row: InputRow,
     own: Mapping[str, str | None],
     decision: str,
     by: str,
@@ -198,4 +197,4 @@ def _put(
 ) -> None:
     kind, article = own.get("manipulation"), str(row.fields["id"])
     event = LedgerEvent.of(STAGE, article, decision, by, why, manipulation=kind)
-    result.add(table, row.line - 1, {**row.fields, **own}, event)
+    result.add(table, row.index, {**row.fields, **own}, event)

@@ -18,6 +18,7 @@ from typing import Any
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from contrafact.bulk.stage import InputRow
 from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import (
     CROISSANT,
@@ -30,7 +31,7 @@ from contrafact.corpus.release import (
     with_checksums,
 )
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stages import StageRow, passed_of
+from contrafact.families.rfc.pipeline.stages import passed_of
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
@@ -114,7 +115,7 @@ def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def release(
-    retained: Sequence[StageRow], hard: Sequence[StageRow], facts: Facts, *, file: str | None = None
+    retained: Sequence[InputRow], hard: Sequence[InputRow], facts: Facts, *, file: str | None = None
 ) -> Release:
     """Return the files of a release."""
     both = {row.fields["id"] for row in retained} & {row.fields["id"] for row in hard}
@@ -197,7 +198,7 @@ def _card(facts: Facts, counts: Mapping[str, Any], canary: str) -> str:
     )
 
 
-def _row(row: StageRow, canary: str, file: str | None) -> dict[str, Any]:
+def _row(row: InputRow, canary: str, file: str | None) -> dict[str, Any]:
     pair = row.fields
     given: dict[str, Any] = {name: _text(pair.get(name)) for name in _OPTIONAL}
     given |= {
@@ -237,7 +238,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _canary(facts: Facts, rows: Sequence[StageRow]) -> str:
+def _canary(facts: Facts, rows: Sequence[InputRow]) -> str:
     """Return a string that is found nowhere else: an id made from the release's own contents."""
     ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
     mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")

@@ -6,24 +6,16 @@ all but the ledger's times are the same in every run from the same input.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["StageRow", "passed_of", "read_stage", "require_text"]
-
-
-@dataclass(frozen=True)
-class StageRow:
-    """One row of a stage's input: its line there, from 1, and its fields."""
-
-    line: int
-    fields: Mapping[str, Any]
+__all__ = ["passed_of", "read_stage", "require_text"]
 
 
 def read_stage(
@@ -32,12 +24,12 @@ def read_stage(
     *,
     manipulated: bool = False,
     allow_empty: bool = False,
-) -> list[StageRow]:
+) -> list[InputRow]:
     """Return a stage file's rows, each checked; no two have the same id."""
     name = source_name(path)
     if allow_empty and str(path) != "-" and Path(path).is_file() and not Path(path).stat().st_size:
         return []
-    rows: list[StageRow] = []
+    rows: list[InputRow] = []
     first: dict[str, int] = {}
     needed = ("id", *texts, *(("manipulation",) if manipulated else ()))
     for line, fields in read_rows(path):
@@ -66,7 +58,7 @@ def read_stage(
                 hint="leave one of them out",
             )
         first[key] = line
-        rows.append(StageRow(line, row))
+        rows.append(InputRow(line - 1, row))
     if not rows:
         raise InputError("the file holds no rows", file=name, hint="give at least one")
     return rows

@@ -155,6 +155,7 @@ VAN = {
         "told": ["hose", "heat", "stop", "delay"],
         "quantities": ["delay"],
         "wordings": WORDINGS,
+        "relations": [],  # its connectors tell all
     },
 }  # fmt: skip
 EDIT = "A hose split. The engine stayed cool. The driver drove on. The delay was 5 minutes."
@@ -332,15 +333,14 @@ def test_what_is_told_in_two_ways_or_not_at_all_is_open_unless_another_fact_deci
 
 
 def test_where_readers_differ_on_a_connector_of_a_story_by_hand_it_is_open():
-    """Be it "although" before what is supposed, or a cause that the model does not have."""
+    """Be it a connector that joins nothing, or a cause that the model does not have."""
     for text in (
         f"Thus {EDIT[0].lower()}{EDIT[1:]}",
         EDIT.replace("A hose", "But a hose"),
-        EDIT.replace("A hose split. The", "Although a hose split, the"),
         EDIT.replace(
             "cool. The driver drove on.", "cool. The driver drove on because a hose split."
         ),
-        EDIT.replace("drove on. The delay was 5", "drove on, so the delay was 90"),
+        EDIT.replace("drove on. The delay was 5", "drove on, but the delay was 5"),
     ):
         assert passed(text)["E3"] is None, text
         assert passed(text)["E2"] is True, text

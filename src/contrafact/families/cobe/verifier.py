@@ -21,7 +21,6 @@ from contrafact.families.cobe.synth.prove import (
     told_wrong,
     turns_round,
     way_of,
-    wrong_claims,
 )
 from contrafact.families.cobe.synth.reading import Reading
 from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
@@ -157,14 +156,7 @@ def _connectors(facts: Facts, reading: Reading) -> Decision:
     take for wrong: "although" and "but" may be plain contrast.
     """
     told = {name: next(iter(values)) for name, values in reading.values.items()}
-    if facts.family is not None:
-        wrong = misjoined(facts, reading.claims, told)
-    else:
-        for claim in reading.claims:
-            name = claim.effect.name
-            if name in facts.moved and way_of(facts, name, told[name]) != facts.moved[name]:
-                return Decision(None, f"readers differ on '{name}', which goes the wrong way")
-        wrong = wrong_claims(facts, reading.claims, told)
+    wrong = misjoined(facts, reading.claims, told)
     for claim, why in wrong:
         if turns_round(facts, claim):
             return Decision(False, f"'{claim.effect.name}': {why}")

@@ -34,7 +34,6 @@ __all__ = [
     "turns_round",
     "way_of",
     "with_proofs",
-    "wrong_claims",
 ]
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
@@ -50,8 +49,7 @@ class Facts:
 
     Attributes:
         implied: The latent facts that the story implies.
-        family: The models that agree with the text; none where the file tells no relations, and
-            the model alone is what verdicts follow from.
+        family: The models that agree with the text.
         settings: The sentences of the file that tell no fact: where it is, and the rules.
         worlds: The values of all variables in each world that the facts allow.
     """
@@ -61,7 +59,7 @@ class Facts:
     reader: Reader
     proof: Proof
     implied: Mapping[str, Value]
-    family: Family | None
+    family: Family
     settings: tuple[str, ...]
     worlds: Sequence[tuple[Mapping[str, Value], Mapping[str, int]]]
 
@@ -133,9 +131,9 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         raise ValueError("there is no 'Proof'")
     try:
         text, model, reader = _opened(json.dumps([proof[name] for name in _PARTS]))
+        relations = [Relation.of(one) for one in proof["relations"]]
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
-    relations = [Relation.of(one) for one in proof.get("relations", ())]
     settings = [*proof.get("setting", ()), *(one.says for one in relations)]
     reading = reader.read(_without(row["Variation text"], settings))
     facts: dict[str, Value] = {}
@@ -166,21 +164,19 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         and c.kind == "stays"
         and c.before is not None
         # What no text can word, none is asked about.
-        and (not relations or c.variable in reader.wordings)
+        and c.variable in reader.wordings
     }
-    family = None
-    if relations:
-        told = [one for one in relations if one.says in row["Variation text"]]
-        joinings = [
-            Joining(tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows)
-            for claim in reading.claims
-        ]
-        parents = {
-            name: [one for one in model.graph.parents[name] if one in text.told]
-            for name in model.order
-            if name in text.told
-        }
-        family = family_of(facts, parents, text.quantities, told, joinings)
+    told = [one for one in relations if one.says in row["Variation text"]]
+    joinings = [
+        Joining(tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows)
+        for claim in reading.claims
+    ]
+    parents = {
+        name: [one for one in model.graph.parents[name] if one in text.told]
+        for name in model.order
+        if name in text.told
+    }
+    family = family_of(facts, parents, text.quantities, told, joinings)
     names = [noise.name for noise in model.noises]
     worlds = [
         (model.predict(setting), dict(zip(names, setting, strict=True)))
@@ -206,9 +202,8 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
                 found[criterion].append(why)
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
-    wrong = wrong_claims if facts.family is None else misjoined
     found["E3"] += [
-        f"'{claim.effect.name}': {why}" for claim, why in wrong(facts, reading.claims, told)
+        f"'{claim.effect.name}': {why}" for claim, why in misjoined(facts, reading.claims, told)
     ]
     return found
 
@@ -229,7 +224,10 @@ def misjoined(
             found.append((claim, f"{names} are not causes of it"))
         elif any(told.get(name) is None for name in (*names, effect)):
             found.append((claim, "what is joined is told in two ways, or left open"))
-        elif effect not in facts.text.quantities and any(
+        elif effect in facts.text.quantities:
+            if not claim.follows:  # a number is what its causes make it
+                found.append((claim, f"it comes of {names}"))
+        elif any(
             (_furthered(facts.model, name, effect, told[name]) == told[effect]) != claim.follows
             for name in names
         ):
@@ -261,17 +259,6 @@ def way_of(facts: Facts, name: str, now: Value | None) -> str | None:
     return "up" if now > before else "down" if now < before else "nowhere"
 
 
-def wrong_claims(
-    facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
-) -> list[tuple[Claim, str]]:
-    """Return the claims of an answer that are not so, with the reason."""
-    return [
-        (claim, why)
-        for claim in claims
-        if (why := _untrue(facts, claim, told, facts.proof.intervention))
-    ]
-
-
 def turns_round(facts: Facts, claim: Claim) -> bool:
     """Tell whether a claim turns round the way in which its causes work: no reader would let it be.
 
@@ -288,26 +275,18 @@ def turns_round(facts: Facts, claim: Claim) -> bool:
     )
 
 
-def _untrue(
-    facts: Facts,
-    claim: Claim,
-    told: Mapping[str, Value | None],
-    cut: Mapping[str, Value],
-) -> str:
-    """Return why a connector is wrong between what a text asserts; nothing if it is right.
+def _untrue(facts: Facts, claim: Claim) -> str:
+    """Return why a connector of the story is wrong; nothing if it is right.
 
-    Across an edge that the intervention cut, only neutral joining is right. "Because" needs that
-    the effect is what its mechanism gives in every world that the facts allow, and would not be
-    without the causes. "Although" needs that the effect is not what the causes further.
+    "Because" needs that the effect is what its mechanism gives in every world that the facts allow,
+    and would not be without the causes. "Although" needs that the effect is not what the causes
+    further.
     """
+    told = facts.proof.facts
     effect, names = claim.effect.name, [cause.name for cause in claim.causes]
-    if effect in cut:
-        return "it was set, so that nothing told brings it about or stands against it"
     mechanism = facts.model.mechanism(effect)
     if not set(names) <= set(facts.text.told) or not set(names) <= set(mechanism.parents):
         return f"{names} are not causes of it"
-    if any(told.get(name) is None for name in (*names, effect)):
-        return "what is joined is told in two ways, or left open"
     quantity = effect in facts.text.quantities
     furthered = [_furthered(facts.model, name, effect, told[name]) for name in names]
     if not claim.follows:
@@ -317,13 +296,8 @@ def _untrue(
     if not quantity and any(value != told[effect] for value in furthered):
         return f"it does not come of {names}"
     for values, noise in facts.worlds:
-        given = [
-            told.get(p, values[p]) if p in facts.text.told else values[p] for p in mechanism.parents
-        ]
-        if any(value is None for value in given):
-            return "a cause of it is left open"
         terms = [noise[term] for term in mechanism.noise]
-        parents = [value for value in given if value is not None]
+        parents = [values[name] for name in mechanism.parents]
         whole = mechanism.table[(*parents, *terms)]
         turned = [
             (not value) if name in names else value
@@ -354,12 +328,11 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
     problems += _record_problems(facts, row)
     problems += _criteria_problems(facts, row["Evaluation criteria"])
     reading = facts.reader.read(_without(row["Variation text"], facts.settings))
-    told: dict[str, Value | None] = dict(facts.proof.facts)
     problems += [f"the story: '{text}' joins nothing" for text in reading.loose]
     problems += [
         f"the story: '{claim.effect.name}': {why}"
         for claim in reading.claims
-        if (why := _untrue(facts, claim, told, {}))
+        if (why := _untrue(facts, claim))
     ]
     right, wrong = row.get("Right answers", ()), row.get("Wrong answers", ())
     if right and right[0]["text"] != row["Representative answer"]:
@@ -386,8 +359,6 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
 
 def _open_problems(facts: Facts) -> Iterator[str]:
     """Yield what the text leaves open, or settles otherwise than the model of the file does."""
-    if facts.family is None:
-        return
     after = facts.family.after(facts.proof.intervention)
     for one in facts.proof.consequences:
         name = one.variable
@@ -426,15 +397,12 @@ def _named(reader: Reader, name: str) -> str:
 class Proven:
     """What came of proving one story.
 
-    Attributes:
-        case: Names its graph, mechanisms, facts and intervention; empty without a proof.
-        from_text: Whether it was proven from what the text tells, or from the model of the file.
+    ``case`` names its graph, mechanisms, facts and intervention; it is empty without a proof.
     """
 
     problems: tuple[str, ...]
     answers: int
     case: str
-    from_text: bool = False
 
 
 def with_proofs(
@@ -467,8 +435,7 @@ def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             problems = (f"the story is incomplete: {type(error).__name__}: {error}",)
         answers = sum(len(row.get(key) or ()) for key in ("Right answers", "Wrong answers"))
-        from_text = bool(row["Proof"].get("relations"))
-        yield line, Proven(problems, answers, case_of(row), from_text)
+        yield line, Proven(problems, answers, case_of(row))
 
 
 def case_of(row: Mapping[str, Any]) -> str:

@@ -18,8 +18,7 @@ def test_what_reorders_or_hides_is_shown_by_code_point() -> None:
 
 
 def test_right_to_left_text_is_isolated_and_kept() -> None:
-    html = str(visible_html("شركة ميرا"))
-    assert html == '<bdi lang="und-Arab">شركة ميرا</bdi>'
+    assert str(visible_html("شركة ميرا")) == "<bdi>شركة ميرا</bdi>"
 
 
 @given(st.text(alphabet=st.characters(codec=None), max_size=60))

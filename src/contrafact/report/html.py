@@ -15,7 +15,7 @@ from contrafact.report.chapter import Chapter
 from contrafact.report.explorer import CHUNK
 from contrafact.report.words import run_facts
 from contrafact.report.write import heading_groups, row_groups
-from contrafact.text.delimit import script_tag, visible_html, visible_text
+from contrafact.text.delimit import visible_html, visible_text
 
 __all__ = ["render_page"]
 
@@ -64,7 +64,6 @@ def page_environment() -> Environment:
     environment.globals["style"] = _asset("style.css")
     environment.globals["row_groups"] = row_groups
     environment.globals["heading_groups"] = heading_groups
-    environment.globals["lang"] = _lang
     environment.globals["run_facts"] = run_facts
     return environment
 
@@ -81,9 +80,3 @@ _MAY_BREAK = re.compile(r"(?<=[/:,=])")
 def _breakable(text: object) -> Markup:
     """Return a name that may go on in a new line behind its slashes, colons and commas."""
     return Markup("<wbr>").join(map(visible_html, _MAY_BREAK.split(str(text))))
-
-
-def _lang(text: object) -> Markup:
-    """Return the attribute that says in which script a text is, where that is not Latin."""
-    tag = script_tag(str(text))
-    return Markup(' lang="{}"').format(tag) if tag else Markup("")

@@ -21,7 +21,6 @@ __all__ = [
     "inner_html",
     "printable",
     "replace_surrogates",
-    "script_tag",
     "shorten",
     "tokenizable",
     "visible_html",
@@ -154,41 +153,11 @@ def visible_text(text: object) -> str:
     return str(text).translate(_TEXT)
 
 
-_SCRIPTS = {
-    "ARABIC": "Arab",
-    "HEBREW": "Hebr",
-    "CYRILLIC": "Cyrl",
-    "GREEK": "Grek",
-    "DEVANAGARI": "Deva",
-    "HANGUL": "Hang",
-    "HIRAGANA": "Jpan",
-    "KATAKANA": "Jpan",
-    "CJK": "Hani",
-    "THAI": "Thai",
-}
-
-
-def script_tag(text: str) -> str:
-    """Return the script of a text without Latin letters as a language tag; empty where it has some.
-
-    A screen reader can choose a voice by it: ``und-Arab`` is a language unknown, in Arabic letters.
-    """
-    if text.isascii():
-        return ""
-    scripts = {unicodedata.name(sign, "").split(" ")[0] for sign in set(text) if sign.isalpha()}
-    if "LATIN" in scripts:
-        return ""
-    return next((f"und-{tag}" for name, tag in _SCRIPTS.items() if name in scripts), "")
-
-
 def visible_html(text: object) -> Markup:
     """Return the text escaped, every hidden character a marked token, in a ``<bdi>``.
 
-    The element keeps its direction to itself, and names its script where that is not Latin.
+    The element keeps its direction to itself.
     """
-    tag = script_tag(str(text))
-    if tag:
-        return Markup('<bdi lang="{}">{}</bdi>').format(tag, inner_html(text))
     return Markup("<bdi>{}</bdi>").format(inner_html(text))
 
 

@@ -262,7 +262,7 @@ def agreement(
     import pandas as pd
 
     from contrafact.study.agreement import agreement as agree
-    from contrafact.study.ratings import read_ratings
+    from contrafact.study.agreement import read_ratings
 
     if isinstance(data, pd.DataFrame) and all(data.index.names):  # items as its index
         data = data.reset_index()
@@ -279,7 +279,7 @@ def agreement(
         ]
     )  # fmt: skip
     names = ["item", *found.raters]
-    rows = [{"item": one.item, **one.ratings} for one in found.disagreements]
+    rows = [{"item": one["item"], **one["ratings"]} for one in found.disagreements]
     items = as_given(data, pd.DataFrame(rows, columns=names))
     title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
     return Result(title, items, scores, found.notes)

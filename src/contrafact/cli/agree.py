@@ -52,8 +52,7 @@ def agree(options: _Options) -> None:
     from contrafact.errors import InputError
     from contrafact.files.atomic import write_text
     from contrafact.files.fields import named_columns
-    from contrafact.study.agreement import agreement, agreement_object
-    from contrafact.study.ratings import read_ratings
+    from contrafact.study.agreement import agreement, agreement_object, read_ratings
 
     out = options.out
     if out is not None and (out.suffix != ".json" or out.is_dir()):
@@ -82,13 +81,14 @@ def agree(options: _Options) -> None:
 
 def _show(found: "Agreement") -> None:
     from contrafact.console import show_table
+    from contrafact.study.agreement import category_word
 
     raters = len(found.raters)
     missing = f", {found.missing} missing" if found.missing else ""
     typer.echo(f"{found.items} items, {raters} raters, {found.ratings} ratings{missing}")
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
-    columns = ("rater", *(_category(one) for one in found.categories))
+    columns = ("rater", *(category_word(one) for one in found.categories))
     shares = {"all": found.prevalence, **found.by_rater}
     rows = [
         (rater, *(_percent(own[one]) for one in found.categories)) for rater, own in shares.items()
@@ -103,9 +103,10 @@ def _show(found: "Agreement") -> None:
 
 def _show_against(one: "Against") -> None:
     from contrafact.console import show_table
+    from contrafact.study.agreement import category_word
 
     title = (
-        f"{one.rater} against {one.reference} ('{_category(one.positive)}' is positive): "
+        f"{one.rater} against {one.reference} ('{category_word(one.positive)}' is positive): "
         f"both {one.both}, only {one.rater} {one.only_rater}, "
         f"only {one.reference} {one.only_reference}, neither {one.neither}"
     )
@@ -116,29 +117,24 @@ def _show_against(one: "Against") -> None:
 
 def _show_disagreements(found: "Agreement") -> None:
     from contrafact.console import show_table
+    from contrafact.study.agreement import category_word
 
     if not found.disagreements:
         typer.echo("no item is rated differently")
         return
     rows = [
         (
-            one.item + (f" (x {one.count})" if one.count > 1 else ""),
-            *("" if value is None else _category(value) for value in one.ratings.values()),
+            one["item"] + (f" (x {one['count']})" if one["count"] > 1 else ""),
+            *("" if value is None else category_word(value) for value in one["ratings"].values()),
         )
         for one in found.disagreements[:_SHOWN]
     ]
-    total = sum(one.count for one in found.disagreements)
+    total = sum(one["count"] for one in found.disagreements)
     title = f"rated differently: {total} of {found.items} items"
     show_table(title, ("item", *found.raters), rows)
     left = len(found.disagreements) - len(rows)
     if left:
         typer.echo(f"and {left} more; --out lists them all")
-
-
-def _category(category: object) -> str:
-    if isinstance(category, float) and category.is_integer():
-        return str(int(category))
-    return str(category)
 
 
 def _percent(value: float) -> str:

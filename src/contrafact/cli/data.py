@@ -16,7 +16,7 @@ __all__ = ["app"]
 
 def _schemas() -> "Mapping[str, Lazy[DataSpec]]":
     schemas = {name: spec for one in families().values() for name, spec in one.data.items()}
-    return {**schemas, "ratings": Lazy("contrafact.study.ratings:SPEC")}
+    return {**schemas, "ratings": Lazy("contrafact.study.agreement:SPEC")}
 
 
 app = typer.Typer(help="Published datasets, and checks of your own files.", no_args_is_help=True)

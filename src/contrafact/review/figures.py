@@ -22,8 +22,7 @@ from contrafact.review.residual import COLUMNS, residual_cells, residual_error
 from contrafact.review.state import Batch, ReviewItem, ReviewState
 from contrafact.review.workflow import audit_rows
 from contrafact.stats.intervals import clustered_proportion
-from contrafact.study.agreement import Agreement, agreement
-from contrafact.study.ratings import RatingsTable, ratings_of
+from contrafact.study.agreement import Agreement, agreement, ratings_of
 
 __all__ = [
     "agreement_table",
@@ -260,7 +259,7 @@ def agreement_table(ratings: StageRatings) -> FigureTable:
         f"{found.items:,} items, {len(found.raters)} raters, {found.ratings:,} ratings. "
         f"Agreement {percent[2]} ({percent[3] or 'no interval'}), "
         f"Gwet's AC1 {ac1[2]} ({ac1[3] or 'no interval'}); "
-        f"rated differently: {sum(one.count for one in found.disagreements):,} items."
+        f"rated differently: {sum(one['count'] for one in found.disagreements):,} items."
     )
     return FigureTable(f"agreement-{key}", title, columns, rows, text)
 
@@ -269,13 +268,9 @@ def agreement_table(ratings: StageRatings) -> FigureTable:
 @lru_cache(maxsize=64)
 def rated_agreement(cells: Cells) -> Agreement:
     """Return what `contrafact agree` says of answers."""
-    return agreement(_ratings_table(cells), seed=SEED)
-
-
-def _ratings_table(cells: Cells) -> RatingsTable:
     names = ("item", "rater", "rating")
     rows = [(line, dict(zip(names, one, strict=True))) for line, one in enumerate(cells, start=2)]
-    return ratings_of(rows, "ratings")
+    return agreement(ratings_of(rows, "ratings"), seed=SEED)
 
 
 def audits_table(state: ReviewState) -> FigureTable:

@@ -1,9 +1,9 @@
-"""How far raters agree: every coefficient, with its interval, and where they do not."""
+"""Tables of ratings, and how far raters agree: every coefficient, with its interval."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
+from contrafact.family.data import DataReport, DataSpec
+from contrafact.files.fields import is_absent
+from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.stats.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -22,9 +25,29 @@ from contrafact.stats.agreement import (
 )
 from contrafact.stats.classification import binary_figures
 from contrafact.stats.intervals import Interval, Proportion
-from contrafact.study.ratings import Rating, RatingsTable
 
-__all__ = ["Against", "Agreement", "Coefficient", "Disagreement", "agreement", "agreement_object"]
+__all__ = [
+    "SPEC",
+    "Against",
+    "Agreement",
+    "agreement",
+    "agreement_object",
+    "category_word",
+    "ratings_of",
+    "read_ratings",
+]
+
+Rating = str | float | None
+"""A category; none where a rater did not rate an item."""
+
+MOST_APART = 2
+"""Categories a rater, on average, beyond which raters who share none of them are no raters."""
+
+_WORDS = 2
+"""Words of a rating, on average, beyond which ratings that hardly ever come twice are free text."""
+
+_LONG = ("item", "rater", "rating")
+_ITEM_NAMES = ("item", "id", "item_id", "sample", "sample_id")
 
 # Pairs of words of which the first is positive, where none is named.
 _POSITIVE = {
@@ -43,6 +66,266 @@ _LABELS = {
     "f1": "F1",
 }
 _SHARES = frozenset(("percent", "accuracy", "precision", "recall", "specificity"))
+
+
+@dataclass(frozen=True)
+class RatingsTable:
+    """Ratings of items by raters, cells of shape (items, raters), both in the file's order.
+
+    With counts, one item's name stands several times. Notes say what was made one category that the
+    file spells in several ways, and whether the numbers look like no ratings.
+    """
+
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    cells: tuple[tuple[Rating, ...], ...]
+    numbers: bool
+    notes: tuple[str, ...] = ()
+
+    def column(self, rater: str) -> list[Rating]:
+        """Return one rater's ratings, item by item."""
+        place = self.raters.index(rater)
+        return [row[place] for row in self.cells]
+
+
+def read_ratings(
+    path: str,
+    *,
+    raters: Sequence[str] = (),
+    count: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
+) -> RatingsTable:
+    """Return the ratings in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
+
+    Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
+    else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
+    category that differ only in case are one.
+
+    Args:
+        path: The file.
+        raters: The raters to take, of a wide file the columns; all where none is named.
+        count: A column of a wide file with the number of items that a row stands for.
+        missing: Words that stand for no rating, in any case, besides ``NULL`` and its like.
+        columns: By name (``item``, ``rater``, ``rating``, of a wide file any), the file's name for
+            the column, where they differ.
+
+    Raises:
+        InputError: There are not two raters, an item is rated twice by one, a cell is no rating,
+            or the columns hold something else: words of which no two raters share one.
+    """
+    name = source_name(path)
+    rows = list(read_rows(path, columns))
+    if absent := {word.strip().casefold() for word in missing}:
+        rows = [(line, _without(row, absent)) for line, row in rows]
+    table = ratings_of(rows, name, raters=raters, count=count)
+    if not raters and (texts := _free_texts(table)):
+        rest = [one for one in table.raters if one not in texts]
+        raise InputError(
+            f"the column '{texts[0]}' looks like no rater: nearly every cell is a text of its own",
+            file=name,
+            hint=f"name the raters: {' '.join(f'--rater {one}' for one in rest or table.raters)}",
+        )
+    if not _share_none(table):
+        return table
+    problem = "no two raters have a value in common, so these are no ratings"
+    if not table.numbers:
+        raise InputError(problem, file=name, hint="name the raters with --rater")
+    return replace(table, notes=(*table.notes, f"{problem}, or some on a fine scale"))
+
+
+def ratings_of(
+    rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
+) -> RatingsTable:
+    """Return the ratings in rows, each with its line, as `read_ratings` does, of this name."""
+    columns = list(dict.fromkeys(column for _, row in rows for column in row))
+    if not columns:
+        what = "columns" if rows else "rows"
+        raise InputError(f"the file holds no {what}", file=name, hint="give at least one item")
+    folded = {column.strip().casefold(): column for column in columns}
+    long = all(column in folded for column in _LONG)
+    if long and count is not None:
+        raise InputError("counts are for a wide table", file=name, hint="leave --count out")
+    read = _long(rows, folded) if long else _wide(rows, columns, count, name)
+    table: dict[str, dict[str, str | None]] = {}
+    known: dict[str, None] = {}
+    times: dict[str, int] = {}
+    for line, item, given, stands_for in read:
+        if not item or "" in given:
+            missing = "rater" if item else "item"
+            raise InputError(f"there is no {missing}", file=name, line=line, hint="fill it in")
+        own = table.setdefault(item, {})
+        times[item] = stands_for
+        for rater, cell in given.items():
+            known[rater] = None
+            if rater in own:
+                problem = (
+                    f"{rater} rates {item} a second time" if long else f"{item} is there twice"
+                )
+                hint = f"keep one {'rating' if long else 'row'}"
+                raise InputError(problem, file=name, line=line, hint=hint)
+            own[rater] = _rating(cell, name, line)
+    for rater in raters:
+        if rater not in known:
+            raise InputError(
+                f"there is no rater '{rater}'", file=name, hint=f"there are {', '.join(known)}"
+            )
+    chosen = [rater for rater in known if not raters or rater in raters]
+    if len(chosen) < 2:
+        raise InputError(
+            f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement takes two or more"
+        )
+    return _made(table, chosen, times)
+
+
+def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
+    """Return a row whose cells of such words are empty."""
+    return {
+        name: None if isinstance(cell, str) and cell.strip().casefold() in absent else cell
+        for name, cell in row.items()
+    }
+
+
+def _free_texts(table: RatingsTable) -> list[str]:
+    """Return raters whose ratings are texts, of several words, that hardly ever come twice."""
+    found = []
+    for rater in table.raters:
+        cells = [cell for cell in table.column(rater) if isinstance(cell, str)]
+        words = sum(len(cell.split()) for cell in cells)
+        if len(cells) > 2 and words > _WORDS * len(cells) and len(set(cells)) > len(cells) / 2:
+            found.append(rater)
+    return found
+
+
+def _share_none(table: RatingsTable) -> bool:
+    """Whether raters use many categories, and no two of them the same one."""
+    own = [{cell for cell in table.column(rater) if cell is not None} for rater in table.raters]
+    apart = sum(map(len, own))
+    return apart > MOST_APART * len(own) and apart == len(set().union(*own))
+
+
+_DOUBTFUL = frozenset(
+    (
+        *("na", "n/a", "n.a.", "none", "nil", "-", "--", "?", ".", "blank", "empty"),
+        *("skip", "skipped", "missing", "unknown", "tbd", "tba"),
+    )
+)
+"""What people write for no rating, and some of them for one."""
+
+_Read = Iterator[tuple[int, str, dict[str, Any], int]]
+"""Of each row the line, the item, cells by rater, and how many items it stands for."""
+
+
+def _long(rows: Sequence[Row], folded: Mapping[str, str]) -> _Read:
+    item, rater, rating = (folded[column] for column in _LONG)
+    for line, row in rows:
+        yield line, _text(row.get(item)), {_text(row.get(rater)): row.get(rating)}, 1
+
+
+def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: str) -> _Read:
+    if count is not None and count not in columns:
+        raise InputError(f"there is no column '{count}'", file=name, hint="name one with --count")
+    named = [column for column in columns if column.strip().casefold() in _ITEM_NAMES]
+    # Rows with a count stand for many items and need no name.
+    item_of = named[0] if named else None if count is not None else columns[0]
+    raters = [column for column in columns if column not in (item_of, count)]
+    for line, row in rows:
+        item = f"line {line}" if item_of is None else _text(row.get(item_of))
+        times = 1 if count is None else _count(row.get(count), name, line)
+        yield line, item, {rater: row.get(rater) for rater in raters}, times
+
+
+def _made(
+    table: Mapping[str, Mapping[str, Any]], raters: Sequence[str], times: Mapping[str, int]
+) -> RatingsTable:
+    given = [table[item].get(rater) for item in table for rater in raters]
+    texts = [cell for cell in given if cell is not None]
+    numbers = bool(texts) and all(_is_number(text) for text in texts)
+    spelling: dict[str, str] = {}
+    merged: dict[str, set[str]] = {}
+    for text in texts:
+        first = spelling.setdefault(text.casefold(), text)
+        merged.setdefault(first, set()).add(text)
+
+    def value(text: str | None) -> Rating:
+        if text is None:
+            return None
+        return float(text) if numbers else spelling[text.casefold()]
+
+    notes = tuple(
+        f"'{first}' stands also for {', '.join(repr(other) for other in sorted(own - {first}))}"
+        for first, own in merged.items()
+        if len(own) > 1 and not numbers
+    )
+    doubtful = [
+        one for one in spelling.values() if one.casefold() in _DOUBTFUL or one.startswith("#")
+    ]
+    notes += tuple(
+        f"'{first}' counts as a category; where it stands for no rating, give --missing {first}"
+        for first in doubtful
+    )
+    items = [item for item in table for _ in range(times[item])]
+    cells = [tuple(value(table[item].get(rater)) for rater in raters) for item in items]
+    return RatingsTable(tuple(items), tuple(raters), tuple(cells), numbers, notes)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _rating(value: Any, name: str, line: int) -> str | None:
+    if isinstance(value, list | dict):
+        raise InputError("is no rating", file=name, line=line, hint="write a word or a number")
+    return None if is_absent(value) else _text(value)
+
+
+def _count(value: Any, name: str, line: int) -> int:
+    text = _text(value).removesuffix(".0")
+    if not text.isascii() or not text.isdigit() or int(text) > 1_000_000:
+        raise InputError(
+            f"'{text[:20]}' is no count", file=name, line=line, hint="write a whole number"
+        )
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _is_long(row: Mapping[str, Any]) -> bool:
+    return set(_LONG) <= {str(column).strip().casefold() for column in row}
+
+
+def _checked(rows: Iterable[Row], name: str) -> DataReport:
+    """Return what a long table of ratings holds: each rater's one rating of an item, or not."""
+    first: dict[tuple[str, str], tuple[int, str | None]] = {}
+    violations, count = [], 0
+    for line, row in rows:
+        count += 1
+        cells = {str(column).strip().casefold(): value for column, value in row.items()}
+        item, rater = _text(cells.get("item")), _text(cells.get("rater"))
+        try:
+            rating = _rating(cells.get("rating"), name, line)
+        except InputError as error:
+            violations.append(f"line {line}: {error.problem}")
+            continue
+        if not item or not rater:
+            violations.append(f"line {line}: there is no {'rater' if item else 'item'}")
+            continue
+        before, earlier = first.setdefault((item, rater), (line, rating))
+        if before != line:
+            other = "" if rating == earlier else f", '{rating}' and there '{earlier}'"
+            violations.append(f"line {line}: {rater} rates {item}, as on line {before}{other}")
+    items, raters = ({pair[at] for pair in first} for at in (0, 1))
+    what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
+    return DataReport(count, (what,), tuple(violations), ())
+
+
+SPEC = DataSpec(recognises=_is_long, check=_checked)
+"""Long tables of ratings, as ``contrafact agree`` reads them."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +381,6 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """Ratings of an item that differ, none where missing; ``count`` items have them."""
-
-    item: str
-    ratings: dict[str, Rating]
-    count: int
-
-
-@dataclass(frozen=True)
 class Agreement:
     """All that a table of ratings says of its raters.
 
@@ -114,6 +388,8 @@ class Agreement:
     share of all ratings, ``by_rater`` of each rater's. Coefficients are percent agreement, Fleiss'
     kappa, Gwet's AC1 and AC2 and Krippendorff's alpha of all raters, percent agreement and Cohen's
     kappa of every two; ``against`` has every other rater against the reference, where one is named.
+    ``disagreements`` have an ``item`` that is rated differently, its ``ratings`` by rater (none
+    where missing), and ``count``, how many such items there are.
     """
 
     items: int
@@ -125,7 +401,7 @@ class Agreement:
     by_rater: dict[str, dict[Rating, float]]
     coefficients: tuple[Coefficient, ...]
     against: tuple[Against, ...]
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
 
 
@@ -217,7 +493,7 @@ def agreement_object(found: Agreement) -> dict[str, Any]:
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
-            return {_word(key): plain(one) for key, one in value.items()}
+            return {category_word(key): plain(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [plain(one) for one in value]
         return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -226,7 +502,8 @@ def agreement_object(found: Agreement) -> dict[str, Any]:
     return {"format": "contrafact-agreement", "version": 1, **fields}
 
 
-def _word(category: Rating) -> str:
+def category_word(category: Rating) -> str:
+    """Return a category as it is written: whole numbers without a point."""
     number = isinstance(category, float) and category.is_integer()
     return str(int(category)) if number and isinstance(category, float) else str(category)
 
@@ -241,7 +518,7 @@ def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
         known = [_as_rating(one, table.numbers, seen) for one in given]
     except ValueError:
         raise InputError("a category is not a number, as the ratings are") from None
-    strange = sorted(map(_word, seen.difference(known)))
+    strange = sorted(map(category_word, seen.difference(known)))
     if strange:
         raise InputError(
             f"ratings that are not among the categories: {', '.join(strange[:5])}",
@@ -279,13 +556,13 @@ def _positive(known: Sequence[Rating], named: str | None) -> Rating:
 def _category_named(known: Sequence[Rating], named: str) -> Rating:
     wanted = named.strip().casefold()
     for one in known:
-        if wanted in (_word(one).casefold(), str(one).casefold()):
+        if wanted in (category_word(one).casefold(), str(one).casefold()):
             return one
     raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
 
 
 def _both(known: Sequence[Rating]) -> str:
-    return " and ".join(map(_word, known))
+    return " and ".join(map(category_word, known))
 
 
 def _against(
@@ -327,11 +604,15 @@ def _shares(cells: Sequence[Rating], known: Sequence[Rating]) -> dict[Rating, fl
     return {one: counts[one] / total if total else math.nan for one in known}
 
 
-def _disagreements(table: RatingsTable) -> list[Disagreement]:
+def _disagreements(table: RatingsTable) -> list[dict[str, Any]]:
     counts = Counter(table.items)
     rows = dict(zip(table.items, table.cells, strict=True))
     return [
-        Disagreement(item, dict(zip(table.raters, row, strict=True)), counts[item])
+        {
+            "item": item,
+            "ratings": dict(zip(table.raters, row, strict=True)),
+            "count": counts[item],
+        }
         for item, row in rows.items()
         if len({cell for cell in row if cell is not None}) > 1
     ]

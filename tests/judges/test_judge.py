@@ -17,7 +17,7 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.judges.judge import PANEL, judge_letter, letter_of, panel_verdict
+from contrafact.judges.judge import PANEL, LetterVerdict, judge_letter, letter_of, panel_verdict
 from contrafact.records import Verdict
 
 
@@ -29,11 +29,15 @@ def first(chosen, **top):
     return Logprob(token=chosen, logprob=-1.0, bytes=None, top_logprobs=alternatives)
 
 
+def verdict_of(output):
+    return LetterVerdict(criterion="c", judge="j", **letter_of(output))
+
+
 def letter(reply, *tokens):
     given = Logprobs(content=list(tokens)) if tokens else None
     message = ChatMessageAssistant(content=reply)
     choice = ChatCompletionChoice(message=message, stop_reason="stop", logprobs=given)
-    return letter_of(ModelOutput(model="m", choices=[choice]))
+    return verdict_of(ModelOutput(model="m", choices=[choice]))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,7 @@ def test_a_word_where_one_letter_was_asked_for_is_named_and_not_the_limit(tokens
     message = ChatMessageAssistant(content="The")
     choice = ChatCompletionChoice(message=message, stop_reason="max_tokens")
     usage = ModelUsage(output_tokens=tokens)
-    found = letter_of(ModelOutput(model="m", choices=[choice], usage=usage))
+    found = verdict_of(ModelOutput(model="m", choices=[choice], usage=usage))
     assert found.passed is None and reason in found.invalid
 
 

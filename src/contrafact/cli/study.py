@@ -71,9 +71,13 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
 
     loads = {bool(one.load) for one in studies.values()}
     metavar = "FILE|RUN…" if len(loads) > 1 else "FILE" if True in loads else "RUN…"
-    source = _of_kinds({kind: one.source for kind, one in studies.items()})
-    numbers = {kind: f"[{one.n}]" for kind, one in studies.items()}
-    number = f"{_of_kinds({k: _number(one) for k, one in studies.items()})} {_of_kinds(numbers)}"
+    source = " Or: ".join(dict.fromkeys(one.source for one in studies.values()))
+    of = {True: " of each {}", False: ""}
+    numbers = dict.fromkeys(
+        f"{one.n} {one.noun}{of[one.each].format(' and '.join(one.strata))}"
+        for one in studies.values()
+    )
+    number = f"How many to draw. [{', or '.join(numbers)}]"
     kinds = cast(Any, Literal)[tuple(studies)]
     kind_help = "; ".join(f"{k}: {one.summary}" for k, one in studies.items())
     typed: list[tuple[str, Any, Any, Any]] = [
@@ -169,22 +173,6 @@ def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> 
             _show(found)
     if options.out is not None:
         _write(tables, options.out)
-
-
-def _number(spec: "StudySpec") -> str:
-    of = " and ".join(name.replace("_", " ") for name in spec.strata)
-    return f"How many {spec.noun} to draw{f' of each {of}' if spec.each else ''}."
-
-
-def _of_kinds(texts: Mapping[str, str]) -> str:
-    """Return the first kind's text, and those of others where they differ."""
-    first = next(iter(texts.values()))
-    others = [
-        f"; for --kind {kind}, {text[:1].lower()}{text[1:].rstrip('.')}"
-        for kind, text in texts.items()
-        if text != first
-    ]
-    return f"{first.rstrip('.')}{''.join(others)}." if others else first
 
 
 def _show(table: "StudyTable") -> None:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from inspect_ai.model import (
     CachePolicy,
@@ -108,17 +108,8 @@ class LetterVerdict(Verdict):
     )
 
 
-class Letter(NamedTuple):
-    """What a reply says: true for T, false for F, or neither, with the reason."""
-
-    passed: bool | None
-    invalid: str | None = None
-    probability: float | None = None
-    mass: float | None = None
-
-
-def letter_of(output: ModelOutput) -> Letter:
-    """Return the T or F of an output.
+def letter_of(output: ModelOutput) -> dict[str, Any]:
+    """Return the T or F of an output, as fields of a `LetterVerdict`.
 
     What is written counts. Where it is that one letter, with the probabilities of its first token
     at hand, they are kept; a letter that together with the other had less than `MIN_MASS` of them
@@ -126,14 +117,15 @@ def letter_of(output: ModelOutput) -> Letter:
     """
     reply = output.completion
     passed, invalid = read_letter(reply)
+    read: dict[str, Any] = {"passed": passed, "invalid": invalid}
     if reply.strip() not in ("T", "F"):
         # Where one token was asked for, more of them would not have been an answer.
         more = output.usage is None or output.usage.output_tokens > 1
-        return Letter(None, CUT_OFF) if cut_off(output) and more else Letter(passed, invalid)
+        return {"passed": None, "invalid": CUT_OFF} if cut_off(output) and more else read
     logprobs = output.choices[0].logprobs if output.choices else None
     first = next((one for one in logprobs.content if one.token.strip()), None) if logprobs else None
     if first is None or not first.top_logprobs:
-        return Letter(passed, invalid)
+        return read
     alternatives = {one.token: one.logprob for one in first.top_logprobs}
     alternatives.setdefault(first.token, first.logprob)
     true, false = (
@@ -144,8 +136,8 @@ def letter_of(output: ModelOutput) -> Letter:
     probability = true / (true + false)
     if mass < MIN_MASS:
         why = f"T and F together have {mass:.0%} of the first token's probability"
-        return Letter(None, why, probability, mass)
-    return Letter(passed, None, probability, mass)
+        read = {"passed": None, "invalid": why}
+    return {**read, "probability": probability, "mass": mass}
 
 
 async def judge_letter(
@@ -180,10 +172,8 @@ async def judge_letter(
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
         output = await answer(model, prompt, config, cache)
     invalid = no_answer(output, cut=False)
-    letter = letter_of(output) if invalid is None else Letter(None, invalid)
-    return LetterVerdict(
-        criterion=criterion, judge=str(model), reply=output.completion, **letter._asdict()
-    )
+    letter = letter_of(output) if invalid is None else {"passed": None, "invalid": invalid}
+    return LetterVerdict(criterion=criterion, judge=str(model), reply=output.completion, **letter)
 
 
 async def _verified(

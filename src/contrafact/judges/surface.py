@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -333,6 +333,7 @@ def _fitted(
 ) -> Callable[[NDArray[np.intp]], Floats]:
     from scipy.sparse import csr_matrix, hstack
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.feature_selection import chi2
     from sklearn.linear_model import LogisticRegression, SGDClassifier
     from sklearn.preprocessing import StandardScaler
 
@@ -340,29 +341,22 @@ def _fitted(
     dense = np.hstack([features.dense[name] for name in names])
     wordy = reader in ("words", "all")
     if model == "logistic":
-        scaler = StandardScaler().fit(dense[train])
-        scaled = scaler.transform(dense)
-        if not wordy:
-            linear = LogisticRegression(max_iter=300).fit(scaled[train], label[train])
-            return lambda test: np.asarray(linear.decision_function(scaled[test]))
-        inputs = features.words
-        if reader == "all":
-            inputs = hstack([features.words, csr_matrix(scaled / 10.0)]).tocsr()
-        sparse = SGDClassifier(
-            loss="log_loss", alpha=1e-5, max_iter=12, tol=None, random_state=seed
-        ).fit(inputs[train], label[train])
-        return lambda test: np.asarray(sparse.decision_function(inputs[test]))
-    table = dense
+        scaled = StandardScaler().fit(dense[train]).transform(dense)
+        fitted: Any = LogisticRegression(max_iter=300)
+        if wordy:
+            every = hstack([features.words, csr_matrix(scaled / 10.0)]).tocsr()
+            scaled = every if reader == "all" else features.words
+            fitted = SGDClassifier(
+                loss="log_loss", alpha=1e-5, max_iter=12, tol=None, random_state=seed
+            )
+        fitted.fit(scaled[train], label[train])
+        return lambda test: np.asarray(fitted.decision_function(scaled[test]))
     if wordy:
         # The words that go most with either label, as far as training shows.
-        from sklearn.feature_selection import chi2
-
         strength = np.nan_to_num(chi2(features.words[train], label[train])[0])
-        best = np.argsort(strength)[-_BOOSTED_WORDS:]
-        table = features.words[:, best].toarray()
-        if reader == "all":
-            table = np.hstack([table, dense])
+        best = features.words[:, np.argsort(strength)[-_BOOSTED_WORDS:]].toarray()
+        dense = best if reader == "words" else np.hstack([best, dense])
     boosted = HistGradientBoostingClassifier(
         max_iter=40, learning_rate=0.2, max_leaf_nodes=15, max_bins=63, random_state=seed
-    ).fit(table[train], label[train])
-    return lambda test: np.asarray(boosted.predict_proba(table[test])[:, 1])
+    ).fit(dense[train], label[train])
+    return lambda test: np.asarray(boosted.predict_proba(dense[test])[:, 1])

@@ -6,6 +6,7 @@ criterion and items that should pass on the rest. What likeness to the represent
 have said of them (section 4.2) stands next to the judge.
 """
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import TaskOptions
 from contrafact.judges.verifier import Subject
-from contrafact.records import content_id
+from contrafact.records import Story, content_id
 from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["EXAM", "examiner"]
+__all__ = ["EXAM", "examiner", "leak_item"]
 
 _DRAWN = (
     560  # items where neither a number nor a file is given: 25 or more that fail each criterion
@@ -124,10 +125,28 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     return Examiner(prompts, shown, letter(), subject)
 
 
-def _surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
-    from contrafact.families.cobe.synth.leak import item_of
+def leak_item(story: Story, text: str, verdicts: Mapping[str, bool]) -> "LeakItem":
+    """Return an answer of a story as readers of the surface see it.
 
-    return [item_of(item.material, item.text, item.known) for item in items]
+    They are not to have seen its graph, nor its template.
+    """
+    from contrafact.judges.surface import LeakItem
+
+    proof = story.proof or {}
+    core = str(story.core_set_id)
+    graph = proof.get("graph")
+    told = set(proof.get("told", graph or ()))
+    named = {n: [p for p in parents if p in told] for n, parents in (graph or {}).items()}
+    key = json.dumps({n: named[n] for n in sorted(named) if n in told})
+    asked = {"E1": story.unchanged, "E2": story.changed, "E3": ""}
+    return LeakItem(
+        text=text,
+        about=(story.text, story.queries[0]),
+        asked={**asked, "E4": story.numerical or "", "E5": story.latent or ""},
+        verdicts=verdicts,
+        block=core,
+        groups={"graph": key if graph else core, "template": str(proof.get("template", core))},
+    )
 
 
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
@@ -149,6 +168,6 @@ EXAM = ExamSpec(
     items=_items,
     examiner=examiner,
     options=CobeExamOptions,
-    surface=_surface_items,
+    surface=lambda items: [leak_item(one.material, one.text, one.known) for one in items],
     unread="reads no story",
 )

@@ -8,8 +8,8 @@ from sklearn.metrics import roc_auc_score
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import known_story
+from contrafact.families.cobe.exam import leak_item
 from contrafact.families.cobe.synth.compose import compose
-from contrafact.families.cobe.synth.leak import items_of
 from contrafact.judges.surface import OVERALL, leak_rows
 from contrafact.stats.classification import Areas
 
@@ -19,6 +19,14 @@ STORIES = 120
 @pytest.fixture(scope="module")
 def stories():
     return [known_story(row) for row in compose(STORIES, 21)]
+
+
+def items_of(stories):
+    return [
+        leak_item(known.story, answer.text, known.verdicts(answer))
+        for known in stories
+        for answer in (*known.right, *known.wrong)
+    ]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(1, 3)), min_size=2))

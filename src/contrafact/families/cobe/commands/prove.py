@@ -78,7 +78,7 @@ def leak(options: _LeakOptions) -> None:
     from contrafact.console import Progress
     from contrafact.errors import InputError
     from contrafact.families.cobe.data import load_known
-    from contrafact.families.cobe.synth.leak import items_of
+    from contrafact.families.cobe.exam import leak_item
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
     from contrafact.judges.surface import READERS, leak_rows
@@ -89,7 +89,11 @@ def leak(options: _LeakOptions) -> None:
             raise InputError(f"there is no reader '{name}'", hint=f"use {', '.join(READERS)}")
     if out is not None:
         guard_output(out, file)
-    items = items_of(load_known(file))
+    items = [
+        leak_item(known.story, answer.text, known.verdicts(answer))
+        for known in load_known(file)
+        for answer in (*known.right, *known.wrong)
+    ]
     with Progress("readers", None) as steps:
         rows = list(leak_rows(items, seed=options.seed, readers=reader or READERS, step=steps.step))
     _show(rows)

@@ -142,7 +142,7 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
         (("import", "none.jsonl", "--project", "rfc-rewrite"), "no such file"),
         (("import", "pairs.jsonl", "--project", "cobe-rating"), "has no '"),
         (
-            ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--field", "original=before"),
+            ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--columns", "original=before"),
             "there is no field 'before'",
         ),
         (

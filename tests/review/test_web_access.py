@@ -8,7 +8,6 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.review.events import NotAllowed
 from contrafact.review.setup import set_roles
-from contrafact.review.web.access import ReviewNameConverter
 from contrafact.review.web.security import cookie_name
 
 PASSWORD = "otter lantern gravel 7"
@@ -226,10 +225,12 @@ def test_any_name_can_be_anybodys_and_is_shown_as_text(site, name):
 
 
 @pytest.mark.parametrize("name", ["ours", *NASTY, "~b3Vycw==", ".hidden", "x" * 200])
-def test_any_review_has_an_address(site, name):
-    handle = ReviewNameConverter()
-    assert handle.convert(handle.to_string(name)) == name
+def test_any_review_has_an_address_or_no_such_name(site, name):
     studio = site()
+    if set("/%") & set(name) or name == "..":
+        with pytest.raises(NotAllowed, match="is no name for a review"):
+            studio.review(name, "cobe-rating")
+        return
     studio.review(name, "cobe-rating", items=1)
     browser = studio.browser("Cem")
     (link,) = re.findall(r'href="(/r/[^"]+)"', browser.get("/").text)
@@ -239,7 +240,7 @@ def test_any_review_has_an_address(site, name):
     assert studio.store.read(name, lambda state: state.decided["Cem"]) == 1
 
 
-@pytest.mark.parametrize("path", ["/r/~/work", "/r/~AA==/work", "/r/~%ff/work", "/r/%00/work"])
+@pytest.mark.parametrize("path", ["/r/~/work", "/r/%ff/work", "/r/%00/work"])
 def test_what_is_no_review_is_not_found(site, path):
     studio = site()
     studio.account("Ada")

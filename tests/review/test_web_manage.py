@@ -68,14 +68,19 @@ def test_a_manager_opens_a_review_and_invites_people_into_it(studio, max_):
     assert link.startswith("http://testserver/invite/")
     assert studio.accounts.invited(link.rpartition("/")[2]) == "Zoë"
     assert link not in max_.get("/manage/people").text
-    team = taken.headers["location"] + "/team"
-    assert "has no account" in html.unescape(max_.post(team, {"name": "Yan"}).text)
-    fields = {"name": "Zoë", "roles": ["expert-a", "annotator"], "active": "true"}
-    assert max_.post(team, fields).status_code == 303
+    team = taken.headers["location"] + "/team/invite"
+    page = max_.post(team, {"names": "Zoë\n Yan \n\nZoë\nCem", "roles": ["expert-a", "annotator"]})
+    assert page.status_code == 200 and "3 people have their roles" in page.text
+    links = re.findall(r'data-copy="([^"]+)">(http://testserver/invite/[\w-]+)<', page.text)
+    assert [html.unescape(name) for name, _ in links] == ["Zoë", "Yan"], "Cem has an account"
+    for name, link in links:
+        assert studio.accounts.invited(link.rpartition("/")[2]) == html.unescape(name)
     person = studio.store.read("new one", lambda b: b.people["Zoë"])
     assert set(person.roles) == {"expert-a", "annotator"} and not person.trained
-    assert max_.post(team, {"name": "Zoë", "roles": "pope"}).status_code == 409
-    assert max_.post(team, {"name": "Zoë", "roles": "annotator"}).status_code == 303
+    wrong = max_.post(team, {"names": "Una", "roles": "pope"})
+    assert wrong.status_code == 422 and "pope" in html.unescape(wrong.text)
+    rests = max_.post(team, {"names": "Zoë", "roles": "annotator", "active": "false"})
+    assert "1 person has their roles" in rests.text and "data-copy" not in rests.text
     person = studio.store.read("new one", lambda b: b.people["Zoë"])
     assert person.roles == ("annotator",) and not person.active
 
@@ -223,22 +228,6 @@ def test_items_are_found_by_words_of_them_and_their_votes_and_by_state(studio, m
     many = {f"m{n}": {**made, "text": f"The {n}th"} for n in range(60) for made in [story(n)]}
     studio.store.act("ours", import_items, "Max", many)
     assert len(found()) == 50 and len(found(page=2)) == 13 == len(found(page=99))
-
-
-def test_a_team_is_invited_in_one_go(studio, max_):
-    page = max_.post(
-        "/manage/r/ours/team/invite",
-        {"names": "Zoë\n Yan \n\nZoë\nCem", "roles": ["rater"]},
-    )
-    assert page.status_code == 200 and "3 people have their roles" in page.text
-    links = re.findall(r'data-copy="([^"]+)">(http://testserver/invite/[\w-]+)<', page.text)
-    assert [html.unescape(name) for name, _ in links] == ["Zoë", "Yan"], "Cem has an account"
-    for name, link in links:
-        assert studio.accounts.invited(link.rpartition("/")[2]) == html.unescape(name)
-    people = studio.store.read("ours", lambda b: b.people)
-    assert {people[name].roles for name in ("Zoë", "Yan", "Cem")} == {("rater",)}
-    wrong = max_.post("/manage/r/ours/team/invite", {"names": "Una", "roles": "pope"})
-    assert wrong.status_code == 422 and "pope" in html.unescape(wrong.text)
 
 
 def test_the_page_of_figures_shows_progress_and_agreement(studio, max_):

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from contrafact.review.events import NotAllowed
 from contrafact.review.store.database import attempts, sessions
-from contrafact.review.store.sessions import Limits, TooManyAttempts
+from contrafact.review.store.sessions import FREE, FREE_ACCOUNT, IDLE, LIFE, TooManyAttempts
 from contrafact.review.web.security import cookie_name
 from contrafact.review.web.studio import HashingQueue
 
@@ -63,14 +63,13 @@ def test_sessions_end_when_idle_and_at_the_end_of_the_day(site):
     studio = site()
     studio.account("Ada")
     browser = studio.browser("Ada")
-    limits = Limits()
     for _ in range(5):
-        studio.now += limits.idle.total_seconds() - 60
+        studio.now += IDLE - 60
         assert browser.get("/").status_code == 200
-    studio.now += limits.life.total_seconds() - 5 * (limits.idle.total_seconds() - 60) + 1
+    studio.now += LIFE - 5 * (IDLE - 60) + 1
     assert browser.get("/").status_code == 303, "12 hours are over, busy or not"
     idle = studio.browser("Ada")
-    studio.now += limits.idle.total_seconds() + 1
+    studio.now += IDLE + 1
     assert idle.get("/").status_code == 303
 
 
@@ -181,9 +180,7 @@ def test_a_whole_team_may_sign_in_at_once_from_one_address(site):
     assert [studio.studio.sessions.account(s).name for s in secrets] == names
 
 
-@pytest.mark.parametrize(
-    ("address", "free"), [("192.0.2.1", Limits().free), ("192.0.2.{}", Limits().free_account)]
-)
+@pytest.mark.parametrize(("address", "free"), [("192.0.2.1", FREE), ("192.0.2.{}", FREE_ACCOUNT)])
 def test_many_guesses_at_once_do_not_get_round_the_waiting(site, address, free):
     studio = site()
     studio.account("Ada")

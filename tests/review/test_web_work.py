@@ -273,9 +273,9 @@ def test_a_correction_is_offered_taken_and_needed(site):
     page = ada.get(WORK)
     assert "Shares of Alder Works fell 0% after its report." in page.text.split("correction")[-1]
     same = "Shares of Alder Works fell 0% after its report."
-    for given in ({}, {"correction": same + "\r\n"}):
-        bare = ada.submit(page, {"review": "revise"}, **given)
-        assert bare.status_code == 422 and "needs a new text" in bare.text
+    for given, problem in ((" ", "needs a new text"), (f"{same}\r\n", "new text is the old one")):
+        bare = ada.submit(page, {"review": "revise"}, correction=given)
+        assert bare.status_code == 422 and problem in bare.text
     odd = ada.submit(page, {"review": "pass"}, correction="Shares sank.")
     assert odd.status_code == 422 and "does not go with &#39;pass&#39;" in odd.text
     assert "Shares sank." in odd.text

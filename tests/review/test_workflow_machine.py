@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 )
 from review_acts import do, take_next
 
+from contrafact.errors import InputError
 from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, staffing_problems
 from contrafact.review.corrections import edit, reopen, withdraw
@@ -111,7 +112,7 @@ class Machine(RuleBasedStateMachine):
         before = self.state.seq
         try:
             self.take(do(*place, rng=self.rng))
-        except NotAllowed:
+        except InputError:
             assert self.state.seq == before, "a refusal changed something"
             return
         seq = self.state.seq

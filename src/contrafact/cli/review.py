@@ -194,11 +194,8 @@ class _Import(Options):
     project: str | None = option(
         "A built-in project or a .toml file; for a new review.", None, metavar="NAME"
     )
-    field: list[str] | None = option(
-        "The file's name for a field; repeatable.", None, metavar="FIELD=NAME"
-    )
     columns: list[str] | None = option(
-        "The same for several fields at once.", None, metavar="WANTED=FOUND,…"
+        "What the file calls fields; repeatable.", None, metavar="WANTED=FOUND,…"
     )
     person: list[str] | None = option(
         "Somebody and their roles; repeatable.", None, metavar="NAME=ROLE,…"
@@ -227,8 +224,7 @@ def import_(options: _Import) -> None:
     from contrafact.review.setup import import_gold, import_items, set_roles
 
     file, review, db, by = options.file, options.review, options.db, options.by
-    names = name_pairs(options.field or (), "FIELD=NAME", "--field")
-    names |= named_columns(options.columns)
+    names = named_columns(options.columns)
     people = name_pairs(options.person or (), "NAME=ROLE,ROLE", "--person")
     with ExitStack() as opened:
         # What is wrong with a file or a project is said before anything is opened or made.

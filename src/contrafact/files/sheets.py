@@ -15,6 +15,7 @@ from contrafact.files.atomic import write_bytes
 from contrafact.files.delimited import Dialect
 from contrafact.files.fields import columns_found, rename_row
 from contrafact.files.tables import read_rows, render_csv, table_bytes, table_file
+from contrafact.files.workbooks import WORKBOOKS
 from contrafact.records import content_id
 from contrafact.text.delimit import printable
 
@@ -31,6 +32,7 @@ __all__ = [
     "read_filled",
     "read_key_rows",
     "unguarded",
+    "unguarded_row",
     "write_sheet",
 ]
 
@@ -56,6 +58,13 @@ def guarded(text: str) -> str:
 def unguarded(text: str) -> str:
     """Return a cell as it was before `guarded`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+
+
+def unguarded_row(row: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
+    """Return a row of a file as it was before its cells were guarded, which text tables' are."""
+    if table_file(path).suffix.lower() not in (".csv", ".tsv", *WORKBOOKS):
+        return dict(row)
+    return {name: unguarded(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
 def item_check(shown: Iterable[str]) -> str:

@@ -1,8 +1,7 @@
 """From what somebody sends to a ballot, and from ballots to the rule that holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 
 from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
@@ -13,7 +12,7 @@ __all__ = ["Assignment", "Ballot", "Decision", "asked_questions", "ballot_of", "
 
 @dataclass(frozen=True)
 class Assignment:
-    """An item that somebody is to decide on, until a time unless they are in training.
+    """An item that somebody is to decide on.
 
     ``round`` is the item's visit to the stage, or the person's round of training.
     """
@@ -22,7 +21,6 @@ class Assignment:
     stage: str
     round: int
     training: bool = False
-    until: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,14 @@ def asked_questions(project: Project, stage: Stage, answers: Mapping[str, str]) 
     return tuple(found)
 
 
-def ballot_of(project: Project, stage: Stage, decision: Decision) -> Ballot:
+def ballot_of(
+    project: Project, stage: Stage, decision: Decision, present: str | None = None
+) -> Ballot:
     """Return the ballot that a decision makes.
 
     Answers to questions that are not asked, because another answer rules them out, are left out.
-    In training nobody is asked to say why.
+    In training nobody is asked to say why. A new text that is the ``present`` one is none where
+    the verdict asks for none.
 
     Raises:
         InputError: An answer is missing, unknown, or lacks the comment or text that it needs.
@@ -106,6 +107,8 @@ def ballot_of(project: Project, stage: Stage, decision: Decision) -> Ballot:
     if stage.corrects and verdict == stage.corrects.on:
         if not (correction or "").strip():
             raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
+    elif correction is not None and correction.strip() == present:
+        correction = None
     elif correction is not None:
         raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
     return Ballot(kept, verdict, decision.flagged, comment, correction)

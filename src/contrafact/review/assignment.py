@@ -60,7 +60,7 @@ def assign(change: Change, who: str) -> Assignment | None:
             guidelines_version=state.project.guidelines_version,
             body={"until": until.isoformat()},
         )
-    return Assignment(item.id, str(item.stage), item.round, until=until)
+    return Assignment(item.id, str(item.stage), item.round)
 
 
 def _may_take(

@@ -20,9 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from contrafact.errors import InputError
 from contrafact.family import families
 from contrafact.files.fields import fold
-from contrafact.files.sheets import unguarded
-from contrafact.files.tables import read_rows, source_name, table_file
-from contrafact.files.workbooks import WORKBOOKS
+from contrafact.files.sheets import unguarded_row
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
@@ -31,7 +30,6 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = ["file_formats", "name_pairs", "read_gold", "read_items"]
 
 _IDS = ("id", "item_id", "item")
-_TEXT_TABLES = (".csv", ".tsv", *WORKBOOKS)
 # What tells two outputs of a run apart whose texts are the same.
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
 
@@ -89,15 +87,9 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    text_table = table_file(path).suffix.lower() in _TEXT_TABLES
     for line, row in read_rows(path):
-        # In text tables cells may be guarded for spreadsheets.
-        cells = {
-            key: unguarded(value) if text_table and isinstance(value, str) else value
-            for key, value in row.items()
-        }
         try:
-            for mapped in map_fields(json_value(cells), project):
+            for mapped in map_fields(json_value(unguarded_row(row, path)), project):
                 fields = rename_fields(mapped, project, names or {})
                 name = _item_id(fields, project)
                 if name in found:
@@ -201,7 +193,7 @@ def rename_fields(
         if field not in project.may_lack and not str(renamed.get(field) or "").strip():
             raise InputError(
                 f"has no '{field}', which '{project.name}' shows",
-                hint=f"say which field it is: --field {field}=NAME",
+                hint=f"say which field it is: --columns {field}=NAME",
             )
     return renamed
 

@@ -235,6 +235,7 @@ class ReviewState:
         if before is None:
             return False
         body, answers, correction = before.body, decision.answers, decision.correction
+        text = (correction or "").strip()
         same = (
             (before.item, before.stage, before.round) == (place.item, place.stage, place.round)
             # What was answered to questions that other answers rule out was not kept.
@@ -242,8 +243,8 @@ class ReviewState:
             and all(answers.get(name, "").strip() == kept for name, kept in body["answers"].items())
             and body.get("flagged", False) == decision.flagged
             and body.get("comment", "") == decision.comment.strip()
-            # None where no text was written, or it is what the item now has.
-            and (correction is None or correction == body.get("correction"))
+            # A text that the item now has was left as it is, or written then.
+            and (correction in (None, body.get("correction")) or text == self.present_text(place))
         )
         if not same:
             raise NotAllowed(
@@ -251,6 +252,14 @@ class ReviewState:
                 hint="undo them, or go on with the next",
             )
         return True
+
+    def present_text(self, place: Assignment) -> str | None:
+        """Return an item's text that may be rewritten at a stage, stripped; None if none may."""
+        stage = next((one for one in self.project.flow if one.id == place.stage), None)
+        item = self.items.get(place.item)
+        if item is None or stage is None or stage.corrects is None:
+            return None
+        return str(item.fields.get(stage.corrects.field) or "").replace("\r\n", "\n").strip()
 
     def trainee(self, person: str, stage: str) -> Trainee:
         """Return how far somebody's training has come."""

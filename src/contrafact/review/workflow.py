@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of, rule_for
 from contrafact.review.discussion import voices
 from contrafact.review.events import NotAllowed
@@ -53,7 +54,8 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     stage = next((s for s in state.project.flow if s.id == place.stage), None)
     if stage is None:
         raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
-    ballot = ballot_of(state.project, stage, decision)
+    present = state.present_text(place)
+    ballot = ballot_of(state.project, stage, decision, present)
     for vote in item.votes:
         if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
             if vote.ballot == ballot:
@@ -62,10 +64,8 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     if (item.stage, item.round) != (stage.id, place.round):
         raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
     slot = _slot_to_fill(state, item, who, change.now)
-    if ballot.correction is not None and stage.corrects is not None:
-        present = str(item.fields.get(stage.corrects.field, ""))
-        if ballot.correction.strip() == present.strip():
-            raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
+    if ballot.correction is not None and ballot.correction.strip() == present:
+        raise InputError("the new text is the old one", hint="change it, or answer otherwise")
     change.add(
         *("answered", who),
         item=item.id,

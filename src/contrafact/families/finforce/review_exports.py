@@ -14,9 +14,7 @@ from contrafact.corpus.ledger import Decision
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import canonical_category
 from contrafact.families.finforce.screen import Outcome
-from contrafact.files.sheets import unguarded
-from contrafact.files.tables import table_file
-from contrafact.files.workbooks import WORKBOOKS
+from contrafact.files.sheets import unguarded, unguarded_row
 from contrafact.records import content_id
 
 __all__ = [
@@ -108,13 +106,9 @@ def rows_of_items(rows: Sequence[Mapping[str, Any]], file: str) -> list[dict[str
     where nothing is, and may be guarded.
     """
     made = []
-    sheet = table_file(file).suffix.lower() in (".csv", ".tsv", *WORKBOOKS)
     for given in rows:
-        row = {
-            name: unguarded(value) if sheet and isinstance(value, str) else value
-            for name, value in given.items()
-        }
-        row = {name: None if value == "" else value for name, value in row.items()}
+        cells = unguarded_row(given, file)
+        row = {name: None if value == "" else value for name, value in cells.items()}
         headline = str(row.get("headline") or "")
         screened = "market_event" in row and row.get("id")
         name = str(row["id"]) if screened else content_id(headline, prefix="h")

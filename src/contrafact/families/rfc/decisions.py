@@ -29,9 +29,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError, value_problem
-from contrafact.files.sheets import unguarded
-from contrafact.files.tables import read_rows, source_name, table_file
-from contrafact.files.workbooks import WORKBOOKS
+from contrafact.files.sheets import unguarded_row
+from contrafact.files.tables import read_rows, source_name
 
 __all__ = [
     "REVIEW_STAGES",
@@ -151,15 +150,11 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
-    sheet = table_file(path).suffix.lower() in (".csv", ".tsv", *WORKBOOKS)
     found: list[ReviewDecision] = []
     seen: dict[tuple[str, str, str, int, str], int] = {}
     for line, row in read_rows(path):
-        given = {
-            key: unguarded(value) if sheet and isinstance(value, str) else value
-            for key, value in row.items()
-            if value not in (None, "")
-        }
+        cells = unguarded_row(row, path)
+        given = {name: value for name, value in cells.items() if value not in (None, "")}
         try:
             decision = ReviewDecision.model_validate(given)
         except ValidationError as error:

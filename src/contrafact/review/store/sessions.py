@@ -8,8 +8,6 @@ Every failure is logged.
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
 from time import time
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, select, update
@@ -28,33 +26,18 @@ from contrafact.review.store.accounts import (
 )
 from contrafact.review.store.database import accounts, attempts, reading, sessions
 
-__all__ = ["Limits", "Sessions", "TooManyAttempts"]
+__all__ = ["FREE", "FREE_ACCOUNT", "IDLE", "LIFE", "Sessions", "TooManyAttempts"]
 
 _LOG = logging.getLogger(__name__)
-_KEPT = timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long sessions last, and how attempts to sign in are slowed.
-
-    Attributes:
-        idle: A session that is not used for so long ends.
-        life: A session ends so long after signing in, used or not.
-        window: Failures count for so long.
-        free: Failures on one account from one address that cost no time; those from one address,
-            and those on one account from everywhere, have their own number.
-        longest: The longest wait between two attempts on an account.
-    """
-
-    idle: timedelta = timedelta(hours=2)
-    life: timedelta = timedelta(hours=12)
-    window: timedelta = timedelta(minutes=15)
-    free: int = 5
-    free_address: int = 20
-    free_account: int = 20
-    longest: timedelta = timedelta(minutes=2)
-    longest_address: timedelta = timedelta(minutes=1)
+# All in seconds.
+IDLE = 2 * 3600.0  # a session that is not used for so long ends
+LIFE = 12 * 3600.0  # a session ends so long after signing in, used or not
+_WINDOW = 15 * 60.0  # failures count for so long
+_KEPT = 24 * 3600.0
+# Failures that cost no time: on one account from one address, on one account from everywhere, and
+# from one address; and the longest waits between two attempts on an account, and from an address.
+FREE, FREE_ACCOUNT, _FREE_ADDRESS = 5, 20, 20
+_LONGEST, _LONGEST_ADDRESS = 120.0, 60.0
 
 
 class TooManyAttempts(NotAllowed):
@@ -70,7 +53,6 @@ class Sessions:
 
     def __init__(self, known: Accounts, *, clock: Callable[[], float] = time) -> None:
         self.engine: Engine = known.engine
-        self.limits = Limits()
         self._accounts = known
         self._reading = reading(self.engine)
         self._clock = clock
@@ -105,10 +87,8 @@ class Sessions:
     def begin(self, name: str, *, address: str = "") -> str:
         """Return the secret of a new session of somebody who has proven who they are."""
         with self.engine.begin() as connection:
-            secret, now, limits = secrets.token_urlsafe(32), self._clock(), self.limits
-            ended = (sessions.c.began < now - limits.life.total_seconds()) | (
-                sessions.c.seen < now - limits.idle.total_seconds()
-            )
+            secret, now = secrets.token_urlsafe(32), self._clock()
+            ended = (sessions.c.began < now - LIFE) | (sessions.c.seen < now - IDLE)
             connection.execute(delete(sessions).where(ended))
             row = {"token": secret_hash(secret), "account": name, "began": now, "seen": now}
             connection.execute(insert(sessions).values(**row))
@@ -125,9 +105,10 @@ class Sessions:
                 .where(sessions.c.token == token)
             )
             row = connection.execute(chosen).mappings().first()
-        if row is None or not row["active"] or self._over(row["began"], row["seen"], now):
+        over = row is None or now - row["began"] > LIFE or now - row["seen"] > IDLE
+        if row is None or over or not row["active"]:
             return None
-        if now - row["seen"] > min(60.0, self.limits.idle.total_seconds() / 10):
+        if now - row["seen"] > 60.0:
             with self.engine.begin() as connection:
                 matching = update(sessions).where(sessions.c.token == token)
                 connection.execute(matching.values(seen=now))
@@ -143,10 +124,6 @@ class Sessions:
                 connection.execute(delete(sessions).where(sessions.c.token == token))
                 self._accounts.note(connection, "signed out", name, "", address)
 
-    def _over(self, began: float, seen: float, now: float) -> bool:
-        limits = self.limits
-        return now - began > limits.life.total_seconds() or now - seen > limits.idle.total_seconds()
-
     def _attempt(self, name: str, address: str) -> int:
         now = self._clock()
         with self.engine.begin() as connection:
@@ -157,7 +134,7 @@ class Sessions:
             if wait > 0:
                 _LOG.warning("an attempt to sign in as %r from %s was refused", name, address)
                 raise TooManyAttempts(int(wait) + 1)
-            old = attempts.c.at < now - _KEPT.total_seconds()
+            old = attempts.c.at < now - _KEPT
             connection.execute(delete(attempts).where(old))
             made = insert(attempts).values(name=name, address=address, at=now)
             return int(connection.scalars(made.returning(attempts.c.id)).one())
@@ -168,8 +145,7 @@ class Sessions:
         On an account an attempt counts while it is still looked at, or many at once would be free.
         From one address a whole team may sign in at once, so there only failures count.
         """
-        limits = self.limits
-        since = now - limits.window.total_seconds()
+        since = now - _WINDOW
         account, unsettled = attempts.c.name == name, attempts.c.succeeded.is_not(True)
         here = account & (attempts.c.address == address)
         failures = (attempts.c.address == address) & attempts.c.succeeded.is_(False)
@@ -179,22 +155,20 @@ class Sessions:
             last = select(func.max(attempts.c.at)).where(matching, attempts.c.succeeded)
             return max(since, connection.scalar(last) or 0.0)
 
-        def delay(
-            matching: ColumnElement[bool], since: float, free: int, longest: timedelta
-        ) -> float:
+        def delay(matching: ColumnElement[bool], since: float, free: int, longest: float) -> float:
             counted = select(func.count(), func.max(attempts.c.at)).where(
                 matching, attempts.c.at > since
             )
             count, latest = connection.execute(counted).one()
             if count < free:
                 return 0.0
-            wait = min(2.0 ** min(count - free, 30), longest.total_seconds())
+            wait = min(2.0 ** min(count - free, 30), longest)
             return float(latest + wait - now)
 
         return max(
-            delay(here & unsettled, after_success(here), limits.free, limits.longest),
-            delay(account & unsettled, after_success(account), limits.free_account, limits.longest),
-            delay(failures, since, limits.free_address, limits.longest_address),
+            delay(here & unsettled, after_success(here), FREE, _LONGEST),
+            delay(account & unsettled, after_success(account), FREE_ACCOUNT, _LONGEST),
+            delay(failures, since, _FREE_ADDRESS, _LONGEST_ADDRESS),
         )
 
     def _failed(self, name: str, address: str, number: int) -> None:

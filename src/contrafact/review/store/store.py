@@ -86,7 +86,8 @@ class Store:
 
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or change its guidelines; `NotAllowed` as `setup.define_project`."""
-        if not setup.is_valid_name(review):
+        # It is a part of pages' addresses, which some servers read twice.
+        if not setup.is_valid_name(review) or set("/%") & set(review) or not review.strip("."):
             raise NotAllowed(f"{review[:40]!a} is no name for a review")
         with self._lock(review), self.engine.begin() as connection:
             if self.engine.dialect.name == "postgresql":
@@ -162,10 +163,6 @@ class Store:
             return bool(change.events)
 
         return self.act(review, action)
-
-    def undo(self, review: str, who: str, *, request: str | None = None) -> None:
-        """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
-        self.act(review, workflow.undo, who, request=request)
 
     def read(self, review: str, reader: Callable[[ReviewState], T]) -> T:
         """Return what ``reader`` finds on the state as it is now; it may not change the state."""

@@ -9,15 +9,13 @@ Importing this module makes ``{review:review}`` known in the paths of routes.
 """
 
 import hmac
-import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from contrafact.review.events import NotAllowed
 from contrafact.review.setup import is_valid_name
@@ -51,35 +49,16 @@ Text = Annotated[str, Form(max_length=1000)]
 LongText = Annotated[str, Form(max_length=20_000)]
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
-class ReviewNameConverter(Convertor[str]):
-    """Turns a review's name into a part of a path, and back.
-
-    Names of letters, digits, ``.``, ``_`` and ``-`` stand for themselves; others are ``~`` and
-    base64, since a server takes ``%2F`` for the end of a part.
-    """
-
-    regex = "[A-Za-z0-9._~=-]+"
-
-    def convert(self, value: str) -> str:
-        """Return the name that a part stands for."""
-        if not value.startswith("~"):
-            return value
-        try:
-            return urlsafe_b64decode(value[1:].encode()).decode()
-        except ValueError:
-            return value
+class _ReviewName(StringConvertor):
+    """Turns a review's name into a part of a path, of which the server has taken the escapes."""
 
     def to_string(self, value: str) -> str:
-        """Return the part that stands for a name."""
-        if _PLAIN.fullmatch(value):
-            return value
-        return "~" + urlsafe_b64encode(value.encode()).decode()
+        return quote(value, safe="")
 
 
-register_url_convertor("review", ReviewNameConverter())
+register_url_convertor("review", _ReviewName())
 
 
 class NeedsSignIn(Exception):

@@ -186,46 +186,34 @@ def team(page: TheReviewPage) -> HTMLResponse:
     return _team(page)
 
 
-@router.post("/r/{review:review}/team", name="change_team")
+@router.post("/r/{review:review}/team/invite", name="change_team")
 def change_team(
     page: TheReviewPage,
-    name: Text,
+    names: LongText,
     roles: Roles = None,
-    active: bool = Form(False),
+    active: bool = Form(True),
     trained: bool = Form(False),
-) -> Response:
-    """Give somebody roles in place of those they had."""
-    name, studio = name.strip(), page.studio
-    if studio.accounts.find(name) is None:
-        raise NotAllowed(f"{name[:40]!a} has no account", hint="invite them first, under People")
-    kept = {"active": active, "trained": trained}
-    studio.store.act(page.review, set_roles, page.who, name, roles or [], **kept)
-    page.log("roles given", f"{_in_roles(name, roles)}{'' if active else ', resting'}")
-    return page.go_to("manage_team")
-
-
-@router.post("/r/{review:review}/team/invite", name="invite_team")
-def invite_team(
-    page: TheReviewPage, names: LongText, roles: Roles = None, trained: bool = Form(False)
 ) -> HTMLResponse:
-    """Give people roles in a review, and those without an account a link to make theirs."""
+    """Give people roles in place of those they had, and who has no account a link to make theirs.
+
+    Who is new here and has not joined the studio yet gets a link again.
+    """
     wanted = list(dict.fromkeys(line.strip() for line in names.splitlines() if line.strip()))
     links, studio = [], page.studio
+    there = studio.store.read(page.review, lambda state: set(state.people))
+    given = f"{', '.join(roles or []) or 'no role'}{'' if active else ', resting'}"
+    kept = {"active": active, "trained": trained}
     try:
         for name in wanted:
             known = studio.accounts.find(name)
-            if known is None or (known.active and not known.ready):
+            if known is None or (name not in there and known.active and not known.ready):
                 links.append((name, page.invite_link(name)))
-            studio.store.act(page.review, set_roles, page.who, name, roles or [], trained=trained)
-            page.log("roles given", _in_roles(name, roles))
+            studio.store.act(page.review, set_roles, page.who, name, roles or [], **kept)
+            page.log("roles given", f"{name}: {given}")
     except NotAllowed as error:
         return _team(page, status=422, problem=str(error), links=links)
     message = f"{len(wanted):,} {'person has' if len(wanted) == 1 else 'people have'} their roles."
     return _team(page, links=links, message=message)
-
-
-def _in_roles(name: str, roles: list[str] | None) -> str:
-    return f"{name}: {', '.join(roles or []) or 'no role'}"
 
 
 def _needs(name: str) -> str:

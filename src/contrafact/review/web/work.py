@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from contrafact.errors import InputError
+from contrafact.review import workflow
 from contrafact.review.answers import Assignment, Decision, asked_questions
 from contrafact.review.discussion import under_discussion
 from contrafact.review.events import NotAllowed
@@ -32,7 +33,6 @@ from contrafact.review.web.studio import (
     render_part,
     request_key,
 )
-from contrafact.review.workflow import undoable
 
 __all__ = ["router"]
 
@@ -147,9 +147,8 @@ def answer(page: TheMemberPage, form: TheForm) -> Response:
         step, missing = view.stage.first_step, _missing(view, filled)
         if step is not None and missing and not set(missing) & set(step.asks):
             return _form_page(page, view, filled)  # the whole item
-    correction, key = _correction(page, form), page.own_key(str(filled.request))
     try:
-        decision = replace(filled, correction=correction, request=key)
+        decision = replace(filled, request=page.own_key(str(filled.request)))
         page.studio.store.answer(page.review, page.who, place, decision)
     except InputError as error:
         view = _view_of(page, form)
@@ -190,7 +189,7 @@ def check_draft(page: TheMemberPage, form: TheForm) -> Response:
 @router.post("/r/{review:review}/undo", name="undo")
 def undo(page: TheMemberPage, key: TheKey) -> Response:
     """Take the last decision back, and show the item with it filled in."""
-    page.studio.store.undo(page.review, page.who, request=page.own_key(key))
+    page.studio.store.act(page.review, workflow.undo, page.who, request=page.own_key(key))
     return page.go_to("work", again="1")
 
 
@@ -230,7 +229,7 @@ def _next_view(
         idle = {
             "open": total - ended_items(state),
             "total": total,
-            "undoable": undoable(state, who) is not None,
+            "undoable": workflow.undoable(state, who) is not None,
             "discussed": len(under_discussion(state, state.people.get(who))),
         }
         return idle, feedback
@@ -271,23 +270,3 @@ def _form_page(
         request_key=filled.request or request_key(),
         **{"feedback": None, "found": None, **context},
     )
-
-
-def _correction(page: MemberPage, form: SubmittedForm) -> str | None:
-    """Return the new text; None where it was left as it is."""
-    written, place = form.filled.correction, form.assignment
-    if written is None:
-        return None
-
-    def reader(state: ReviewState) -> str | None:
-        item = state.items.get(place.item)
-        stage = next((s for s in state.project.flow if s.id == place.stage), None)
-        if item is None or stage is None or stage.corrects is None:
-            return None
-        return str(item.fields.get(stage.corrects.field) or "")
-
-    present = page.studio.store.read(page.review, reader)
-    if present is None:
-        return written
-    unchanged = written.strip() == present.replace("\r\n", "\n").strip()
-    return None if unchanged else written

@@ -73,6 +73,18 @@ def test_an_abandoned_item_goes_to_somebody_else(office):
         made.do(answer, "Cem", Assignment("i0", "annotation", 1), Decision(made.event))
 
 
+def test_shuffled_items_come_in_an_order_of_ones_own(office):
+    made = office("cobe-rating", items=20)
+    stage = made.state.project.stage("rating").model_copy(update={"shuffled": True})
+    made.state.project = made.state.project.model_copy(update={"stages": (stage,)})
+    given = {}
+    for who in ("Cem", "Dia"):
+        while made.next(who) is not None:
+            given.setdefault(who, []).append(made.say(who, {"rating": "Yes"}).item)
+    assert sorted(given["Cem"]) == sorted(given["Dia"]) == sorted(made.state.items)
+    assert len({tuple(made.state.items), *map(tuple, given.values())}) == 3
+
+
 def test_a_late_decision_is_taken_where_the_place_is_still_free(office):
     made = office("headline-screening", items=1)
     made.next("Cem")

@@ -8,7 +8,7 @@ import pytest
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.answers import Decision
-from contrafact.review.corrections import edit, reopen, withdraw
+from contrafact.review.corrections import edit, reopen, retract, withdraw
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows, item_rows, rating_rows
 from contrafact.review.store.store import verify
@@ -109,6 +109,62 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
             correct(made, edit, fields=fields)
 
 
+def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes(office):
+    made = office("rfc-rewrite-three")
+    annotate(made, "pass", "fail")
+    made.say("Ada", {"ruling_category": "true", "ruling_rewrite": "fail"}, comment="no")
+    assert made.item().outcome == "removed"
+    first, second, ruling = (vote.seq for vote in made.item().votes)
+    (event,) = correct(made, retract, "misread", decision=second)
+    assert event.body["set_aside"] == [second, ruling]
+    assert (made.item().stage, made.item().round) == ("annotation", 1)
+    assert [vote.seq for vote in made.item().votes] == [first]
+    assert [row["decided_by"] for row in decision_rows(made.state)] == ["Cem"]
+    assert [row["rater"] for row in rating_rows(made.state)] == ["Cem"]
+    assert dict(made.state.decided) == {"Cem": 1, "Dia": 0, "Ada": 0}
+    assert made.next("Cem") is None, "nobody decides twice"
+    made.say("Dia", made.annotated["pass"])
+    assert (made.item().outcome, fate(made).state) == ("final", "retained")
+    with pytest.raises(NotAllowed, match="no decision"):
+        correct(made, retract, decision=second)
+
+
+def test_a_correction_taken_back_takes_its_text_back(office):
+    made = office("rfc-rewrite-three")
+    annotate(made, "fail", "fail")
+    made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 9%.")
+    revised = made.item().votes[-1].seq
+    annotate(made, "pass", "pass")
+    assert made.item().outcome == "final"
+    correct(made, retract, decision=revised)
+    assert made.item().fields == made.item().imported
+    assert made.item().stage == "revision" and len(made.item().votes) == 2
+    correct(made, reopen)
+    annotate(made, "fail", "fail")
+    old = made.item().votes[0]
+    made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 8%.")
+    assert made.item().stage == "re-annotation"
+    correct(made, reopen, "once more", stage="revision")
+    correct(made, retract, decision=old.seq)
+    assert [vote.who for vote in made.item().votes] == ["Dia"]
+
+
+def test_an_audits_decision_is_taken_back_while_it_is_open_and_never_after(office):
+    made = office(items=8)
+    made.say_to_all("Ada", {"review": "pass"})
+    drawn = [name for name, item in made.state.items.items() if item.slots]
+    assert len(drawn) > 1
+    done = made.say("Ben", {"audit": "fail"}, comment="no").item
+    seq = made.item(done).votes[-1].seq
+    made.do(retract, "Max", done, "misread", seq)
+    assert made.item(done).stage == "audit" and len(made.item(done).votes) == 1
+    for _ in drawn:
+        made.say("Ben", {"audit": "pass"})
+    seq = next(v.seq for v in made.item(done).votes if v.stage == "audit")
+    with pytest.raises(NotAllowed, match="its figures stand"):
+        made.do(retract, "Max", done, "misread", seq)
+
+
 def test_what_cannot_be_corrected_is_refused(office):
     made = office(items=2)
     with pytest.raises(NotAllowed, match="needs a reason"):
@@ -168,7 +224,14 @@ def test_corrections_made_on_the_pages_go_into_finalize(quick_contrafact, site, 
     (tmp_path / "new.jsonl").write_text(json.dumps(pair | {"id": "new"}) + "\n", "utf-8")
     assert quick_contrafact("review", "import", "new.jsonl").returncode == 0
     work()
-    assert "item edited" in manager.get("/manage/log").text
+    seq = studio.store.read("review", lambda state: state.items["new"].votes[0].seq)
+    about = {"item": "new", "decision": str(seq)}
+    assert manager.post(f"{page}/retract", about).status_code == 409
+    assert manager.post(f"{page}/retract", {**about, "reason": "misread"}).status_code == 303
+    assert studio.store.read("review", lambda state: state.items["new"].stage) == "annotation"
+    work()
+    log = manager.get("/manage/log").text
+    assert all(said in log for said in ("item edited", "decision taken back"))
     assert verify(studio.store, "review") == []
     assert quick_contrafact("review", "prove").returncode == 0
     for what in ("items", "decisions"):

@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 
 from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import answer_training
-from contrafact.review.corrections import edit, reopen, withdraw
+from contrafact.review.corrections import edit, reopen, retract, withdraw
 from contrafact.review.discussion import say
 from contrafact.review.events import current_definition, current_kind
 from contrafact.review.export import export_rows
@@ -64,9 +64,8 @@ def test_a_recorded_review_exports_what_it_did(recorded, review):
         if isinstance(rows, str):  # this project's answers have no such export
             continue
         found = json.loads(json.dumps(export_rows(state, what)))
-        # What a model had suggested and passages that were marked are not exported any more.
-        gone = ("suggested", "evidence")
-        kept = [{name: cell for name, cell in row.items() if name not in gone} for row in rows]
+        # What a model had suggested is not exported any more.
+        kept = [{name: cell for name, cell in row.items() if name != "suggested"} for row in rows]
         assert found == kept, what
 
 
@@ -186,10 +185,9 @@ class Acts:
         if event.kind == "assigned" and ("until" not in event.body or self.reserved):
             return True
         added = event.kind == "imported" and "why" in event.body
-        retracted = event.kind == "corrected" and "answer" in event.body
         remark = event.kind == "said" and event.who == "Max"
         gone = current_kind(event) is None or "origin" in event.body
-        return gone or added or retracted or remark
+        return gone or added or remark
 
     def repeat(self):
         acts, waiting = 0, []
@@ -203,7 +201,7 @@ class Acts:
                 waiting = act(recorded, np.random.default_rng([3, recorded.seq - 1]))
                 acts += 1
             made = waiting.pop(0)
-            gone = ("suggested", "evidence", "reply_to")
+            gone = ("suggested", "reply_to")
             body = {name: part for name, part in recorded.body.items() if name not in gone}
             if recorded.kind == "project":
                 body = {"definition": Project.model_validate(current_definition(recorded))}
@@ -249,6 +247,7 @@ class Acts:
             flagged=body["flagged"],
             comment=body["comment"],
             correction=body.get("correction"),
+            evidence=[one["text"] for one in body.get("evidence", ())],
             guidelines_version=event.guidelines_version,
             request=event.request,
         )
@@ -269,6 +268,8 @@ class Acts:
     def _corrected(self, event, rng):
         body, when = event.body, event.when
         about = (event.who, event.item, body["why"].partition(": ")[2])
+        if "answer" in body:
+            return do(self.state, when, retract, *about, body["answer"], rng=rng)
         if "fields" in body:
             return do(self.state, when, edit, *about, body["fields"], rng=rng)
         if "to" in body:

@@ -21,7 +21,7 @@ from review_acts import do, take_next
 from contrafact.errors import InputError
 from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, staffing_problems
-from contrafact.review.corrections import edit, reopen, withdraw
+from contrafact.review.corrections import edit, reopen, retract, withdraw
 from contrafact.review.discussion import say, under_discussion
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
@@ -50,6 +50,7 @@ class Machine(RuleBasedStateMachine):
         self.screens: dict[str, Any] = {}
         self.shown: Counter[Any] = Counter()
         self.answered: Counter[Any] = Counter()
+        self.decisions: dict[int, Any] = {}
         self.imported = 0
 
     def take(self, events: list[Any]) -> None:
@@ -61,8 +62,12 @@ class Machine(RuleBasedStateMachine):
             elif event.kind == "answered":
                 self.answered[key] += 1
                 assert self.answered[key] == 1, "one person decided twice on one item in one stage"
+                self.decisions[event.seq] = key
             elif event.kind == "undone":
                 self.answered[key] -= 1
+            elif event.kind == "corrected" and "answer" in event.body:
+                for seq in event.body["set_aside"]:
+                    self.answered[self.decisions[seq]] -= 1
 
     @initialize(n=st.integers(1, 6), seed=st.integers(0, 999))
     def begin(self, n: int, seed: int) -> None:
@@ -174,6 +179,29 @@ class Machine(RuleBasedStateMachine):
             assert found.stage == self.state.project.start.id
             kinds = {self.state.project.stage(v.stage).kind for v in found.votes}
             assert kinds <= {"audit"}, "a decision on another text still counts"
+
+    @rule(data=st.data())
+    @precondition(lambda self: any(item.votes for item in self.state.items.values()))
+    def take_one_back(self, data: Any) -> None:
+        judged = sorted(name for name, item in self.state.items.items() if item.votes)
+        item = data.draw(st.sampled_from(judged))
+        vote = data.draw(st.sampled_from(self.state.items[item].votes))
+        same = [
+            v.seq
+            for v in self.state.items[item].votes
+            if (v.stage, v.round) == (vote.stage, vote.round) and v is not vote
+        ]
+        before = self.state.seq
+        try:
+            about = ("Max", item, "a slip", vote.seq)
+            self.take(do(self.state, self.now, retract, *about, rng=self.rng))
+        except NotAllowed:
+            assert self.state.seq == before, "a refusal changed something"
+            return
+        found = self.state.items[item]
+        assert found.stage == vote.stage and found.round == vote.round
+        assert [v.seq for v in found.here()] == same, "others' decisions of the round stand"
+        assert not found.slots[vote.slot].filled
 
     @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
     def wait(self, minutes: int) -> None:

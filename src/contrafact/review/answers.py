@@ -28,6 +28,7 @@ class Decision:
     """What somebody sends about an item; flagged if they are not sure.
 
     Attributes:
+        evidence: Passages of the item that show why, where the stage asks for them.
         guidelines_version: The guidelines they saw; the present ones if None.
         request: A key under which the same decision may be sent again.
     """
@@ -36,6 +37,7 @@ class Decision:
     flagged: bool = False
     comment: str = ""
     correction: str | None = None
+    evidence: Sequence[str] = ()
     guidelines_version: str | None = None
     request: str | None = None
 

@@ -5,9 +5,10 @@ threshold, and only then work.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from contrafact.records import content_id
 from contrafact.review.answers import Assignment, Decision, ballot_of
 from contrafact.review.discussion import can_record
 from contrafact.review.events import NotAllowed
@@ -285,13 +286,17 @@ def _slot_in_hand(state: ReviewState, person: Person) -> tuple[ReviewItem, int] 
 def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
     """Return the item that somebody may be given next, and the place; None if there is none.
 
-    Items of later stages come first; one that they let lapse comes last.
+    Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
+    its items come in an order that is the person's own, and always the same.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
         if stage.id in state.closed or not set(stage.roles) & set(person.roles):
             continue
-        for name in state.at[stage.id]:
+        names: Iterable[str] = state.at[stage.id]
+        if stage.shuffled:
+            names = sorted(names, key=lambda n: content_id(stage.id, person.name, n, prefix="o"))
+        for name in names:
             item = state.items[name]
             if stage.kind == "discussion" and not can_record(stage, item, person.name):
                 continue  # it is discussed first, by all who have the role

@@ -1,7 +1,7 @@
 """A manager's corrections, each with a reason, as one kind of event.
 
-An item is reopened, withdrawn or edited. Nothing is deleted: what is set aside stays in the
-history, and no longer counts.
+An item is reopened, withdrawn or edited, and one decision is taken back. Nothing is deleted:
+what is set aside stays in the history, and no longer counts.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from contrafact.review.setup import needed_fields
 from contrafact.review.state import Change, ReviewItem
 from contrafact.review.workflow import release_due
 
-__all__ = ["edit", "editable_fields", "reopen", "set_aside_by", "withdraw"]
+__all__ = ["edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw"]
 
 
 def reopen(change: Change, who: str, item: str, reason: str, stage: str | None = None) -> None:
@@ -86,6 +86,47 @@ def edit(change: Change, who: str, item: str, reason: str, fields: Mapping[str, 
     return bool(new)
 
 
+def retract(change: Change, who: str, item: str, reason: str, decision: int) -> None:
+    """Take one decision back, by its event's number; the item waits for another where it was made.
+
+    Others' decisions of the same round stand, those that were made after the item went on from
+    there are set aside. Its place is free again, for whoever made it too.
+
+    Raises:
+        NotAllowed: There is no such item or decision, no reason is given, an audit is under way
+            that speaks for the item or has ended with the decision, or the item has been at the
+            stage again since.
+    """
+    found, project = _known(change, item, reason), change.state.project
+    vote = next((one for one in found.votes if one.seq == decision), None)
+    if vote is None:
+        raise NotAllowed(f"no decision {decision} on '{item[:40]}' stands")
+    if project.stage(vote.stage).kind != "audit":
+        _correctable(change, item, reason)
+    elif vote.batch is None or change.state.batches[vote.batch].result is not None:
+        raise NotAllowed(
+            "the audit has ended with this decision, and its figures stand",
+            hint="send the item back to an earlier stage",
+        )
+    if found.rounds[vote.stage] != vote.round:
+        raise NotAllowed(
+            "the item has been at this stage again since", hint="send it back to the stage instead"
+        )
+    # Audits speak of the text that they saw, and stand.
+    built = [
+        one.seq
+        for one in found.votes
+        if one.seq > vote.seq
+        and (one.stage, one.round) != (vote.stage, vote.round)
+        and project.stage(one.stage).kind != "audit"
+    ]
+    why = f"a decision of {vote.who} was taken back: {reason.strip()}"
+    body = {"answer": vote.seq, "by": vote.who, "why": why, "set_aside": [vote.seq, *built]}
+    where = {"stage": vote.stage, "round": vote.round, "slot": vote.slot}
+    change.add("corrected", who, item=item, body=body, **where)
+    release_due(change)
+
+
 def editable_fields(project: Project) -> tuple[str, ...]:
     """Return the fields that a manager may write: those shown, and those that figures rest on."""
     others = (project.category, project.cluster)
@@ -99,12 +140,17 @@ def set_aside_by(event: Event) -> tuple[int, ...]:
     return tuple(event.body.get("set_aside", ()))
 
 
-def _correctable(change: Change, name: str, reason: str) -> ReviewItem:
+def _known(change: Change, name: str, reason: str) -> ReviewItem:
     item = change.state.items.get(name)
     if item is None:
         raise NotAllowed(f"there is no item '{name[:40]}'", hint="see `review export --what items`")
     if not reason.strip():
         raise NotAllowed("a correction needs a reason", hint="say why in a few words")
+    return item
+
+
+def _correctable(change: Change, name: str, reason: str) -> ReviewItem:
+    item = _known(change, name, reason)
     if item.batch is not None and change.state.batches[item.batch].result is None:
         raise NotAllowed(
             f"an audit that speaks for '{name[:40]}' is under way",

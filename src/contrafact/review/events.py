@@ -13,7 +13,7 @@ answered            somebody decided                            `workflow.answer
 undone              and took it back                            `workflow.undo`
 said                somebody wrote into an item's thread        `discussion.say`
 corrected           a manager sent an item back, took it out,   `corrections`
-                    or edited it
+                    edited it, or took one decision back
 drawn               an audit's sample was drawn from a batch    `workflow.draw_audit`
 closed              an audit was decided                        `workflow.close_audit_if_complete`
 moved               a rule moved an item on, or ended its way   `workflow.transition`
@@ -63,7 +63,7 @@ _EARLIER: Mapping[str, EventKind | None] = {
     "suggested": None,  # a model's answers, which were shown beside the form
     "training-closed": None,  # follows from the answers of the round
 }
-_EARLIER_SETTINGS = ("suggestions", "suggestion_share", "evidence", "shuffled")
+_EARLIER_SETTINGS = ("suggestions", "suggestion_share")
 
 
 @dataclass(frozen=True)

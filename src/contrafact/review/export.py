@@ -100,7 +100,8 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     that was made elsewhere: where, by whom, when), and what became of the item: ``review_outcome``
     (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`),
     ``review_edited`` (the fields that a manager has changed, as they are now), ``discussed_by``
-    (who took part in the discussion that the decision records).
+    (who took part in the discussion that the decision records), ``evidence`` (the passages that
+    were marked: field, start, end, text).
     """
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
@@ -127,6 +128,7 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "review_answers": agreed[item.id],
                 "review_edited": dict(item.edited),
                 "discussed_by": list(vote.group),
+                "evidence": [dict(one) for one in vote.evidence],
             }
         )
     return rows

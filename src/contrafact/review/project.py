@@ -151,6 +151,13 @@ class Stage(_Part):
     first_step: FirstStep | None = Field(
         default=None, description="What is asked before the whole item is shown."
     )
+    evidence: Names = Field(
+        default=(),
+        description="Fields in which passages that show why are marked; none asks for none.",
+    )
+    shuffled: bool = Field(
+        default=False, description="Whether each person gets the items in an order of their own."
+    )
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
     voices: int = Field(
         default=2, ge=2, description="Discussion: how many people speak before one records it."
@@ -330,6 +337,8 @@ def _asking(project: Project, stage: Stage) -> Iterator[str]:
     for others in (stage.shows, stage.counts, stage.apart_from):
         if not set(others) <= {s.id for s in project.flow}:
             yield f"{name} names a stage that is not there in shows, counts or apart_from"
+    if not set(stage.evidence) <= set(project.show):
+        yield f"{name} asks for evidence in a field that 'show' does not name"
     if stage.first_step:
         yield from _first_step(project, stage, stage.first_step)
 

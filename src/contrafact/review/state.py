@@ -59,7 +59,7 @@ class Vote:
     """A ballot and where it was cast.
 
     ``origin`` is there for one that an earlier version imported, ``group`` for one that a group
-    came to: who took part.
+    came to: who took part. ``evidence`` has the passages that were marked: field, start, end, text.
     """
 
     seq: int
@@ -75,6 +75,7 @@ class Vote:
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
+    evidence: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,6 +237,7 @@ class ReviewState:
             return False
         body, answers, correction = before.body, decision.answers, decision.correction
         text = (correction or "").strip()
+        marked = {tuple(passage.split()) for passage in decision.evidence} - {()}
         same = (
             (before.item, before.stage, before.round) == (place.item, place.stage, place.round)
             # What was answered to questions that other answers rule out was not kept.
@@ -245,6 +247,7 @@ class ReviewState:
             and body.get("comment", "") == decision.comment.strip()
             # A text that the item now has was left as it is, or written then.
             and (correction in (None, body.get("correction")) or text == self.present_text(place))
+            and marked == {tuple(one["text"].split()) for one in body.get("evidence", ())}
         )
         if not same:
             raise NotAllowed(
@@ -317,6 +320,7 @@ class ReviewState:
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
+            evidence=tuple(body.get("evidence", ())),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -406,9 +410,8 @@ class ReviewState:
         """Apply a manager's correction.
 
         Its body has the stage that the item goes ``to`` (none for an item that is taken out), the
-        votes that are ``set_aside``, the ``fields`` that were edited, and in histories of earlier
-        versions for a single decision that was taken back its ``answer``: then the item returns to
-        the same visit of that stage.
+        votes that are ``set_aside``, the ``fields`` that were edited, and for a single decision
+        that is taken back its ``answer``: then the item returns to the same visit of that stage.
         """
         item, body = self.items[str(event.item)], event.body
         retracted = next((v for v in item.votes if v.seq == body.get("answer")), None)

@@ -4,9 +4,11 @@ RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appe
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -54,11 +56,12 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     stage = next((s for s in state.project.flow if s.id == place.stage), None)
     if stage is None:
         raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
+    marked = _located(stage, item, decision.evidence)
     present = state.present_text(place)
     ballot = ballot_of(state.project, stage, decision, present)
     for vote in item.votes:
         if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
-            if vote.ballot == ballot:
+            if vote.ballot == ballot and list(vote.evidence) == marked:
                 return
             raise NotAllowed("you have decided on this item already", hint="undo it first")
     if (item.stage, item.round) != (stage.id, place.round):
@@ -81,6 +84,7 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
+            **({"evidence": marked} if marked else {}),
             **({"group": sorted(voices(item))} if stage.kind == "discussion" else {}),
         },
     )
@@ -90,6 +94,22 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     elif all(one.filled for one in item.slots):
         transition(change, item, stage)
     release_due(change)
+
+
+def _located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[str, Any]]:
+    """Return where passages stand in an item: field, start, end (in characters) and text."""
+    found = []
+    for words in dict.fromkeys(tuple(passage.split()) for passage in marked if passage.strip()):
+        pattern = re.compile(r"\s+".join(map(re.escape, words)))
+        hits = ((name, pattern.search(str(item.fields.get(name) or ""))) for name in stage.evidence)
+        field, hit = next((one for one in hits if one[1]), ("", None))
+        if hit is None:
+            raise InputError(
+                f"the passage “{' '.join(words)[:60]}” is not in the item",
+                hint="mark words as they stand there",
+            )
+        found.append({"field": field, "start": hit.start(), "end": hit.end(), "text": hit.group()})
+    return found
 
 
 def undo(change: Change, who: str, *, request: str | None = None) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from contrafact.review.corrections import withdraw
+from contrafact.review.setup import import_items, set_roles
 
 WORK = "/r/ours/work"
 PASSWORD = "otter lantern gravel 7"
@@ -210,3 +211,29 @@ def test_findings_follow_what_is_written(served, open_tab):
     tab.follow("#submit")
     tab.page.wait_for_selector("#correction", state="detached")
     assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1
+
+
+def test_selected_words_become_evidence(served, open_tab):
+    from contrafact.review.project import load_project
+
+    studio = served()
+    project = load_project("cobe-rating")
+    stage = project.stage("rating").model_copy(update={"evidence": ("text", "edit")})
+    studio.store.define("ours", project.model_copy(update={"stages": (stage,)}), "Max")
+    studio.store.act("ours", set_roles, "Max", "Cem", ["rater"])
+    studio.account("Cem")
+    fields = {"text": "It rained all day.", "query": "Had it not?", "edit": "It was dry."}
+    studio.store.act("ours", import_items, "Max", {"i1": fields})
+    tab = open_tab(studio.base)
+    tab.sign_in("Cem")
+    tab.page.goto(WORK)
+    story = tab.page.locator("#item-card .text").first
+    story.dblclick(position={"x": 6, "y": 10})  # its first word
+    tab.page.keyboard.press("e")
+    chosen = tab.page.input_value("#evidence")
+    assert chosen and chosen in "It rained all day."
+    tab.page.click("#mark")
+    assert tab.page.input_value("#evidence") == chosen, "each passage once"
+    tab.press("2", "Enter")
+    (vote,) = studio.store.read("ours", lambda state: state.items["i1"].votes)
+    assert [one["text"] for one in vote.evidence] == [chosen]

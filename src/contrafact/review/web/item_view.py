@@ -239,6 +239,7 @@ def _earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> dict[str, A
         "ballot": vote.ballot,
         "answers": answered(project, vote.ballot.answers),
         "rewritten": vote.text_version != item.text_version,
+        "evidence": [one["text"] for one in vote.evidence],
     }
 
 

@@ -74,6 +74,7 @@ def items(
             "pages": pages,
             "rows": [_row(state, item) for item in some],
             "states": _places(state),
+            "stages": _judged(state.project),
         }
 
     return page.render(
@@ -86,29 +87,33 @@ def items(
     )
 
 
-_DONE = {"withdraw": "withdrawn", "reopen": "reopened"}
-
-
-@router.post("", name="correct_item")
+@router.post("", name="correct_items")
 def correct(
     page: TheReviewPage,
-    item: Text,
+    item: Annotated[list[str], Form()],
     reason: Text = "",
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
 ) -> Response:
-    """Send an item back to a stage, or take it out of the review."""
-    try:
-        if what == "withdraw":
-            page.studio.store.act(page.review, corrections.withdraw, page.who, item, reason)
+    """Send items back to a stage, or take them out of the review."""
+    act, done = page.studio.store.act, 0
+    chosen, problems = list(dict.fromkeys(item)), []
+    for name in chosen:
+        try:
+            if what == "withdraw":
+                act(page.review, corrections.withdraw, page.who, name, reason)
+            else:
+                act(page.review, corrections.reopen, page.who, name, reason, stage or None)
+        except NotAllowed as error:
+            problems.append(f"{name}: {error}")
         else:
-            page.studio.store.act(
-                page.review, corrections.reopen, page.who, item, reason, stage or None
-            )
-    except InputError as error:
-        return _item(page, item, status=409, problem=error)
-    page.log(f"item {_DONE[what]}", item)
-    return page.go_to("manage_item", id=item)
+            done += 1
+            page.log(f"item {'withdrawn' if what == 'withdraw' else 'reopened'}", name)
+    if problems:
+        raise NotAllowed(f"{done:,} of {len(chosen):,} items are done; {'. '.join(problems)}")
+    if done == 1:
+        return page.go_to("manage_item", id=chosen[0])
+    return page.go_to("manage_items")
 
 
 @router.post("/edit", name="edit_item")
@@ -121,6 +126,16 @@ def edit(page: TheReviewPage, fields: TheFields, item: Text, reason: Text = "") 
         written = {"reason": reason, **fields}
         return _item(page, item, status=409, problem=error, written=written)
     page.log("item edited", item)
+    return page.go_to("manage_item", id=item)
+
+
+@router.post("/retract", name="retract_decision")
+def retract(
+    page: TheReviewPage, item: Text, decision: Annotated[int, Form(ge=1)], reason: Text = ""
+) -> Response:
+    """Take one decision back, and what was built on it."""
+    page.studio.store.act(page.review, corrections.retract, page.who, item, reason, decision)
+    page.log("decision taken back", f"{item}: event {decision}")
     return page.go_to("manage_item", id=item)
 
 
@@ -172,7 +187,7 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
             for vote in item.votes
         ],
         "in_hand": [slot.person for slot in item.slots if slot.person and not slot.filled],
-        "stages": [(one.id, one.title) for one in project.flow if not one.barrier],
+        "stages": _judged(project),
     }
 
 
@@ -228,6 +243,10 @@ def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, st
         (name, name.replace("_", " "), str(fields.get(name) or ""), name in needed)
         for name in editable_fields(project)
     ]
+
+
+def _judged(project: Project) -> list[tuple[str, str]]:
+    return [(one.id, one.title) for one in project.flow if not one.barrier]
 
 
 def _event_line(event: Event) -> str:

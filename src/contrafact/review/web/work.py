@@ -78,6 +78,7 @@ async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> Sub
         flagged=form.get("flag") == "1",
         comment=form.get("comment", ""),
         correction=form.get("correction"),
+        evidence=form.get("evidence", "").splitlines(),
         guidelines_version=about.guidelines if _VERSION.fullmatch(about.guidelines) else None,
         request=about.request,
     )
@@ -199,7 +200,8 @@ def _filled_before(page: MemberPage, place: Assignment) -> Decision:
     for event in reversed(page.studio.store.item_history(page.review, place.item)):
         if (event.kind, event.who, event.stage, event.round) == here:
             body = event.body
-            kept = (body["flagged"], body["comment"], body.get("correction"))
+            marked = [" ".join(one["text"].split()) for one in body.get("evidence", ())]
+            kept = (body["flagged"], body["comment"], body.get("correction"), marked)
             return Decision(dict(body["answers"]), *kept)
     return Decision({})
 

@@ -55,12 +55,6 @@ def test_probabilities_are_read_where_the_label_begins(quick_contrafact, service
     assert "auroc" in (tmp_path / "run" / "results.json").read_text()
 
 
-def test_a_service_is_held_to_no_labels(quick_contrafact, service):
-    words = ("run", "rfc-detect", "--model", service.model, "--method", "plain:constrained=false")
-    result = quick_contrafact(*words, env=service.environment)
-    assert result.returncode == 2 and "holds no model to the labels" in result.stderr
-
-
 def test_baselines_alone_need_no_model(quick_contrafact, tmp_path):
     result = quick_contrafact(
         "run", "rfc-diagnose", "--method", "majority", "--method", "surface", "--out", "run"

@@ -16,7 +16,6 @@ from contrafact.families.cobe.phrasing import condition_of, free_forms, queries
         ("the brakes hadn't failed", "the brakes not failed", "the brakes had not failed"),
         ("If the vines had been pruned", "the vines been pruned", "the vines had been pruned"),
         ("Anna had taken the train", "Anna taken the train", "Anna had taken the train"),
-        ("they’d left early", "they left early", "they had left early"),
         ("the nurse had had a map", "the nurse had a map", "the nurse had had a map"),
         (
             "the salt and the pepper had run out",
@@ -34,17 +33,6 @@ from contrafact.families.cobe.phrasing import condition_of, free_forms, queries
             "the road been wet, the lamp failed and it been night",
             "the road had been wet, the lamp had failed and it had been night",
         ),
-        # What stands inverted in a query is read as well.
-        (
-            "had there been an excellent audience experience",
-            "there been an excellent audience experience",
-            "there had been an excellent audience experience",
-        ),
-        (
-            "had they not been granted the snow day",
-            "they not been granted the snow day",
-            "they had not been granted the snow day",
-        ),
     ],
 )
 def test_a_clause_becomes_three_queries(clause, after_had, after_if):
@@ -59,7 +47,7 @@ def test_a_clause_becomes_three_queries(clause, after_had, after_if):
 @pytest.mark.parametrize(
     "clause",
     [
-        *("the brakes failed", "had", "", "the brakes had", [], "had the brakes failed"),
+        *("the brakes failed", "had", "", "the brakes had", [], "had the road been dry"),
         *("the crew had left before it had rained", "the car that he had bought had failed"),
     ],
 )
@@ -84,18 +72,3 @@ def test_subject_and_rest_survive(subject, rest):
     a, b, _ = queries(f"{subject} had {rest}")
     assert condition_of(a) == f"{subject} {rest}"
     assert condition_of(b) == f"{subject} had {rest}"
-
-
-@pytest.mark.parametrize(
-    ("inverted_clause", "plain"),
-    [
-        ("had he been mixing the dough", "he had been mixing the dough"),
-        ("had Sato been walking along the lake", "Sato had been walking along the lake"),
-        ("had the parking nearby been abundant", "the parking nearby had been abundant"),
-        ("had the gate not been locked", "the gate had not been locked"),
-    ],
-)
-def test_been_shows_where_the_subject_of_an_inverted_clause_ends(inverted_clause, plain):
-    first, second, _ = queries(inverted_clause)
-    assert first.endswith(f"instead {inverted_clause}.")
-    assert second.endswith(f"if {plain}.")

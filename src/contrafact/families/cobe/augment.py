@@ -150,9 +150,8 @@ def _cores(stories: Sequence[Story]) -> dict[int, Story]:
 
 
 def _intervention(core: Story) -> str | None:
-    """Return what is supposed: "the brakes had failed", or "had the brakes failed"."""
-    inverted, plain, _ = map(condition_of, core.queries)
-    return plain or (f"had {inverted}" if inverted else None)
+    """Return what is supposed, as phrasing B has it: "the brakes had failed"."""
+    return condition_of(core.queries[1])
 
 
 def augment(

@@ -20,7 +20,6 @@ _FORMS = tuple(
     for form in (_A, _B, _C)
 )
 _NEGATED = re.compile(r"\bhad(?:n['’]t| not)\b", re.IGNORECASE)
-_CONTRACTED = re.compile(r"(?<=\w)['’]d\b")
 _HAD = re.compile(r"\bhad\b(?: had\b)?", re.IGNORECASE)
 # Words that begin a clause and are no names, so that they lose a capital after "if" or "had".
 _PLAIN_STARTS = frozenset(
@@ -39,8 +38,8 @@ def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
 
     Args:
         intervention: A clause in the past perfect, as in "the brakes had failed", "there had been
-            no storm" or "the brakes hadn't failed"; the inverted "had the brakes been dry" is read
-            as well. Several clauses, as a list or joined by "and", set several things at once.
+            no storm" or "the brakes hadn't failed". Several clauses, as a list or joined by "and",
+            set several things at once.
 
     Raises:
         InputError: A clause has no "had", or several, or nothing before or after it.
@@ -78,30 +77,22 @@ def free_forms(three: Sequence[str]) -> list[int]:
 _HINT = 'write clauses like "the brakes had failed" or "there had been no storm", one by one'
 
 
-_BEEN = re.compile(
-    r"\Ahad (?P<subject>(?:(?! and |,).)+?) "
-    r"(?P<rest>(?:(?:not|never|always|already|only) )?been .+)"
-)
-
-
 def _plain(clause: str) -> str:
     """Return the clause in the middle of a sentence: no full stop, no capital that is no name's."""
     text = " ".join(clause.split()).rstrip(" .!?;,")
     text = re.sub(r"^if\s+", "", text, flags=re.IGNORECASE)
     text = _NEGATED.sub("had not", text)
     first, space, rest = text.partition(" ")
-    if first.casefold() in _PLAIN_STARTS or first.casefold() == "had":
+    if first.casefold() in _PLAIN_STARTS:
         first = first.casefold()
     return first + space + rest
 
 
 def _parts(clause: str) -> list[tuple[str, str]]:
-    if been := _BEEN.fullmatch(clause):
-        return [(been["subject"], been["rest"])]
     several = clause.split(" and ")
     if len(several) > 1 and all(len(_HAD.findall(one)) == 1 for one in several):
         return [part for one in several for part in _parts(one)]
-    found = list(_HAD.finditer(clause)) or list(_CONTRACTED.finditer(clause))  # "they'd left"
+    found = list(_HAD.finditer(clause))
     if len(found) != 1:
         problem = f"has {len(found)} times 'had'" if found else "has no 'had'"
         raise InputError(f"the intervention '{clause[:60]}' {problem}", hint=_HINT)

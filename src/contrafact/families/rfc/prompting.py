@@ -18,19 +18,15 @@ from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.families.rfc.methods import asks_for_reasons
-from contrafact.family.method import MethodContext, Option
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
-from contrafact.models.opening import IN_PROCESS, holds_to_choices
+from contrafact.models.opening import holds_to_choices
 from contrafact.models.requests import GUIDED_CHOICE
 from contrafact.prompts import PromptTemplate
 from contrafact.records import Manipulation, Rewrite
 from contrafact.text.delimit import delimit
 
-__all__ = ["CONSTRAINED", "VARIABLES", "OneCall", "kind_of", "texts_of"]
-
-CONSTRAINED: Mapping[str, Option] = {"constrained": True}
-"""The option of methods that ask for a label alone: whether a model that can be held to the labels
-is, that is, one in this process."""
+__all__ = ["VARIABLES", "OneCall", "kind_of", "texts_of"]
 
 VARIABLES: Mapping[str, set[str]] = {
     "detect": {"paragraph", "shots"},
@@ -110,8 +106,8 @@ def texts_of(item: Item) -> dict[str, object]:
 class OneCall:
     """One call: instructions, examples if any, the item.
 
-    Where a label alone is asked for, and the method has the option ``constrained``, set, a model in
-    this process is held to the labels, in lower case or capitalised.
+    Where a label alone is asked for, a model in this process is held to the labels, in lower case
+    or capitalised; one that is ``free`` is not.
     """
 
     def __init__(
@@ -121,22 +117,12 @@ class OneCall:
         *,
         template: str = "",
         reasons: bool | None = None,
+        free: bool = False,
     ):
         self.name = name
         self.reasons = asks_for_reasons(context) if reasons is None else reasons
         self._switch = reasons is None
-        constrained = context.options.get("constrained")
-        if (
-            constrained is False
-            and context.settings.models
-            and not any(map(holds_to_choices, context.settings.models))
-        ):
-            raise InputError(
-                f"{name} holds no model to the labels but those in this process "
-                f"({', '.join(IN_PROCESS)})",
-                hint="leave constrained=false out",
-            )
-        self._holds = bool(constrained) and not self.reasons
+        self._free = free or self.reasons
         kind = kind_of(context)
         shots = context.settings.option("shots", 0)
         if shots and kind != "detect":
@@ -175,7 +161,7 @@ class OneCall:
 
     def constrained(self, ask: Ask, item: Item) -> Ask:
         """Return the model constrained to the labels, if it can be and no reasons are asked for."""
-        if not self._holds or not holds_to_choices(ask.model):
+        if self._free or not holds_to_choices(ask.model):
             return ask
         choice = [*item.labels, *(label.capitalize() for label in item.labels)]
         own = GenerateConfig(max_tokens=_LABEL_TOKENS, extra_body={GUIDED_CHOICE: choice})

@@ -113,7 +113,7 @@ def _planned(stories: "list[Story]", file: Path, n: int, seed: int) -> "list[Var
         raise InputError(
             "no story says in the form of its phrasings what is supposed",
             file=file,
-            hint="write a first query in the form of phrasing A (docs/cobe.md)",
+            hint="write the second query in the form of phrasing B (docs/cobe.md)",
         )
     return planned
 

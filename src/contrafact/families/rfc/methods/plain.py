@@ -1,21 +1,18 @@
 """plain: the task and the item in one call (RFC-BENCH, sections 2.3 and 3.2, appendix T).
 
-A model in this process is held to the labels, unless ``constrained=false`` leaves it free.
-``question=paper`` asks what appendix T asks, and no more (the paper's exact words are for a pack to
-bring): no model is held to the labels then.
+A model in this process is held to the labels. ``question=paper`` asks what appendix T asks, and no
+more (the paper's exact words are for a pack to bring): no model is held to the labels then.
 """
-
-from dataclasses import replace
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.methods import asks_for_reasons
-from contrafact.families.rfc.prompting import CONSTRAINED, OneCall
+from contrafact.families.rfc.prompting import OneCall
 from contrafact.family.method import MethodContext
 
 __all__ = ["OPTIONS", "method"]
 
 QUESTIONS = ("own", "paper")
-OPTIONS = {**CONSTRAINED, "question": "own"}
+OPTIONS = {"question": "own"}
 
 
 def method(context: MethodContext) -> OneCall:
@@ -31,5 +28,4 @@ def method(context: MethodContext) -> OneCall:
             "the paper's question asks for a label alone",
             hint="leave question=paper out, or --rationale",
         )
-    free = replace(context, options={})
-    return OneCall(name, free, template="-paper", reasons=False)
+    return OneCall(name, context, template="-paper", reasons=False, free=True)

@@ -6,15 +6,24 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from inspect_ai.log import EvalSample
-from inspect_ai.model import CachePolicy, GenerateConfig, ModelOutput, get_model
+from inspect_ai.model import (
+    CachePolicy,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+    ResponseSchema,
+    get_model,
+)
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
 from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
-from contrafact.judges.replies import answer_text
-from contrafact.models.asking import CUT_OFF, Ask, Unanswered, no_answer
+from contrafact.judges.replies import NO_ANSWER, answer_text
+from contrafact.models.asking import CUT_OFF, Ask, PlannedCall, Unanswered, no_answer
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
@@ -24,6 +33,8 @@ __all__ = [
     "OUTPUT",
     "Exchanges",
     "Solving",
+    "Turn",
+    "Turns",
     "degenerate_text",
     "log_scorer",
     "method_solver",
@@ -108,6 +119,52 @@ def method_solver(
         return state
 
     return solve
+
+
+@dataclass
+class Turn(Generic[ItemT]):
+    """One turn of a conversation; ``reply_tokens`` is about how long the reply is."""
+
+    name: str
+    prompt: Callable[[ItemT], str]
+    reply_tokens: int
+    schema: ResponseSchema | None = None
+
+
+@dataclass
+class Turns(Generic[ItemT, OutputT]):
+    """A method that asks in the turns of one conversation; its last reply is the answer.
+
+    ``read`` makes the output of that reply, and of the others' answers by the names of the turns.
+    """
+
+    name: str
+    turns: Sequence[Turn[ItemT]]
+    read: Callable[[ModelOutput, dict[str, str]], OutputT]
+    shots: int = 0
+
+    async def __call__(self, item: ItemT, ask: Ask, *, draw: int = 1) -> OutputT:
+        """See `contrafact.family.method.Method`."""
+        messages: list[ChatMessage] = []
+        steps: dict[str, str] = {}
+        *before, last = self.turns
+        for turn in before:
+            messages.append(ChatMessageUser(content=turn.prompt(item)))
+            output = await ask(list(messages), turn.schema)
+            steps[turn.name] = answer_text(output.completion).text or NO_ANSWER
+            messages.append(ChatMessageAssistant(content=steps[turn.name]))
+        messages.append(ChatMessageUser(content=last.prompt(item)))
+        return self.read(await ask(messages, last.schema), steps)
+
+    def plan(self, item: ItemT) -> Sequence[PlannedCall]:
+        """See `contrafact.family.method.Method`."""
+        calls: list[PlannedCall] = []
+        so_far = ""
+        for turn in self.turns:
+            so_far += turn.prompt(item)
+            calls.append(PlannedCall(so_far, turn.reply_tokens))
+            so_far += " word" * turn.reply_tokens
+        return calls
 
 
 def output_of(state: TaskState) -> Output:

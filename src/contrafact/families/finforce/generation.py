@@ -11,18 +11,20 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
-from contrafact.family.method import Method
+from contrafact.family.method import Method, MethodContext
+from contrafact.family.task import Turn
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered, no_answer
 from contrafact.models.requests import OneItemArray, SharedSchema, closed_object
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
-from contrafact.text.delimit import replace_surrogates
+from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = [
     "WRAPPER",
     "Generation",
     "check_texts",
+    "headline_turn",
     "pair_schema",
     "read_pair",
     "read_side",
@@ -63,6 +65,22 @@ class Generation:
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
+
+
+def headline_turn(
+    context: MethodContext,
+    name: str,
+    template: str,
+    reply_tokens: int,
+    schema: ResponseSchema | None = None,
+) -> Turn[Headline]:
+    """Return a turn that asks by a template with the headline in it."""
+    asked = context.pack.template(f"finforce/{template}", required={"headline"})
+
+    def prompt(headline: Headline) -> str:
+        return asked.render(headline=delimit(headline.text))
+
+    return Turn(name, prompt, reply_tokens, schema)
 
 
 async def run_method(

@@ -64,14 +64,6 @@ def test_a_review_goes_from_pairs_to_a_final_dataset(quick_contrafact, pairs, tm
     items = pd.read_parquet(tmp_path / "i.parquet").set_index("item_id")
     assert items["review_outcome"].value_counts().to_dict() == {"final": len(ids) - 1, "removed": 1}
     assert {row["reviewed_id"] for row in kept} == set(ids) - {ids[3]}
-    history = pd.read_csv(tmp_path / "h.csv")
-    assert list(history["seq"]) == list(range(1, len(history) + 1))
-
-
-def test_ratings_are_what_agree_reads(quick_contrafact, pairs, tmp_path):
-    ids = [json.loads(line)["id"] for line in pairs.read_text().splitlines()]
-    imported(quick_contrafact, pairs)
-    work(tmp_path / "review.db", dissent=ids[3])
     done = quick_contrafact(
         *("review", "export", "--what", "ratings", "--stage", "annotation"),
         *("--question", "rewrite_valid", "--out", "r.csv"),
@@ -80,8 +72,8 @@ def test_ratings_are_what_agree_reads(quick_contrafact, pairs, tmp_path):
     ratings = pd.read_csv(tmp_path / "r.csv")
     assert len(ratings) == 2 * len(ids)
     assert list(ratings[ratings["rating"] == "fail"]["rater"]) == ["Dia"]
-    agreed = quick_contrafact("agree", "r.csv", "--out", "a.json")
-    assert agreed.returncode == 0, agreed.stderr
+    history = pd.read_csv(tmp_path / "h.csv")
+    assert list(history["seq"]) == list(range(1, len(history) + 1))
 
 
 def test_a_state_that_no_event_made_is_an_answer_no(quick_contrafact, pairs, tmp_path):
@@ -94,32 +86,6 @@ def test_a_state_that_no_event_made_is_an_answer_no(quick_contrafact, pairs, tmp
     proof = quick_contrafact("review", "prove")
     assert proof.returncode == 1
     assert "'outcome' is not what the history says" in proof.stdout
-
-
-def test_headlines_stories_and_scenarios_are_imported_as_they_come(quick_contrafact, tmp_path):
-    rows = {
-        "headline-screening": {"title": "Corvane Rail opens a line", "summary": "It runs."},
-        "judge-agreement": {"headline": "Corvane Rail opens a line", "risk": "It closes.",
-                            "opportunity": "It grows."},
-        "cobe-rating": {"story": "It rained.", "query": "Had it not?", "text": "It was dry.",
-                        "sample_id": "1v0"},
-    }  # fmt: skip
-    for name, row in rows.items():
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
-        done = quick_contrafact(
-            "review", "import", f"{name}.jsonl", "--project", name, "--review", name
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Not yet: " in done.stderr and " needs " in done.stderr
-    with Store(str(tmp_path / "review.db")) as store:
-        assert store.reviews() == sorted(rows)
-        (edit,) = store.read("cobe-rating", lambda b: list(b.items.values()))
-        assert (edit.fields["text"], edit.fields["edit"]) == ("It rained.", "It was dry.")
-        sides = store.read("judge-agreement", lambda b: [i.fields for i in b.items.values()])
-        assert [(s["side"], s["counterfactual"]) for s in sides] == [
-            ("risk", "It closes."),
-            ("opportunity", "It grows."),
-        ]
 
 
 def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
@@ -143,7 +109,7 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
         (("import", "pairs.jsonl", "--project", "cobe-rating"), "has no '"),
         (
             ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--columns", "original=before"),
-            "there is no field 'before'",
+            "'before'",
         ),
         (
             ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--person", "Ada"),

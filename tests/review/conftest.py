@@ -367,7 +367,7 @@ class Site:
             assert browser.sign_in(name).status_code == 303
         return browser
 
-    def review(self, name: str, project: str, items: int = 3, **fields: str) -> None:
+    def review(self, name: str, project: str, items: int = 3, **fields: str) -> "Site":
         """Open a review with its usual team, each with an account, and made-up items."""
         self.store.define(name, with_short_rounds(load_project(project)), "Max")
         for person, roles in TEAMS[project].items():
@@ -376,6 +376,7 @@ class Site:
                 self.account(person)
         made = {f"i{n}": {**made_item(n), **fields} for n in range(items)}
         self.store.act(name, import_items, "Max", made)
+        return self
 
 
 @pytest.fixture

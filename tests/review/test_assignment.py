@@ -20,21 +20,6 @@ from contrafact.review.state import ReviewState
 from contrafact.review.workflow import LEASE, answer, undo
 
 
-def test_nobody_works_before_they_reach_the_threshold_in_training(office, review_team):
-    made = office("judge-agreement", items=1, trained=False)
-    right = {"forward_compatibility": "true", "directionality": "true"}
-    seen = []
-    for number, given in enumerate([{**right, "directionality": "false"}, *[right] * 5]):
-        task = made.next("Cem")
-        assert task.training and task.round == 1 + number // 3
-        seen.append(task.item)
-        made.do(answer_training, "Cem", task, Decision(given))
-    assert set(seen[:3]) == set(seen[3:]) == set(made.state.gold)
-    assert made.state.trainee("Cem", "training").passed
-    assert not made.next("Cem").training
-    assert made.next("Dia").training
-
-
 def test_in_training_nobody_is_asked_to_say_why(office):
     made = office("judge-agreement", items=1, trained=False)
     asked = made.state.project.model_dump(mode="json")
@@ -110,17 +95,6 @@ def test_too_few_people_are_reported_before_items_are_stuck(office):
     assert "'Independent annotation' needs two annotators, and there is one annotator" in shown[0]
     with pytest.raises(NotAllowed, match="nobody named 'Dia'"):
         made.next("Dia")
-
-
-def test_what_was_undone_can_be_decided_otherwise(office):
-    made = office(items=2)
-    first = made.say("Ada", {"review": "remove"}, comment="dull").item
-    assert made.item(first).outcome == "removed"
-    made.do(undo, "Ada")
-    assert (made.item(first).stage, made.item(first).outcome) == ("expert-review", None)
-    assert made.next("Ada").item == first
-    made.say("Ada", {"review": "pass"})
-    assert made.item(first).stage == "audit"
 
 
 def test_undo_stops_where_others_have_built_on_it(office):

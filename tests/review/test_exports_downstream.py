@@ -202,28 +202,3 @@ def test_ratings_of_edits_reach_the_study_agree_and_the_report(quick_contrafact,
     labels = pd.read_csv(tmp_path / "labels.csv")
     assert len(labels) == 18 * 3
     assert "labels" in (tmp_path / "report" / "report.html").read_text("utf-8")
-
-
-@pytest.mark.slow
-def test_judgements_of_a_runs_scenarios_reach_its_report(quick_contrafact, service, tmp_path):
-    ran = quick_contrafact(
-        "run", "finforce", "--model", service.model, "--judge", service.judge,
-        "--limit", "4", "--out", "run", env=service.environment,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    done = quick_contrafact("review", "import", "run/items.parquet", "--project", "judge-agreement")
-    assert done.returncode == 0, done.stderr
-    staff(tmp_path / "review.db", dict.fromkeys(RATERS, "annotator"))
-
-    def judge(who, given, item):
-        near = who != "Eve" or item.fields["side"] == "risk"
-        return {"forward_compatibility": "true", "directionality": str(near).lower()}, {}
-
-    decide(tmp_path / "review.db", judge)
-    for what in ("labels", "ratings"):
-        done = quick_contrafact("review", "export", "--what", what, "--out", f"{what}.csv")
-        assert done.returncode == 0, done.stderr
-    done = quick_contrafact("report", "run", "--labels", "labels.csv", "--out", "report")
-    assert done.returncode == 0, done.stderr
-    done = quick_contrafact("agree", "ratings.csv")
-    assert done.returncode == 0, done.stderr

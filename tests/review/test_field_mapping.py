@@ -171,9 +171,3 @@ def test_a_project_of_ones_own_takes_the_sides_of_a_headline_too(tmp_path, writt
         ("h-risk", "It closes."),
         ("h-opportunity", "It grows."),
     ]
-
-
-def test_the_studio_names_no_family():
-    source = files("contrafact.review")
-    for path in sorted(source.rglob("*.py")):
-        assert "contrafact.families" not in path.read_text("utf-8"), path

@@ -13,7 +13,6 @@ from contrafact.review.figures import (
     audits_table,
     figure_tables,
     rated_agreement,
-    rated_questions,
     review_progress,
     stage_ratings,
     training_table,
@@ -105,24 +104,6 @@ def test_training_is_reported_round_by_round(office):
     first, second = training_table(made.state).rows
     assert first == ("Cem", "1", "3 of 3", "2", "66.7%", "–", "95.0%", "not passed")
     assert (*second[1:3], *second[6:]) == ("2", "1 of 3", "95.0%", "under way")
-
-
-def test_agreement_waits_for_two_people(office):
-    made = office("cobe-rating", items=3)
-    assert "fewer than two" in stage_ratings(made.state)[0].why
-    made.say("Cem", {"rating": "Yes"})
-    made.say("Dia", {"rating": "Yes"})
-    (found,) = stage_ratings(made.state)
-    assert not found.why and rated_agreement(found.cells).ratings == 2
-
-
-def test_what_agreement_can_be_about(review_team):
-    assert rated_questions(review_team.state("cobe-rating"), "rating") == (None,)
-    assert rated_questions(review_team.state(), "annotation") == (
-        None,
-        "category_correct",
-        "rewrite_valid",
-    )
 
 
 def test_every_figure_is_written_as_a_table(office, tmp_path):

@@ -14,31 +14,24 @@ def rows(*fields: dict) -> list:
     return [(line, {"item_id": f"i{line}"} | one) for line, one in enumerate(fields, start=2)]
 
 
-def test_verdicts_make_levels():
-    found = judged_items(
-        rows({"v": "pass", "s": "a"}, {"v": "fail", "s": "b"}, {"v": "", "s": "a"}),
-        "items.csv",
-        by="s",
-        judge="v",
-    )
-    assert found["level"].tolist() == ["passed", "failed", "no verdict"]
-    assert found["group"].tolist() == ["a", "b", "a"]
+@pytest.mark.parametrize(
+    ("verdicts", "options", "levels"),
+    [
+        (("pass", "fail", ""), {"judge": "v"}, ["passed", "failed", "no verdict"]),
+        (("keep", "toss"), {"judge": "v", "positive": ["keep"]}, ["passed", "failed"]),
+        (("pass", "fail"), {}, ["", ""]),
+    ],
+)
+def test_verdicts_make_levels(verdicts, options, levels):
+    given = rows(*({"v": verdict, "s": f"s{n}"} for n, verdict in enumerate(verdicts)))
+    found = judged_items(given, "items.csv", by="s", **options)
+    assert found["level"].tolist() == levels
+    assert found["group"].tolist() == [f"s{n}" for n in range(len(levels))]
 
 
 def test_scores_make_ranges_of_as_many_items_each():
     found = judged_items(rows(*({"v": str(n / 100)} for n in range(40))), "items.csv", judge="v")
     assert found["level"].value_counts().tolist() == [10] * 4
-
-
-def test_without_a_judge_nothing_is_known():
-    assert judged_items(rows({}, {}), "items.csv")["level"].tolist() == ["", ""]
-
-
-def test_own_words_for_a_pass():
-    found = judged_items(
-        rows({"v": "keep"}, {"v": "toss"}), "items.csv", judge="v", positive=["keep"]
-    )
-    assert found["level"].tolist() == ["passed", "failed"]
 
 
 @pytest.mark.parametrize(

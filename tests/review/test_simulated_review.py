@@ -1,27 +1,15 @@
 """A whole review of rewrites by five simulated people in the studio's pages, over HTTP."""
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import reviewers
 
 from contrafact.review.store.store import Store
-
-SUPPORT = Path(__file__).parents[1] / "support"
-
-
-def load_module(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, SUPPORT / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def bundled_pairs(path: Path) -> dict[str, str]:
@@ -46,7 +34,6 @@ def printed_rows(text: str) -> set[tuple[str, ...]]:
 
 @pytest.mark.slow
 def test_a_review_from_import_to_the_finalized_set(quick_contrafact, served, tmp_path):
-    reviewers = load_module("reviewers")
     pairs = bundled_pairs(tmp_path / "pairs.jsonl")
     rng = np.random.default_rng(12)
     world = reviewers.world_of(pairs, flawed=0.3, rng=rng)

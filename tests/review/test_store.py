@@ -1,7 +1,5 @@
 """The store on SQLite and on a real PostgreSQL: nothing lost, nothing doubled, all of it proven."""
 
-import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -289,37 +287,6 @@ def test_an_unknown_review_is_reported(opened):
     store = opened()
     with pytest.raises(InputError, match="there is no review 'theirs'"):
         store.next("theirs", "Cem")
-
-
-WORKER = """
-import sys
-from contrafact.review.answers import Decision
-from contrafact.review.store.store import Store
-
-store = Store(sys.argv[1])
-while given := store.next("ours", "Cem"):
-    store.answer("ours", "Cem", given, Decision({"rating": "Yes"}))
-    print(given.item, flush=True)
-"""
-
-
-def test_every_acknowledged_decision_survives_a_kill(opened, database):
-    store = opened(stories=300)
-    worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER, database], stdout=subprocess.PIPE, text=True
-    )
-    acknowledged = [worker.stdout.readline().strip() for _ in range(20)]
-    worker.kill()
-    rest = worker.stdout.read().splitlines()
-    worker.wait()
-    acknowledged += [line for line in rest if line.startswith("i")]
-    assert len(acknowledged) < 300
-    state = store.read("ours", lambda state: state)
-    decided = {item.id for item in state.items.values() if item.votes}
-    # A last line may have been cut short; what is whole was acknowledged.
-    assert set(acknowledged[:-1]) <= decided
-    assert len(decided) - len(acknowledged) <= 1
-    assert verify(store, "ours") == []
 
 
 @pytest.mark.parametrize(

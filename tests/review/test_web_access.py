@@ -69,8 +69,7 @@ def routes(app):
 
 
 def test_each_role_gets_of_each_route_what_it_may(site):
-    studio = site()
-    studio.review("ours", "rfc-rewrite")
+    studio = site().review("ours", "rfc-rewrite")
     for who in ("Out", "Man"):
         studio.account(who, manager=who == "Man")
     people = (None, "Out", "Cem", "Ben", "Man")
@@ -98,8 +97,7 @@ def test_each_role_gets_of_each_route_what_it_may(site):
 
 
 def test_a_closed_account_and_a_person_who_left_are_out_at_once(site):
-    studio = site()
-    studio.review("ours", "cobe-rating")
+    studio = site().review("ours", "cobe-rating")
     cem, dia = studio.browser("Cem"), studio.browser("Dia")
     assert cem.get("/r/ours/work").status_code == dia.get("/r/ours/work").status_code == 200
     studio.accounts.set_active("Cem", False, by="Max")
@@ -111,8 +109,7 @@ def test_a_closed_account_and_a_person_who_left_are_out_at_once(site):
 
 @pytest.mark.parametrize("token", [None, "", "0" * 64, "é" * 8])
 def test_no_form_is_taken_without_its_token(site, token):
-    studio = site()
-    studio.review("ours", "cobe-rating")
+    studio = site().review("ours", "cobe-rating")
     studio.account("Man", manager=True)
     for browser in map(studio.browser, ("Cem", "Man")):
         for method, path in routes(studio.app):
@@ -125,8 +122,7 @@ def test_no_form_is_taken_without_its_token(site, token):
 
 
 def test_a_token_is_good_for_its_own_session_only(site):
-    studio = site()
-    studio.review("ours", "cobe-rating")
+    studio = site().review("ours", "cobe-rating")
     cem, dia = studio.browser("Cem"), studio.browser("Dia")
     fields = dia.fields(dia.get("/r/ours/work").text, "sheet")
     sent = cem.http.post("/r/ours/work", data={**fields, "answer.rating": "Yes"})
@@ -159,8 +155,7 @@ def test_every_answer_has_strict_headers(site):
 
 
 def test_pages_name_no_other_host_and_no_script_of_their_own(site):
-    studio = site()
-    studio.review("ours", "rfc-rewrite")
+    studio = site().review("ours", "rfc-rewrite")
     browser = studio.browser("Ada")
     for path in ("/", "/r/ours", "/r/ours/work", "/sign-in", "/nowhere"):
         page = browser.get(path, follow_redirects=True).text
@@ -270,8 +265,7 @@ def test_what_is_no_name_gets_no_account(site, name):
 
 
 def test_accounts_live_in_postgresql_too(site, postgresql_database):
-    studio = site(postgresql_database)
-    studio.review("ours", "cobe-rating", items=1)
+    studio = site(postgresql_database).review("ours", "cobe-rating", items=1)
     browser = studio.browser("Cem")
     assert studio.browser().sign_in("\x00").status_code == 401
     page = browser.get("/r/ours/work")

@@ -171,8 +171,7 @@ def test_a_project_that_is_nested_without_end_is_a_bad_form(site, text):
 
 
 def test_a_key_that_comes_back_with_other_answers_is_refused(site):
-    studio = site()
-    studio.review("ours", "cobe-rating")
+    studio = site().review("ours", "cobe-rating")
     cem = studio.browser("Cem")
     page = cem.get(WORK)
     assert cem.submit(page, {"rating": "Yes"}).status_code == 303
@@ -190,8 +189,7 @@ def test_a_key_that_comes_back_with_other_answers_is_refused(site):
 
 
 def test_a_database_that_is_down_costs_nothing_that_was_typed(site, monkeypatch):
-    studio = site()
-    studio.review("ours", "cobe-rating")
+    studio = site().review("ours", "cobe-rating")
     cem = studio.browser("Cem")
     page = cem.get(WORK)
     down = OperationalError("select", {}, Exception("the server closed the connection: s3cret"))
@@ -239,8 +237,7 @@ def test_passwords_that_everybody_guesses_first_are_refused(site, password, why)
 
 
 def test_what_was_typed_is_shown_where_a_form_of_an_ended_session_is_refused(site):
-    studio = site()
-    studio.review("ours", "cobe-rating")
+    studio = site().review("ours", "cobe-rating")
     cem = studio.browser("Cem")
     page = cem.get(WORK)
     cem.http.cookies.clear()

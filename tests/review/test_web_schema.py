@@ -46,8 +46,9 @@ def codes_of(operation, browser, token, examples):
 def test_nothing_that_is_sent_makes_the_studio_fail(site, who, request):
     schemathesis = pytest.importorskip("schemathesis")
     # A manager's forms reach the database, and PostgreSQL takes fewer texts than SQLite.
-    studio = site(request.getfixturevalue("postgresql_database") if who == "Man" else None)
-    studio.review("ours", "rfc-rewrite")
+    studio = site(request.getfixturevalue("postgresql_database") if who == "Man" else None).review(
+        "ours", "rfc-rewrite"
+    )
     studio.account("Man", manager=True)
     browser = studio.browser(who)
     token = browser.csrf() if who is None else browser.fields(browser.get("/").text)["csrf"]

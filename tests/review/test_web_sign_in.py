@@ -17,14 +17,20 @@ from contrafact.review.web.studio import HashingQueue
 PASSWORD = "otter lantern gravel 7"
 
 
+@pytest.fixture
+def studio(site):
+    """A studio in which Ada has an account."""
+    made = site()
+    made.account("Ada")
+    return made
+
+
 def location(response):
     assert response.status_code == 303
     return response.headers["location"]
 
 
-def test_signing_in_always_gives_a_new_session(site):
-    studio = site()
-    studio.account("Ada")
+def test_signing_in_always_gives_a_new_session(studio):
     planted, session = "planted-by-somebody-else", cookie_name(studio.studio, "session")
     browser = studio.browser()
     browser.http.cookies.set(session, planted)
@@ -46,9 +52,7 @@ def test_signing_in_always_gives_a_new_session(site):
     assert location(other.get("/")).startswith("/sign-in")
 
 
-def test_signing_out_ends_the_session_on_the_server(site):
-    studio = site()
-    studio.account("Ada")
+def test_signing_out_ends_the_session_on_the_server(studio):
     browser = studio.browser("Ada")
     session = cookie_name(studio.studio, "session")
     kept = browser.http.cookies[session]
@@ -59,9 +63,7 @@ def test_signing_out_ends_the_session_on_the_server(site):
         assert connection.execute(select(sessions)).all() == []
 
 
-def test_sessions_end_when_idle_and_at_the_end_of_the_day(site):
-    studio = site()
-    studio.account("Ada")
+def test_sessions_end_when_idle_and_at_the_end_of_the_day(studio):
     browser = studio.browser("Ada")
     for _ in range(5):
         studio.now += IDLE - 60
@@ -112,9 +114,7 @@ def test_an_invitation_works_once(site):
         studio.accounts.accept(secret, PASSWORD)
 
 
-def test_a_later_invitation_voids_the_earlier_and_ends_sessions_when_used(site):
-    studio = site()
-    studio.account("Ada")
+def test_a_later_invitation_voids_the_earlier_and_ends_sessions_when_used(studio):
     browser = studio.browser("Ada")
     first, second = (studio.accounts.invite("Ada", by="Max") for _ in range(2))
     assert studio.accounts.invited(first) is None
@@ -128,9 +128,7 @@ def test_a_later_invitation_voids_the_earlier_and_ends_sessions_when_used(site):
     assert studio.accounts.invited(old) is None
 
 
-def test_guessing_at_an_account_is_slowed_and_logged(site, caplog):
-    studio = site()
-    studio.account("Ada")
+def test_guessing_at_an_account_is_slowed_and_logged(studio, caplog):
     caplog.set_level(logging.INFO)
     browser = studio.browser()
     for _ in range(5):
@@ -158,9 +156,7 @@ def test_guessing_at_an_account_is_slowed_and_logged(site, caplog):
     assert "not the password" not in caplog.text
 
 
-def test_trying_many_names_from_one_address_is_slowed(site):
-    studio = site()
-    studio.account("Ada")
+def test_trying_many_names_from_one_address_is_slowed(studio):
     browser = studio.browser()
     answers = [browser.sign_in(f"Nobody{n}").status_code for n in range(21)]
     assert answers == [401] * 20 + [429]
@@ -181,9 +177,7 @@ def test_a_whole_team_may_sign_in_at_once_from_one_address(site):
 
 
 @pytest.mark.parametrize(("address", "free"), [("192.0.2.1", FREE), ("192.0.2.{}", FREE_ACCOUNT)])
-def test_many_guesses_at_once_do_not_get_round_the_waiting(site, address, free):
-    studio = site()
-    studio.account("Ada")
+def test_many_guesses_at_once_do_not_get_round_the_waiting(studio, address, free):
 
     def guess(n):
         try:
@@ -198,9 +192,7 @@ def test_many_guesses_at_once_do_not_get_round_the_waiting(site, address, free):
     assert done.count("looked at") == free
 
 
-def test_everybody_changes_their_own_password(site):
-    studio = site()
-    studio.account("Ada")
+def test_everybody_changes_their_own_password(studio):
     ada, elsewhere = studio.browser("Ada"), studio.browser("Ada")
     new = "violet harbour tin 40"
     for wrong, status in (
@@ -227,9 +219,7 @@ def test_two_studios_on_one_host_keep_each_its_own_session(site, tmp_path):
     assert cookie_name(again.studio, "session") in names, "the same after a restart"
 
 
-def test_strangers_who_sign_in_do_not_take_the_threads_of_pages(site):
-    studio = site()
-    studio.account("Ada")
+def test_strangers_who_sign_in_do_not_take_the_threads_of_pages(studio):
     ada = studio.browser("Ada")
     queue, gate = studio.studio.hashing, threading.Event()
     strangers = [studio.browser(address=f"198.51.100.{n}") for n in range(6)]
@@ -252,9 +242,7 @@ def test_strangers_who_sign_in_do_not_take_the_threads_of_pages(site):
     assert set(codes) <= {401, 503} and codes.count(401) >= 4
 
 
-def test_it_does_not_tell_whether_a_name_is_known(site):
-    studio = site()
-    studio.account("Ada")
+def test_it_does_not_tell_whether_a_name_is_known(studio):
     pages = [
         re.sub(r'value="[^"]*"', "", studio.browser().sign_in(name, "not the password").text)
         for name in ("Ada", "Nobody", "\x00", "x" * 201)
@@ -274,8 +262,6 @@ def test_it_does_not_tell_whether_a_name_is_known(site):
         ("/a\r\nset-cookie: x=1", "/"),
     ],
 )
-def test_signing_in_leads_nowhere_else(site, wanted, gone):
-    studio = site()
-    studio.account("Ada")
+def test_signing_in_leads_nowhere_else(studio, wanted, gone):
     form = {"name": "Ada", "password": PASSWORD, "next": wanted}
     assert location(studio.browser().post("/sign-in", form)) == gone

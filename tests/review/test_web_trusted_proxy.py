@@ -12,9 +12,7 @@ CEM = {"X-Remote-User": "Cem"}
 
 @pytest.fixture
 def studio(site):
-    one = site(proxy=TrustedProxy("X-Remote-User", PROXY))
-    one.review("ours", "cobe-rating", items=2)
-    return one
+    return site(proxy=TrustedProxy("X-Remote-User", PROXY)).review("ours", "cobe-rating", items=2)
 
 
 def test_whom_the_proxy_names_works_as_if_signed_in(studio):

@@ -36,16 +36,13 @@ def events(studio, kind):
 @pytest.fixture
 def rating(site):
     """A studio with a review of stories that three people rate."""
-    studio = site()
-    studio.review("ours", "cobe-rating")
-    return studio
+    return site().review("ours", "cobe-rating")
 
 
 @pytest.fixture
 def disputed(site):
     """A studio with a rewrite that two annotators disagree about."""
-    studio = site()
-    studio.review("ours", "rfc-rewrite", items=1)
+    studio = site().review("ours", "rfc-rewrite", items=1)
     for who, answers, more in (
         ("Ada", {"review": "pass"}, {}),
         ("Ben", {"audit": "pass"}, {}),
@@ -203,8 +200,7 @@ def test_the_last_decision_can_be_taken_back_and_is_filled_in_again(rating):
 
 
 def test_what_was_on_the_desk_while_undoing_comes_back(site):
-    studio = site()
-    studio.review("ours", "cobe-rating", items=2)
+    studio = site().review("ours", "cobe-rating", items=2)
     cem = studio.browser("Cem")
     cem.submit(cem.get(WORK), {"rating": "Yes"})
     page = cem.get(WORK)
@@ -231,8 +227,7 @@ def test_undoing_too_late_is_refused(rating):
 
 
 def test_when_there_is_nothing_left_it_says_so(site):
-    studio = site()
-    studio.review("ours", "cobe-rating", items=1)
+    studio = site().review("ours", "cobe-rating", items=1)
     browsers = [studio.browser(name) for name in ("Cem", "Dia", "Eve")]
     browsers[0].submit(browsers[0].get(WORK), {"rating": "Yes"})
     assert "1 of 1 items are still under way" in plain(browsers[0].get(WORK))
@@ -267,8 +262,7 @@ def test_training_tells_what_was_right_and_lets_nobody_pass_by(site, review_team
 
 
 def test_a_correction_is_offered_taken_and_needed(site):
-    studio = site()
-    studio.review("ours", "rfc-rewrite", items=2)
+    studio = site().review("ours", "rfc-rewrite", items=2)
     ada = studio.browser("Ada")
     page = ada.get(WORK)
     assert "Shares of Alder Works fell 0% after its report." in page.text.split("correction")[-1]
@@ -300,8 +294,7 @@ def test_adjudicators_see_what_was_said_and_not_by_whom(disputed):
 
 
 def test_annotators_are_blind_to_each_other(site):
-    studio = site()
-    studio.review("ours", "rfc-rewrite", items=4)
+    studio = site().review("ours", "rfc-rewrite", items=4)
     for who, answers in (("Ada", {"review": "pass"}), ("Ben", {"audit": "pass"})):
         browser = studio.browser(who)
         for _ in range(4):
@@ -316,22 +309,15 @@ def test_annotators_are_blind_to_each_other(site):
 def test_a_dispute_goes_through_arbitration_to_its_end(disputed):
     ben, eve, ada = (disputed.browser(name) for name in ("Ben", "Eve", "Ada"))
     for browser, ruling, why in ((ben, "pass", ""), (eve, "unresolved", "cannot be told")):
-        sent = browser.submit(
-            browser.get(WORK),
-            {"ruling_category": "true", "ruling_rewrite": ruling},
-            comment=why,
-        )
-        assert sent.status_code == 303
+        page = browser.get(WORK)
+        assert plain(page).count("expert-b: ") == 1, "the audit, and nothing of their own round"
+        rulings = {"ruling_category": "true", "ruling_rewrite": ruling}
+        assert browser.submit(page, rulings, comment=why).status_code == 303
     page = ada.get(WORK)
     assert "strict-annotator: unresolved" in plain(page) and "cannot be told" in page.text
-    assert (
-        ada.submit(page, {"ruling_category": "true", "ruling_rewrite": "fail"}).status_code == 422
-    ), "needs a comment"
-    assert gone_to(
-        ada.submit(
-            page, {"ruling_category": "true", "ruling_rewrite": "fail"}, comment="not reversed"
-        )
-    )
+    failed = {"ruling_category": "true", "ruling_rewrite": "fail"}
+    assert ada.submit(page, failed).status_code == 422, "needs a comment"
+    assert gone_to(ada.submit(page, failed, comment="not reversed"))
     item = disputed.store.read("ours", lambda b: b.items["i0"])
     assert (item.outcome, item.why) == ("removed", "failed by arbitration")
     assert verify(disputed.store, "ours") == []
@@ -355,8 +341,7 @@ def test_guidelines_are_formatted_and_carry_no_markup_of_their_own():
 
 
 def test_a_text_is_checked_before_it_is_submitted_and_nothing_is_taken(site):
-    studio = site()
-    studio.review("ours", "rfc-rewrite", items=1, manipulation="numerical")
+    studio = site().review("ours", "rfc-rewrite", items=1, manipulation="numerical")
     ada = studio.browser("Ada")
     page = ada.get(WORK)
     kept = "Shares of Alder Works fell 0% after its report."
@@ -393,8 +378,7 @@ def test_a_finding_quotes_the_draft_and_never_as_markup(site, monkeypatch):
         return [DraftFinding("odd", f"{fields['rewritten']} is odd", True, SCRIPT)]
 
     monkeypatch.setattr(item_view, "draft_check", lambda name: {"rfc/contract": check}[name])
-    studio = site()
-    studio.review("ours", "rfc-rewrite", items=1)
+    studio = site().review("ours", "rfc-rewrite", items=1)
     ada = studio.browser("Ada")
     fields = {**ada.fields(ada.get(WORK).text, "sheet"), "correction": SCRIPT}
     for headers in ({}, {"accept": "application/json"}):
@@ -403,8 +387,7 @@ def test_a_finding_quotes_the_draft_and_never_as_markup(site, monkeypatch):
 
 
 def test_the_first_step_shows_the_original_alone(site):
-    studio = site()
-    studio.review("ours", "rfc-rewrite-three", items=2)
+    studio = site().review("ours", "rfc-rewrite-three", items=2)
     cem = studio.browser("Cem")
     page = cem.get(WORK)
     assert "Shares of Alder Works rose 0% after its report." in page.text

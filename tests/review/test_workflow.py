@@ -1,16 +1,12 @@
 """The workflow: where items go by people's decisions, audits, and what is refused."""
 
 from datetime import timedelta
-from itertools import combinations_with_replacement, product
 
 import pytest
 from review_acts import do, take_next
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.decisions import ReviewDecision
-from contrafact.families.rfc.pipeline.finalize import follow
-from contrafact.review.answers import Assignment, Decision
-from contrafact.review.assignment import visible_votes
+from contrafact.review.answers import Decision
 from contrafact.review.discussion import say, thread
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows
@@ -42,15 +38,6 @@ from contrafact.review.workflow import (
 def test_what_two_annotators_say_decides_where_a_rewrite_goes(rewritten, votes, stage, outcome):
     made = rewritten(votes)
     assert (made.item().stage, made.item().outcome) == (stage, outcome)
-
-
-def test_a_removal_by_the_expert_is_the_end_and_needs_a_reason(office):
-    made = office()
-    with pytest.raises(InputError, match="needs a comment"):
-        made.say("Ada", {"review": "remove"})
-    made.say("Ada", {"review": "remove"}, comment="reports another event")
-    assert made.item().outcome == "removed"
-    assert made.item().why == "removed by the expert"
 
 
 def test_a_correction_is_what_everybody_sees_from_then_on(office):
@@ -142,87 +129,6 @@ def test_a_manager_need_not_wait_for_a_set(office):
         made.do(settle, force="disagreement")
     with pytest.raises(NotAllowed, match="no stage where items wait"):
         made.do(settle, force="annotation")
-
-
-def test_annotators_see_nothing_of_each_other_and_adjudicators_see_both(rewritten):
-    made = rewritten(("pass", "fail"))
-    item, project = made.item(), made.state.project
-    assert visible_votes(project, item, "annotation", 1) == ()
-    seen = visible_votes(project, item, "secondary-review", 1)
-    assert {(v.who, v.ballot.verdict) for v in seen} >= {("Cem", "pass"), ("Dia", "fail")}
-    made.say("Ben", {"ruling_category": "true", "ruling_rewrite": "pass"})
-    seen = visible_votes(project, made.item(), "secondary-review", 1)
-    assert "secondary-review" not in {v.stage for v in seen}
-
-
-def paths():
-    """Yield ways of one pair through the review, without flags, which decisions do not carry."""
-    rulings, votes = ("pass", "fail", "unresolved"), ("pass", "fail", "mis-category")
-    disputes = list(product(combinations_with_replacement(rulings, 2), rulings))
-    for audit, (one, two) in product(("pass", "fail"), combinations_with_replacement(votes, 2)):
-        shown = {audit, one, two}
-        if shown == {"pass"}:
-            yield audit, one, two, ("pass", "pass"), *disputes[0]
-        elif "pass" in shown:
-            for dispute in disputes:
-                yield audit, one, two, ("pass", "pass"), *dispute
-        else:
-            for again in combinations_with_replacement(votes, 2):
-                yield audit, one, two, again, *disputes[0]
-            for dispute in disputes:
-                yield audit, one, two, ("pass", "fail"), *dispute
-
-
-def test_finalize_reads_the_same_fate_from_the_decisions(office, review_team):
-    """Two readings of 2.2.3 and 2.2.4, written apart, agree on every way through the review."""
-    project = load_project("rfc-rewrite").model_dump(mode="json")
-    for stage in project["stages"]:
-        stage["floor"] = 0.0
-    lenient = type(load_project("rfc-rewrite")).model_validate(project)
-    seen = set()
-    for audit, one, two, again, pair, arbiter in paths():
-        made = office()
-        made.state.project = lenient
-        script = {
-            "expert-review": [{"review": "pass"}],
-            "audit": [{"audit": audit}],
-            "annotation": [made.annotated[one], made.annotated[two]],
-            "revision": [{"revision": "revise"}],
-            "re-annotation": [made.annotated[v] for v in again],
-            "secondary-review": [{"ruling_category": "true", "ruling_rewrite": r} for r in pair],
-            "arbitration": [{"ruling_category": "true", "ruling_rewrite": arbiter}],
-        }
-        while made.item().outcome is None:
-            stage = made.state.project.stage(made.item().stage)
-            people = [n for n, p in made.state.people.items() if set(p.roles) & set(stage.roles)]
-            for who, message in zip(people, script[stage.id], strict=True):
-                text = "Another text." if stage.id == "revision" else None
-                made.say(who, message, comment="so", correction=text)
-        decisions = [
-            ReviewDecision(
-                item_id="i0",
-                stage=vote.stage,
-                decided_by=vote.who,
-                decision=vote.ballot.verdict,
-                when=vote.when.isoformat(),
-                why=vote.ballot.comment,
-                rewritten=vote.ballot.correction,
-            )
-            for vote in made.item().votes
-        ]
-        fate = follow(decisions)
-        assert {"retained": "final"}.get(fate.state, fate.state) == made.item().outcome, decisions
-        seen.add((fate.state, made.item().why))
-    assert len(seen) == 8
-
-
-def test_a_verified_window_ends_by_what_was_annotated(office):
-    made = office("headline-screening", items=2)
-    first = made.say("Cem", made.event).item
-    second = made.say("Dia", {"event_status": "false"}).item
-    for _ in range(2):
-        made.say("Fay", {"verified": "correct"})
-    assert (made.item(first).outcome, made.item(second).outcome) == ("final", "removed")
 
 
 def up_for_discussion(office):
@@ -458,50 +364,6 @@ def test_one_wrong_of_two_has_the_window_annotated_again(office):
     made.say("Fay", {"verified": "incorrect"}, comment="is an opinion")
     window = made.state.batches["verification-1"].members
     assert {(made.item(n).stage, made.item(n).round) for n in window} == {("annotation", 2)}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"answers": {"rating": "Perhaps"}}, "'Perhaps' is no answer"),
-        ({"answers": {}}, "'rating' is not answered"),
-        ({"answers": {"rating": "Yes", "mood": "good"}}, "'mood' is not asked"),
-        ({"item": "i9"}, "there is no item 'i9'"),
-        ({"stage": "tasting"}, "there is no stage 'tasting'"),
-        ({"round_": 2}, "has gone on"),
-        ({"who": "Dia"}, "is not yours"),
-        ({"who": "Zoe"}, "is not yours"),
-        ({"correction": "New."}, "a new text does not go with"),
-    ],
-)
-def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, message):
-    made = office("cobe-rating")
-    made.next("Cem")
-    seq = made.state.seq
-    right = {"who": "Cem", "item": "i0", "stage": "rating", "round_": 1, "correction": None}
-    given = right | {"answers": {"rating": "Yes"}} | change
-    place = Assignment(given["item"], given["stage"], given["round_"])
-    sent = Decision(given["answers"], correction=given["correction"])
-    with pytest.raises(InputError, match=message):
-        made.do(answer, given["who"], place, sent)
-    assert made.state.seq == seq
-
-
-def test_guidelines_may_change_under_way_and_votes_say_which_were_read(office):
-    made = office("cobe-rating")
-    made.say("Cem", {"rating": "Yes"})
-    project = made.state.project
-    clearer = project.model_copy(update={"guidelines": "Judge the edit alone."})
-    made.do(define_project, "Max", clearer)
-    made.say("Dia", {"rating": "Yes"})
-    read = [vote.guidelines_version for vote in made.item().votes]
-    assert read == [project.guidelines_version, clearer.guidelines_version]
-    assert read[0] != read[1]
-    stricter = project.model_copy(
-        update={"stages": (project.stages[0].model_copy(update={"roles": ("rater",) * 5}),)}
-    )
-    with pytest.raises(NotAllowed, match="do not change once it is under way"):
-        made.do(define_project, "Max", stricter)
 
 
 def test_items_are_imported_once_and_never_under_a_name_that_is_taken(office, review_team):

@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.family import families
-from contrafact.files.fields import fold
 from contrafact.files.sheets import unguarded_row
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
@@ -87,10 +86,10 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    for line, row in read_rows(path):
+    for line, row in read_rows(path, names):
         try:
-            for mapped in map_fields(json_value(unguarded_row(row, path)), project):
-                fields = rename_fields(mapped, project, names or {})
+            for fields in map_fields(json_value(unguarded_row(row, path)), project):
+                _check_shown(fields, project)
                 name = _item_id(fields, project)
                 if name in found:
                     raise InputError(
@@ -173,31 +172,6 @@ def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, s
     return pairs
 
 
-def rename_fields(
-    fields: dict[str, Any], project: Project, names: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return fields under the caller's names, all that is shown; `InputError` if one lacks."""
-    spelled = {fold(name): name for name in reversed(list(fields))} | {
-        name: name for name in fields
-    }
-    for source in names.values():
-        if source not in spelled and fold(source) not in spelled:
-            raise InputError(
-                f"there is no field '{source}'", hint=f"it has {', '.join(list(fields)[:12])}"
-            )
-    renamed = fields | {
-        target: fields[spelled.get(source) or spelled[fold(source)]]
-        for target, source in names.items()
-    }
-    for field in project.show:
-        if field not in project.may_lack and not str(renamed.get(field) or "").strip():
-            raise InputError(
-                f"has no '{field}', which '{project.name}' shows",
-                hint=f"say which field it is: --columns {field}=NAME",
-            )
-    return renamed
-
-
 def json_value(value: Any) -> Any:
     """Return a cell as JSON and pages can hold it.
 
@@ -219,6 +193,15 @@ def json_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [json_value(inner) for inner in value]
     return value
+
+
+def _check_shown(fields: Mapping[str, Any], project: Project) -> None:
+    for field in project.show:
+        if field not in project.may_lack and not str(fields.get(field) or "").strip():
+            raise InputError(
+                f"has no '{field}', which '{project.name}' shows",
+                hint=f"say which field it is: --columns {field}=NAME",
+            )
 
 
 def _item_id(fields: Mapping[str, Any], project: Project) -> str:

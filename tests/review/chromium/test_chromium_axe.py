@@ -10,8 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_axe_finds_nothing(served, open_tab, axe):
-    studio = served()
-    studio.review("ours", "rfc-rewrite", items=1)
+    studio = served().review("ours", "rfc-rewrite", items=1)
     cem = {"category_correct": "true", "rewrite_valid": "pass"}
     invite = studio.accounts.invite("New", by="Max")
     tab = open_tab(studio.base)

@@ -11,8 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, open_tab):
-    studio = served()
-    studio.review("ours", "rfc-rewrite", items=10)
+    studio = served().review("ours", "rfc-rewrite", items=10)
     for who, answers in (("Ada", {"review": "pass"}), ("Ben", {"audit": "pass"})):
         browser = studio.browser(who)
         while "answer." in (page := browser.get(WORK)).text:
@@ -64,8 +63,7 @@ def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, op
 
 
 def test_a_flag_without_a_word_is_stopped_and_keys_can_be_turned_off(served, open_tab):
-    studio = served()
-    studio.review("ours", "cobe-rating", items=1)
+    studio = served().review("ours", "cobe-rating", items=1)
     tab = open_tab(studio.base)
     tab.sign_in("Cem")
     tab.page.goto(WORK)
@@ -83,8 +81,7 @@ def test_a_flag_without_a_word_is_stopped_and_keys_can_be_turned_off(served, ope
 
 
 def test_it_works_on_a_phone_and_without_javascript(served, open_tab):
-    studio = served()
-    studio.review("ours", "rfc-rewrite", items=1)
+    studio = served().review("ours", "rfc-rewrite", items=1)
     tab = open_tab(
         studio.base,
         java_script_enabled=False,
@@ -113,8 +110,7 @@ def fill(tab, rating, comment):
 
 
 def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab):
-    studio = served()
-    studio.review("ours", "cobe-rating", items=2)
+    studio = served().review("ours", "cobe-rating", items=2)
     tab = open_tab(studio.base)
     tab.sign_in("Cem")
     tab.page.goto(WORK)
@@ -140,8 +136,7 @@ def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab)
 
 
 def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_tab):
-    studio = served()
-    studio.review("ours", "cobe-rating", items=2)
+    studio = served().review("ours", "cobe-rating", items=2)
     tab = open_tab(studio.base)
     tab.sign_in("Cem")
     tab.page.goto(WORK)
@@ -169,8 +164,7 @@ def test_a_database_that_was_down_is_tried_again_with_what_was_typed(served, ope
 
     from contrafact.review.store.store import Store
 
-    studio = served()
-    studio.review("ours", "cobe-rating", items=1)
+    studio = served().review("ours", "cobe-rating", items=1)
     tab = open_tab(studio.base)
     tab.sign_in("Cem")
     tab.page.goto(WORK)
@@ -189,8 +183,7 @@ def test_a_database_that_was_down_is_tried_again_with_what_was_typed(served, ope
 
 
 def test_findings_follow_what_is_written(served, open_tab):
-    studio = served()
-    studio.review("ours", "rfc-rewrite", items=1, manipulation="flipping",
+    studio = served().review("ours", "rfc-rewrite", items=1, manipulation="flipping",
                   rewritten="Shares of Alder Works sank 0% after its report.")  # fmt: skip
     tab = open_tab(studio.base)
     tab.sign_in("Ada")

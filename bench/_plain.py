@@ -32,7 +32,8 @@ def device_name(causal: CausalModel) -> str:
     """Return what a model runs on, as results name it."""
     import torch
 
-    return torch.cuda.get_device_name(causal.device) if causal.on_card else "processor"
+    device = causal.device
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "processor"
 
 
 class Apart:

@@ -2,7 +2,7 @@
 
 An item is a headline's base continuation, its noise held, and a risk and an opportunity written
 under it, 40 tokens each. Ours draws the noise, so that it is known, and writes all three at once,
-16 items a batch (64 on a GPU), what their prompts share read once, as a method's calls do. The
+16 items a batch, what their prompts share read once, as a method's calls do. The
 baseline is the plain way: write the base text, run the model over it once more to infer its noise
 in hindsight (NumPy, float64, kept for the whole text), then write the two.
 """
@@ -27,7 +27,6 @@ from contrafact.models.whitebox.weights import CausalModel, load_causal
 TARGET = 12.0
 TOKENS = 40
 BATCH = 16
-ON_CARD = 64
 _THEIRS = "one item at a time, noise inferred"
 
 _ASKED = (
@@ -46,19 +45,18 @@ def run(quick: bool, data: Path | None) -> BenchResult:
     """Time batches our way, and an item or two of each by the baseline, in turns."""
     texts, source = headlines(data)
     causal = load_causal(NAME)
-    batch = ON_CARD if causal.on_card else BATCH
-    way = f"{batch} items a batch, noise drawn"
+    way = f"{BATCH} items a batch, noise drawn"
     items = [_prompts(causal, text) for text in texts[: BATCH * (1 if quick else 4)]]
-    writer = Completer(causal, ends=(), rows=3 * batch)
-    ours(writer, items[:batch], tokens=2)  # warms up
+    writer = Completer(causal, ends=(), rows=3 * BATCH)
+    ours(writer, items[:BATCH], tokens=2)  # warms up
 
     memory = Memory()
     batched: list[Timing] = []
     single: list[Timing] = []
     with Apart(memory) as process:
         process.timed(_THEIRS, 1, _item, items[0], 0, tokens=2)  # warms up, too
-        for start in range(0, len(items), batch):
-            part = items[start : start + batch]
+        for start in range(0, len(items), BATCH):
+            part = items[start : start + BATCH]
             alone = part[: 2 if quick else 1]
             single.append(process.timed(_THEIRS, 1, _item, alone[0], start)[1])
             batched.append(memory.timed(way, len(part), partial(ours, writer, part))[1])

@@ -1,6 +1,6 @@
 """T/F judgements by white-box weights: one look behind a shared rubric against a generation each.
 
-Ours is the provider ``whitebox``: concurrent calls meet in batches (of 16, or what a GPU takes), a
+Ours is the provider ``whitebox``: concurrent calls meet in batches of 16, a
 rubric is computed once, and the verdict is read from the probabilities of the next token. The
 baseline is what is commonly run: the same weights in transformers, one prompt after the other, five
 tokens generated.

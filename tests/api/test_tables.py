@@ -144,7 +144,7 @@ OUT_OF_RANGE = {
     "n": (0, -3, True), "limit": (0, -1, True), "seed": (-1, True), "attempts": (0, -1, True),
     "level": (0, 1, 95), "temperature": (-1, "hot"), "top_p": (2,), "max_tokens": (0,),
     "samples": (0,), "repeats": (0,), "timeout": (0,), "max_connections": (0,),
-    "batch_tokens": (0,), "noise": ("nope",), "form": ("nope",),
+    "noise": ("nope",), "form": ("nope",),
     "difficulty": (9,), "sensitivity": ((9,), (11, 10)), "specificity": ((9, "x"),),
     "task": ("no-such-task",), "family": ("none",), "missing": ("NA",),
 }  # fmt: skip

@@ -5,7 +5,6 @@ import pytest
 from tests.support.small_models import numbers_model
 
 from bench import gumbel
-from contrafact.models.whitebox.completion import Completer
 from contrafact.models.whitebox.noise import generate
 
 PROMPTS = [[1, 5, 9], [1, 7, 7, 30, 41], [1, 90]]
@@ -42,9 +41,3 @@ def test_hindsight_is_gumbel_noise_on_average():
     noise = gumbel.hindsight(log_p, text, rng)
     assert ((log_p + noise).argmax(1) == text).all()
     assert noise.mean(0) == pytest.approx(np.full(5, np.euler_gamma), abs=0.08)
-
-
-def test_ours_writes_all_texts_of_all_items(causal):
-    written = gumbel.ours(Completer(causal, ends=()), [PROMPTS, PROMPTS], tokens=7)
-    assert [len(text) for text in written] == [7] * 6
-    assert written[:3] != written[3:]  # each item has noise of its own

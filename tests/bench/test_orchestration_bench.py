@@ -5,7 +5,6 @@ import os
 import urllib.request
 
 import pytest
-from bench._clock import timed
 
 from bench import orchestration
 
@@ -31,15 +30,3 @@ def test_both_ways_make_the_same_calls(monkeypatch):
     assert len(once) == len(texts) * orchestration._CALLS
     assert set(once.values()) == {1}
     assert twice == dict.fromkeys(once, 2)
-
-
-def test_a_ratio_is_per_item():
-    from bench import BenchResult, Timing
-
-    result, timing = timed("a way", 3, lambda: "done")
-    assert result == "done"
-    assert timing.items == 3
-    found = BenchResult(
-        "b", "calls", 100, Timing("ours", 100, 10.0, 1.0), Timing("theirs", 10, 5.0, 1.0), 2.0, "d"
-    )
-    assert found.ratio == 5.0

@@ -1,6 +1,7 @@
 """One loaded model for all tests of this folder."""
 
 import asyncio
+import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def ask(model: Model) -> Ask:
 def smollm() -> CausalModel:
     """The embedded weights in PyTorch, one copy for a process; converted once, as for any user."""
     return shared_causal("smollm2-135m")
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let a package be missing."""
+
+    def drop(package: str) -> None:
+        real = importlib.util.find_spec
+        monkeypatch.setattr(
+            "importlib.util.find_spec", lambda name, *rest: None if name == package else real(name)
+        )
+
+    return drop
 
 
 @pytest.fixture(scope="session")

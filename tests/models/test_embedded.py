@@ -142,15 +142,6 @@ def test_a_schema_holds_whatever_the_prompt_says(ask: Ask) -> None:
     assert set(reply) == {"value"} and isinstance(reply["value"], bool)
 
 
-def test_several_choices_count_the_prompt_once(ask: Ask) -> None:
-    output = ask("Tell me a story.", num_choices=3, temperature=1.0, seed=5)
-    single = [ask("Tell me a story.", temperature=1.0, seed=5 + i) for i in range(3)]
-    assert [c.message.text for c in output.choices] == [one.completion for one in single]
-    assert output.usage is not None and single[0].usage is not None
-    assert output.usage.output_tokens == 36
-    assert output.usage.total_tokens == single[0].usage.total_tokens + 24
-
-
 def test_the_raw_call_is_logged(model: Model) -> None:
     config = GenerateConfig(temperature=0.0, max_tokens=2, seed=3, response_schema=VERDICT)
     result = asyncio.run(model.api.generate([ChatMessageUser(content="Go")], [], "auto", config))
@@ -248,13 +239,10 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_package_names_the_fix(
-    package: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    package: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: Any
 ) -> None:
     monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path))
-    real = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name, *rest: None if name == package else real(name)
-    )
+    without(package)
     with pytest.raises(InputError, match=hint):
         get_model("embedded/smollm2-135m", memoize=False)
 
@@ -285,6 +273,8 @@ def test_tools_images_and_bad_schemas_are_refused(model: Model) -> None:
         run(ChatMessageTool(content="3"), [], plain)
     with pytest.raises(InputError, match="log-probabilities of the prompt"):
         run(hello, [], GenerateConfig(prompt_logprobs=1))
+    with pytest.raises(InputError, match="give one answer to a call"):
+        run(hello, [], GenerateConfig(num_choices=3))
     with pytest.raises(InputError, match=r"llama\.cpp refused the request"):
         run(hello, [], GenerateConfig(max_tokens=1, extra_body={"temperature": "hot"}))
     with pytest.raises(InputError, match=r"llama\.cpp refused the request"):

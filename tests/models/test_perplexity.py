@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from contrafact.errors import InputError
 from contrafact.models.fluency import score_fluency
+from contrafact.models.whitebox import perplexity
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
 from contrafact.models.whitebox.weights import CausalModel, load_causal
@@ -47,48 +47,30 @@ def tiny(tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> CausalMod
     return load_causal(str(converted(tiny_gguf, tmp_path_factory.mktemp("cache"))))
 
 
-def close(found: list[float], expected: list[float]) -> None:
-    """As the documentation says: within 1e-5, and a text of one token within 2e-4."""
-    assert found == [
-        pytest.approx(value, rel=2e-4 if text == "Oil" else 1e-5)
-        for text, value in zip(TEXTS, expected, strict=True)
-    ]
-
-
 def values(scores: list[TextPerplexity]) -> list[float]:
     return [score.perplexity for score in scores]
 
 
-@pytest.fixture(scope="module")
-def together(smollm: CausalModel) -> list[TextPerplexity]:
-    """What the real model makes of the texts, all in one batch."""
-    return perplexities(TEXTS, model=smollm)
-
-
 @pytest.mark.slow
-def test_the_real_model_agrees_with_float64(
-    smollm: CausalModel, together: list[TextPerplexity]
-) -> None:
-    scores = together
-    close(values(scores), [in_float64(smollm, text) for text in TEXTS])
+def test_the_real_model_agrees_with_float64(smollm: CausalModel) -> None:
+    """As the documentation says: within 1e-5, and a text of one token within 2e-4."""
+    scores = perplexities(TEXTS, model=smollm)
+    assert values(scores) == [
+        pytest.approx(in_float64(smollm, text), rel=2e-4 if text == "Oil" else 1e-5)
+        for text in TEXTS
+    ]
     counts = [len(smollm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert [score.tokens for score in scores] == counts
     assert not any(score.windowed for score in scores)
 
 
-@pytest.mark.slow
-def test_batches_and_order_change_nothing(
-    smollm: CausalModel, together: list[TextPerplexity]
+def test_a_text_alone_is_scored_as_among_others(
+    tiny: CausalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Three of the texts fit 40 tokens together, and the two others are alone.
-    small = values(perplexities(TEXTS[::-1], model=smollm, batch_tokens=40))[::-1]
-    close(values(together), small)
-
-
-def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:
     together = values(perplexities(TEXTS, model=tiny))
     alone = [perplexities([text], model=tiny)[0].perplexity for text in TEXTS]
-    small = values(perplexities(TEXTS[::-1], model=tiny, batch_tokens=40))[::-1]
+    monkeypatch.setattr(perplexity, "_ON_CPU", 40)
+    small = values(perplexities(TEXTS[::-1], model=tiny))[::-1]
     assert together == pytest.approx(alone, rel=1e-5)
     assert small == pytest.approx(alone, rel=1e-5)
 
@@ -112,7 +94,7 @@ def test_an_empty_text_has_no_perplexity_and_says_why(tiny: CausalModel) -> None
 
 def test_a_text_longer_than_the_context_is_scored_in_windows(tiny: CausalModel) -> None:
     text = "abcdefg hij " * 12  # 144 tokens of one byte each, and 64 fit
-    (score,) = perplexities([text], model=tiny, batch_tokens=100)
+    (score,) = perplexities([text], model=tiny)
     assert score.windowed and score.tokens == 144
     ids = tiny.tokenizer(text, add_special_tokens=False)["input_ids"]
     total = 0.0
@@ -144,38 +126,9 @@ def test_a_text_as_long_as_the_context_takes_one_window(tiny: CausalModel) -> No
     assert score.perplexity == pytest.approx(in_float64(tiny, "a" * 64), rel=1e-5)
 
 
-def test_a_model_that_caps_its_logits_is_scored_with_the_cap(tiny: CausalModel) -> None:
-    from transformers import Gemma2Config, Gemma2ForCausalLM
-
-    config = Gemma2Config(
-        vocab_size=len(tiny.tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        head_dim=16,
-        final_logit_softcapping=1.0,
-        max_position_embeddings=64,
-    )
-    torch.manual_seed(3)
-    capped = Gemma2ForCausalLM(config).eval()
-    with torch.no_grad():
-        capped.get_output_embeddings().weight.mul_(40)
-    model = CausalModel("capped", capped, tiny.tokenizer, tiny.device, tiny.start_token, 64)
-    texts = ["up and down", "a"]
-    expected = [in_float64(model, text) for text in texts]
-    assert values(perplexities(texts, model=model)) == pytest.approx(expected, rel=1e-5)
-
-
 @pytest.mark.parametrize("text", ["\ud800", "a\x00b", "x" * 500])
 def test_odd_text_is_scored(tiny: CausalModel, text: str) -> None:
     assert perplexities([text], model=tiny)[0].perplexity >= 1
-
-
-def test_a_batch_must_hold_a_token(tiny: CausalModel) -> None:
-    with pytest.raises(InputError, match="at least one token"):
-        perplexities(["a"], model=tiny, batch_tokens=0)
 
 
 def test_a_model_can_be_named(tiny_gguf: Path, monkeypatch: Any, tmp_path: Path) -> None:

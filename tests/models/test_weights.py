@@ -4,7 +4,8 @@ import asyncio
 import os
 import subprocess
 import sys
-import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -62,27 +63,21 @@ def test_a_conversion_that_fails_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_conversions_at_once_end_with_one_folder(
+def test_two_conversions_at_once_are_one(
     tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    both = threading.Barrier(2)
+    begun: list[Path] = []
 
     def convert(path: Path, folder: Path) -> None:
-        both.wait(timeout=30)  # neither is done before the other has begun
+        begun.append(folder)
+        time.sleep(0.3)
         (folder / "model.safetensors").write_bytes(b"whole")
 
     monkeypatch.setattr(conversion, "_convert", convert)
-    made: list[Path] = []
-    threads = [
-        threading.Thread(target=lambda: made.append(converted(tiny_gguf, tmp_path)))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert len(made) == 2 and made[0] == made[1]
-    assert list(tmp_path.iterdir()) == [made[0]]
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda _: converted(tiny_gguf, tmp_path), range(2)))
+    assert list(tmp_path.iterdir()) == [made[0]] == [made[1]]
+    assert len(begun) == 1
     assert (made[0] / "model.safetensors").read_bytes() == b"whole"
 
 
@@ -113,7 +108,7 @@ def test_what_a_name_stands_for_is_checked_without_loading(tiny_gguf: Path, tmp_
 
 
 def test_an_adapters_folder_is_merged_into_the_model_it_names(
-    tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_gguf: Path, tmp_path: Path, without: Any
 ) -> None:
     peft = pytest.importorskip("peft")
     base = load_causal(str(converted(tiny_gguf, tmp_path / "cache")))
@@ -131,10 +126,7 @@ def test_an_adapters_folder_is_merged_into_the_model_it_names(
     assert (loaded.start_token, loaded.context) == (0, 64)
     check_causal(str(folder))
 
-    real = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name, *rest: None if name == "peft" else real(name)
-    )
+    without("peft")
     with pytest.raises(InputError, match=r"contrafact\[train\]"):
         load_causal(str(folder))
 
@@ -160,17 +152,16 @@ def test_a_device_that_is_not_there_is_reported(tiny_gguf: Path, device: str) ->
         load_causal(str(tiny_gguf), device=device)
 
 
-def test_four_bits_need_a_gpu_and_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_four_bits_need_a_gpu_and_their_package(
+    monkeypatch: pytest.MonkeyPatch, without: Any
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match="4 bits need a GPU"):
         load_causal("smollm2-135m", precision="4bit")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     with pytest.raises(InputError, match="4 bits need a GPU"):
         check_precision("4bit", "cpu")
-    real = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name, *a: None if name == "bitsandbytes" else real(name)
-    )
+    without("bitsandbytes")
     with pytest.raises(InputError, match="pip install bitsandbytes"):
         check_precision("4bit", "cuda:0")
 
@@ -184,11 +175,8 @@ def test_a_hub_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatc
         load_causal("no-such-model")
 
 
-def test_missing_pytorch_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name, *rest: None if name == "torch" else real(name)
-    )
+def test_missing_pytorch_names_the_fix(without: Any) -> None:
+    without("torch")
     with pytest.raises(InputError, match=r"pip install 'contrafact\[whitebox\]'"):
         load_causal("smollm2-135m")
 

@@ -91,19 +91,6 @@ def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(
     assert used["calls"].sum() == calls
 
 
-def test_an_estimate_names_the_items_that_no_context_holds(quick_contrafact, tmp_path):
-    stories = json.loads((SAMPLES / "stories.json").read_text(encoding="utf-8"))[:2]
-    stories[1]["Variation text"] = f"{stories[1]['Variation text']} " * 600
-    data = tmp_path / "stories.json"
-    data.write_text(json.dumps(stories), encoding="utf-8")
-    arguments = ("run", "cobe", "--model", "embedded/smollm2-135m", "--data", data, "--estimate")
-    result = quick_contrafact(*map(str, arguments), env={"COLUMNS": "400"})
-    assert result.returncode == 0, result.stderr
-    [note] = [line for line in result.stdout.splitlines() if "reads 8,192 tokens at once" in line]
-    assert "need a longer prompt" in note
-    assert ("3 items need" in note) and note.endswith("they will have no answer")
-
-
 @pytest.mark.parametrize("name", ["rules", "verifier/rules"])
 def test_a_judge_that_is_retired_says_what_to_use(name):
     with pytest.raises(InputError, match="'rules' is retired; name a model"):

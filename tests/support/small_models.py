@@ -20,7 +20,7 @@ def random_model(
     spread: float = 0.4,
     seed: int = 0,
 ) -> Any:
-    """Return two layers of ``llama``, ``gpt2`` or ``mistral``, which forgets past 40 tokens."""
+    """Return two layers of a kind, such as ``llama``; ``mistral`` forgets past 40 tokens."""
     import torch
     import transformers
 
@@ -42,7 +42,9 @@ def random_model(
     if kind == "mistral":
         config = transformers.MistralConfig(**shared, **sizes, sliding_window=40)
         return transformers.MistralForCausalLM(config).eval()
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**shared, **sizes)).eval()
+    kinds = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
+    config = getattr(transformers, f"{kinds[kind]}Config")(**shared, **sizes)
+    return getattr(transformers, f"{kinds[kind]}ForCausalLM")(config).eval()
 
 
 def numbers_model(kind: str = "llama", seed: int = 0) -> CausalModel:

@@ -31,7 +31,6 @@ def perplexity(
     *,
     model: str = "smollm2-135m",
     column: str = "text",
-    batch_tokens: Count | None = None,
 ) -> Result[Any]:
     """Score texts for fluency: their perplexity under a causal model.
 
@@ -39,7 +38,6 @@ def perplexity(
         data: Texts: one, a list of them, or a data frame or list of dicts with a column of them.
         model: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
         column: The column that holds the texts.
-        batch_tokens: Tokens in one batch; more take more memory.
 
     Returns:
         ``items``: what was given with ``perplexity`` (from 1 up), ``tokens`` and ``windowed``.
@@ -58,7 +56,7 @@ def perplexity(
         found = ", ".join(map(str, frame.columns[:8]))
         raise InputError(f"no column '{column}' (found: {found})", hint="name it with column=")
     texts = ["" if pd.isna(text) else str(text) for text in frame[column]]
-    made = perplexities(texts, model=model, batch_tokens=batch_tokens)
+    made = perplexities(texts, model=model)
     columns = {name: [getattr(one, name) for one in made]
                for name in ("perplexity", "tokens", "windowed")}  # fmt: skip
     items = frame.reset_index(drop=True).assign(**columns)

@@ -191,8 +191,7 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
 
     task, command = plan.first.task, plan.first.command
     if command.estimate:
-        notes = dict.fromkeys(note for cell in cells for note in cell.context_notes())
-        show_estimate(summed([row for cell in cells for row in cell.estimate()]), notes)
+        show_estimate(summed([row for cell in cells for row in cell.estimate()]))
         return
     if command.dry_run:
         show_dry_run(cells)
@@ -235,7 +234,7 @@ def run_and_report(prepared: "Prepared", command: "Command") -> None:
 
     if command.estimate:
         show_preset_notes(prepared)
-        show_estimate(prepared.estimate(), prepared.context_notes())
+        show_estimate(prepared.estimate())
         return
     if command.dry_run:
         show_dry_run([prepared])

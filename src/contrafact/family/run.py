@@ -32,7 +32,6 @@ from contrafact.files.atomic import write_bytes
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import (
     CallEstimate,
-    context_notes,
     judge_estimates,
     sampled,
     subject_estimates,
@@ -446,19 +445,6 @@ class Prepared:
                 tokens=tokens,
             )
         return rows
-
-    def context_notes(self) -> list[str]:
-        """Return which models cannot read the prompts of some items."""
-        if not self.methods:
-            return []
-
-        def longest(unit: Any) -> str:
-            plans = (method.plan(unit) for method in self.methods.values())
-            return max((call.prompt for plan in plans for call in plan), key=len, default="")
-
-        units = sorted(self.units, key=lambda unit: len(repr(unit)), reverse=True)
-        prompts = ((str(unit.id), longest(unit)) for unit in units)
-        return context_notes(self.settings.models, prompts)
 
     @cached_property
     def places(self) -> Mapping[str, int]:

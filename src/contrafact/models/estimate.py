@@ -6,7 +6,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
-from itertools import takewhile
 from typing import Any, TypeVar
 
 from contrafact.console import say_once
@@ -21,7 +20,6 @@ __all__ = [
     "answered_by",
     "ask_first",
     "ask_if_many",
-    "context_notes",
     "judge_estimates",
     "paid_calls",
     "sampled",
@@ -116,18 +114,24 @@ def subject_estimates(
         times: For every method, how often those are made in the whole run.
         tokens: Whether to count tokens as well as calls.
     """
-    count = _tokens if tokens else lambda text: 0
     return [
-        call_estimate(
-            model,
-            f"subject, {name}",
-            calls=len(calls) * times[name],
-            sent=sum(count(call.prompt) for call in calls) * times[name],
-            received=sum(call.reply_tokens for call in calls) * times[name],
-        )
+        _planned(model, f"subject, {name}", calls, times[name], tokens)
         for model in models
         for name, calls in plans.items()
     ]
+
+
+def _planned(
+    model: str, role: str, calls: Sequence[PlannedCall], times: float, tokens: bool
+) -> CallEstimate:
+    count = _tokens if tokens else lambda text: 0
+    return call_estimate(
+        model,
+        role,
+        calls=len(calls) * times,
+        sent=sum(count(call.prompt) for call in calls) * times,
+        received=sum(call.reply_tokens for call in calls) * times,
+    )
 
 
 def judge_estimates(
@@ -145,57 +149,8 @@ def judge_estimates(
         times: How often that is asked in the whole run.
         tokens: Whether to count tokens as well as calls.
     """
-    count = _tokens if tokens else lambda text: 0
-    return [
-        call_estimate(
-            judge,
-            "judge",
-            calls=len(prompts) * times,
-            sent=sum(map(count, prompts)) * times,
-            received=len(prompts) * reply_tokens * times,
-        )
-        for judge in judges
-    ]
-
-
-def context_of(model: str) -> int | None:
-    """Return how many tokens a model reads at once; None where that is not known beforehand.
-
-    For the embedded model this is the default (``-M context=N`` changes it), for services what
-    Inspect's table of models has.
-    """
-    if model.startswith("embedded/"):
-        from contrafact.models.server import DEFAULT_CONTEXT
-
-        return DEFAULT_CONTEXT
-    from inspect_ai.model import get_model_info
-
-    found = get_model_info(model)
-    return None if found is None else found.context_length
-
-
-def context_notes(models: Iterable[str], prompts: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a sentence for every model that cannot read some of the prompts.
-
-    ``prompts`` are items' ids, each with the longest prompt about it, from the longest down; only
-    those that may be too long are asked for.
-    """
-    rooms = {model: room for model in models if (room := context_of(model)) is not None}
-    if not rooms:
-        return []
-    # No token has less than a character: what has fewer characters fits.
-    longest = takewhile(lambda one: len(one[1]) > min(rooms.values()), prompts)
-    counted = {item: _tokens(text) for item, text in longest}
-    notes = []
-    for model, room in rooms.items():
-        long = [item for item, tokens in counted.items() if tokens > room]
-        if long:
-            shown = ", ".join(long[:5]) + ", …" * (len(long) > 5)
-            notes.append(
-                f"{model} reads {room:,} tokens at once, and {len(long):,} items need a longer "
-                f"prompt ({shown}): they will have no answer"
-            )
-    return notes
+    calls = [PlannedCall(prompt, reply_tokens) for prompt in prompts]
+    return [_planned(judge, "judge", calls, times, tokens) for judge in judges]
 
 
 def paid_calls(rows: Iterable[CallEstimate]) -> int:

@@ -7,7 +7,7 @@ lacks and llama.cpp's takes, are added where they are set, and so is how long a 
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from inspect_ai.model import (
@@ -21,7 +21,7 @@ from inspect_ai.model import (
     ResponseSchema,
     messages_to_openai,
 )
-from inspect_ai.tool import ToolInfo
+from inspect_ai.tool import ToolChoice, ToolInfo
 from inspect_ai.util import JSONSchema
 
 from contrafact.errors import InputError
@@ -62,9 +62,13 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
     """The names of the provider's arguments (``-M``)."""
 
     def __init__(
-        self, name: str, base_url: str | None, config: GenerateConfig | None, given: Iterable[str]
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig | None = None,
+        **given: Any,
     ) -> None:
-        super().__init__(name, config=config or GenerateConfig())
         self._engine: _Engine | None = None
         self._lock = threading.Lock()
         if base_url is not None:
@@ -78,6 +82,11 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
                 f"{self.kind} models have no argument {', '.join(unknown)}",
                 hint=f"those they have are {', '.join(self.arguments)}",
             )
+        super().__init__(self.set_up(model_name, given), config=config or GenerateConfig())
+
+    def set_up(self, model_name: str, given: dict[str, Any]) -> str:
+        """Check and take the arguments, and return the name; `InputError` if it is of no model."""
+        raise NotImplementedError
 
     def load(self) -> _Engine:
         """Return what runs the model, where no model of this process has it yet. Blocking."""
@@ -89,6 +98,23 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
             if self._engine is None:
                 self._engine = self.load()
             return self._engine
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> tuple[ModelOutput | Exception, ModelCall]:
+        """Answer a conversation; `InputError` on what is not served, or a model not loaded."""
+        self.check_request(input, tools, config)
+        return await self.answer(input, config)
+
+    async def answer(
+        self, input: list[ChatMessage], config: GenerateConfig
+    ) -> tuple[ModelOutput, ModelCall]:
+        """Answer a conversation of texts."""
+        raise NotImplementedError
 
     def max_tokens(self) -> int:
         """Return where an answer ends if nothing else says so."""
@@ -113,7 +139,7 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
     def check_request(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], config: GenerateConfig
     ) -> None:
-        """Refuse tools, content other than text, and prompt log-probabilities, by `InputError`."""
+        """Refuse what is not served, such as tools and pictures, by `InputError`."""
         other = "use another --model for this task"
         if tools or any(
             isinstance(message, ChatMessageTool)
@@ -128,6 +154,8 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
                     raise InputError(problem, hint=other)
         if config.prompt_logprobs is not None:
             raise InputError(f"{self.kind} models give no log-probabilities of the prompt")
+        if (config.num_choices or 1) > 1:
+            raise InputError(f"{self.kind} models give one answer to a call")
 
 
 def guided_choice(config: GenerateConfig) -> tuple[str, ...]:
@@ -157,8 +185,7 @@ async def request_body(
 
     Special-token strings such as ``<|im_end|>`` stay, and llama.cpp reads them as the tokens they
     name, here as over HTTP: who quotes text from outside in a prompt takes them out first.
-    ``num_choices`` is left out, since llama.cpp gives no more choices than it has slots, and so is
-    `GUIDED_CHOICE`, which takes the model's tokens to say.
+    `GUIDED_CHOICE` is left out, which takes the model's tokens to say.
     """
     body: dict[str, Any] = {
         "messages": await messages_to_openai(list(messages)),

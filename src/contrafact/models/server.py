@@ -26,7 +26,6 @@ from weakref import WeakValueDictionary
 from contrafact.errors import InputError
 
 __all__ = [
-    "DEFAULT_CONTEXT",
     "EmbeddedServer",
     "PromptTooLong",
     "ServerSettings",
@@ -34,7 +33,6 @@ __all__ = [
     "shared_server",
 ]
 
-DEFAULT_CONTEXT = 8192
 _MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
 # How long a thread that waits for the others spins before it sleeps, in rounds of some ten
 # nanoseconds. libgomp's own is 300,000: on cores that other programs keep busy, a thread then
@@ -78,7 +76,7 @@ class ServerSettings:
     """
 
     path: Path
-    context: int = DEFAULT_CONTEXT
+    context: int = 8192
     slots: int = 1
     threads: int | None = None
     kv_cache: KvCache = "q8_0"

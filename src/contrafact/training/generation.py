@@ -18,13 +18,7 @@ from contrafact.family.method import Method, MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.files.journal import Journal
 from contrafact.models.asking import Ask, Unanswered
-from contrafact.models.whitebox.noise import (
-    Sampling,
-    continuation_text,
-    draw,
-    generate,
-    prompt_tokens,
-)
+from contrafact.models.whitebox.noise import Sampling, draw, generate, prompt_tokens
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.records import content_id
 from contrafact.training.config import NewItems, Sampled
@@ -88,7 +82,7 @@ def generate_replies(
                 max_tokens=settings.max_tokens,
                 sampling=Sampling(settings.temperature, settings.top_p),
             )
-            journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
+            journal.keep(name, [[one.text, one.ended] for one in made])
         for key, (text, ended) in zip(batch, journal.known[name], strict=True):
             replies[key] = Reply(text, ended)
         advance(len(batch))

@@ -134,7 +134,7 @@ def test_shared_noise_holds_what_fresh_noise_does_not(write, weights):
         alone = generate(causal, prompts, [noise] * 3, max_tokens=8, sampling=Sampling(0.5))
         for part, one in zip(("base", *SIDES), alone, strict=True):
             same = held["tokens"][part] == list(one.tokens)
-            assert same or min(held["least_lead"][part], *one.gaps) < 1e-3
+            assert same or min(held["least_lead"][part], *one.leads) < 1e-3
     tokens = [[one.trace["tokens"][side] for one in shared for side in SIDES], [
         one.trace["tokens"][side] for one in fresh for side in SIDES
     ]]  # fmt: skip

@@ -12,13 +12,11 @@ by up to 1e-4 in float32: a completion is the same in every batch unless two tok
 import itertools
 import json
 import math
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from contrafact.models.whitebox.card import batch_limit, in_halves
 from contrafact.models.whitebox.gumbel import Noise, Sampling, check_finite, choose, noise_of
 from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
 from contrafact.models.whitebox.packing import can_pack, last_logits
@@ -33,8 +31,8 @@ __all__ = ["Completer", "Completion", "CompletionRequest", "finite_replies"]
 MOST_REPLIES = 64
 """A schema that leaves more replies open than this is not taken as finite."""
 
-_BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values the CPU holds at once
-_ROWS = 48  # of a batch on the CPU
+_BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values are held at once
+_ROWS = 48  # of a batch
 _LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 
 
@@ -48,8 +46,6 @@ class CompletionRequest:
         stops: Strings before which the completion ends.
         alternatives: How many alternatives to each token are returned, with log-probabilities; None
             returns no log-probabilities at all.
-        bias: Added to the logits of tokens.
-        frequency_penalty: Taken from a token's logit for each time it was written.
         replies: If there are any, the completion is one of these.
         score_replies: Whether tokens of replies that had to come are scored, a pass for each.
     """
@@ -58,12 +54,8 @@ class CompletionRequest:
     max_tokens: int
     sampling: Sampling | None = None
     noise: Noise | None = None
-    top_k: int | None = None
     stops: tuple[str, ...] = ()
     alternatives: int | None = None
-    bias: Mapping[int, float] = field(default_factory=dict)
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
     replies: tuple[tuple[int, ...], ...] = ()
     score_replies: bool = False
 
@@ -99,21 +91,26 @@ class Completion:
     scored: tuple[TokenLogprob, ...] = ()
     leads: tuple[float, ...] = ()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the model ended it, or a stop: it was not cut at the token limit."""
+        return self.stop == "stop"
+
 
 class Completer:
     """A model that completes batches of prompts, and keeps what they share; for one thread.
 
     Args:
         ends: The tokens that end a text; the model's own if not given.
-        rows: Prompts in one batch at the most; 48 on the CPU if not given.
+        rows: Prompts in one batch at the most.
     """
 
     def __init__(
-        self, causal: CausalModel, *, ends: Collection[int] | None = None, rows: int | None = None
+        self, causal: CausalModel, *, ends: Collection[int] | None = None, rows: int = _ROWS
     ):
         self._causal = causal
         self._ends = end_tokens(causal) if ends is None else frozenset(ends)
-        self._rows = rows or (sys.maxsize if causal.on_card else _ROWS)
+        self._rows = rows
         self._prefixes = PrefixStore()
 
     def complete(
@@ -122,13 +119,8 @@ class Completer:
         """Return the completions, in order; ``check`` runs before each pass, and may end the work.
 
         Raises:
-            InputError: If the model's logits are not finite numbers, or a GPU is too small.
+            InputError: If the model's logits are not finite numbers.
         """
-        return in_halves(self._causal, requests, lambda some: self._complete(some, check))
-
-    def _complete(
-        self, requests: Sequence[CompletionRequest], check: Callable[[], None]
-    ) -> list[Completion]:
         import torch
 
         rows = [_Row(self._causal, self._ends, request) for request in requests]
@@ -144,7 +136,7 @@ class Completer:
                 _take(brief, last_logits(self._causal, asked, check), 0)
                 going = [row for row in going if not row.done]
             while going:
-                part = _fitting(self._causal, going, self._rows)
+                part = _fitting(going[: self._rows])
                 del going[: len(part)]
                 self._decode(part, check)
         return [row.completion() for row in rows]
@@ -162,22 +154,11 @@ class Completer:
             chosen = _take(rows, batch.logits(), position)
             if all(row.done for row in rows):
                 return
-            kept = _kept([row.done is not None for row in rows])
-            if len(kept) < len(rows) and batch.keep(kept):
+            kept = [place for place, row in enumerate(rows) if not row.done]
+            # A batch of half the rows is worth it.
+            if _LEAST_ROWS <= len(kept) <= len(rows) // 2 and batch.keep(kept):
                 rows, chosen = [rows[place] for place in kept], chosen[kept]
             batch.feed(chosen)
-
-
-def _kept(ended: Sequence[bool]) -> list[int]:
-    """Return the rows that go on: all, until so many have ended that a smaller batch is worth it.
-
-    Rows that ended fill it up where fewer than ``_LEAST_ROWS`` go on: less would cost as much.
-    """
-    going = [row for row, over in enumerate(ended) if not over]
-    if 2 * max(len(going), _LEAST_ROWS) > len(ended):
-        return list(range(len(ended)))
-    over = [row for row, over in enumerate(ended) if over]
-    return sorted([*going, *over[: max(0, _LEAST_ROWS - len(going))]])
 
 
 class _Row:
@@ -191,7 +172,6 @@ class _Row:
         self._scored: list[TokenLogprob] = []
         self.leads: list[float] = []
         self._follow()
-        self.most = min(request.max_tokens, max(map(len, request.replies), default=2**31))
         # What had to come first is part of what is fed.
         self.tokens = (*request.tokens, *self.written)
         self.prefix: Prefix | None = None
@@ -224,32 +204,14 @@ class _Row:
         ways = {reply[place : place + 1] for reply in possible}
         return not self.request.score_replies and len(ways) == len(possible) and () not in ways
 
+    @property
+    def ways(self) -> list[int]:
+        """The tokens that some reply still possible has next."""
+        return sorted({reply[len(self.written)] for reply in self._possible()})
+
     def _possible(self) -> list[tuple[int, ...]]:
         own = tuple(self.written)
         return [reply for reply in self.request.replies if reply[: len(own)] == own]
-
-    def adjusted(self, logits: "torch.Tensor") -> "torch.Tensor":
-        """Return the logits as the request wants them; the same object if nothing is changed."""
-        import torch
-
-        request, written = self.request, set(self.written)
-        if request.bias or (written and (request.frequency_penalty or request.presence_penalty)):
-            logits = logits.clone()
-            for token, bias in request.bias.items():
-                if 0 <= token < len(logits):
-                    logits[token] += bias
-            for token in written:
-                often = self.written.count(token)
-                logits[token] -= request.frequency_penalty * often + request.presence_penalty
-        if request.replies:
-            ways = torch.tensor(sorted({reply[len(self.written)] for reply in self._possible()}))
-            ways = ways.to(logits.device)
-            only = torch.full_like(logits, -math.inf)
-            logits = only.scatter(0, ways, logits[ways])
-        elif request.top_k is not None and request.top_k < len(logits):
-            least = logits.topk(max(1, request.top_k)).values[-1]
-            logits = logits.masked_fill(logits < least, -math.inf)
-        return logits
 
     def take(self, token: int, scored: TokenLogprob | None) -> None:
         """Write a token, and see whether that is the end."""
@@ -293,19 +255,15 @@ class _Row:
         )
 
 
-def _fitting(causal: CausalModel, rows: Sequence[_Row], most: int) -> list[_Row]:
+def _fitting(rows: list[_Row]) -> list[_Row]:
     """Return the first rows that may go together."""
-    before = width = more = 0
-    card = batch_limit(causal)
-    limit, extra = card or (_BATCH_TOKENS, 0)
-    for count, row in enumerate(rows[:most]):
+    before = width = 0
+    for count, row in enumerate(rows):
         before = max(before, row.length)
         width = max(width, len(row.tokens) - row.length)
-        if card:
-            more = max(more, row.most)
-        if count and (before + width + more + extra) * (count + 1) > limit:
-            return list(rows[:count])
-    return list(rows[:most])
+        if count and (before + width) * (count + 1) > _BATCH_TOKENS:
+            return rows[:count]
+    return rows
 
 
 def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
@@ -333,10 +291,12 @@ def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch
 def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
     """Return each row's next token, ``(rows,)``."""
     wanted = logits
-    for index, (row, model_own) in enumerate(zip(rows, logits, strict=True)):
-        if not row.done and (own := row.adjusted(model_own)) is not model_own:
+    for index, row in enumerate(rows):
+        if row.request.replies and not row.done:
             wanted = logits.clone() if wanted is logits else wanted
-            wanted[index] = own
+            ways = row.ways
+            wanted[index] = -math.inf
+            wanted[index, ways] = logits[index, ways]
     tokens = wanted.argmax(-1)
     by_mechanism: dict[Sampling, list[int]] = {}
     for index, row in enumerate(rows):

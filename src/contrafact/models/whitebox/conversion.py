@@ -6,16 +6,16 @@ safetensors, bit-equal in float32, under the cache folder by the hash of its con
 
 import hashlib
 import json
-import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.download import cache_dir
+from contrafact.files.lock import locked_file
 from contrafact.models.gguf import ADAPTER_FILE, check_gguf
 
 __all__ = ["converted", "first_line", "merge_adapter", "quietly", "write_adapter"]
@@ -37,8 +37,8 @@ _LAYOUT = "1"  # of a converted folder; counts up when what is stored in it chan
 def converted(path: Path, cache: Path | None = None) -> Path:
     """Return the folder that holds a GGUF file as safetensors, converting it if it is not there.
 
-    The folder is in ``cache``, else in `cache_dir`, and appears whole or not at all, also where two
-    processes convert the same file at once.
+    The folder is in ``cache``, else in `cache_dir`, and appears whole or not at all; of two
+    processes that want the same file one waits for the other.
 
     Raises:
         InputError: If the file cannot be converted, or the folder cannot be written.
@@ -51,13 +51,12 @@ def converted(path: Path, cache: Path | None = None) -> Path:
     if target.is_dir():
         return target
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".converting-", dir=root))
-        try:
-            _convert(path, work)
-            _move(work, target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        with locked_file(target, wait=True), TemporaryDirectory(".part", ".", root) as draft:
+            if not target.is_dir():
+                folder = Path(draft) / "model"
+                folder.mkdir()
+                _convert(path, folder)
+                folder.rename(target)
     except OSError as error:
         raise InputError(
             f"the converted weights cannot be written ({error.strerror or error})",
@@ -156,16 +155,6 @@ def merge_adapter(model: Any, path: Path) -> None:
             outer = halves.swapaxes(1, 2).reshape(outer.shape)
         change = torch.from_numpy(outer @ inner * (alpha / len(inner)))
         layer.weight.data += change.to(layer.weight)
-
-
-def _move(work: Path, target: Path) -> None:
-    """Rename a finished folder into place; one that came first is as good."""
-    work.chmod(0o755)  # temporary folders are private
-    try:
-        work.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
 
 
 @contextmanager

@@ -31,7 +31,6 @@ __all__ = [
     "Sampling",
     "check_finite",
     "choose",
-    "device_noise",
     "draw",
     "log_probabilities",
     "noise_of",
@@ -44,11 +43,6 @@ _ONE = np.uint64(0x3FF0_0000_0000_0000)  # the bits of 1.0, its fraction zero
 _FRACTION = np.uint64(12)  # the bits of a float64 that are not its fraction
 _BELOW_ONE = 1.0 - 2.0**-53
 _LIKELIEST = 256  # tokens that nearly always hold the nucleus
-
-# Philox4x64-10 (Salmon et al. 2011): the factors of a round, and what it adds to the key.
-_FACTORS = (0xD2E7_470E_E14C_6C93, 0xCA5A_8263_9512_1157)
-_ADDED = (0x9E37_79B9_7F4A_7C15, 0xBB67_AE85_84CA_A73B)
-_HALF = 0xFFFF_FFFF  # of a word of 64 bits
 
 
 class Noise(Protocol):
@@ -313,67 +307,5 @@ def noise_of(
     import torch
 
     distinct = {one: row for row, one in enumerate(dict.fromkeys(noises))}
-    if device.type == "cuda":
-        made = device_noise(list(distinct), position, vocabulary, device)
-    else:
-        made = torch.from_numpy(np.stack([one.at(position, vocabulary) for one in distinct]))
-    if len(distinct) == len(noises):
-        return made
-    return made[torch.tensor([distinct[one] for one in noises], device=device)]
-
-
-def device_noise(
-    noises: Sequence[Noise], position: int, vocabulary: int, device: "torch.device"
-) -> "torch.Tensor":
-    """Return what `noise_of` does, drawn on the device itself.
-
-    From the same integers as `Noise.at` draws, to the rounding of a logarithm; noise inferred in
-    hindsight is NumPy's along its text.
-    """
-    import torch
-
-    drawn = [
-        one.drawn if isinstance(one, HindsightNoise) and position >= len(one.tokens) else one
-        for one in noises
-    ]
-    keys = [one.key if isinstance(one, DrawnNoise) else 0 for one in drawn]
-    bits = _philox(keys, position, vocabulary, device)
-    bits = (bits >> int(_FRACTION)) & ((1 << 52) - 1) | int(_ONE)
-    noise = bits.view(torch.float64).sub_(_BELOW_ONE).log_().neg_().log_().neg_()
-    for row, one in enumerate(drawn):
-        if not isinstance(one, DrawnNoise):
-            noise[row] = torch.from_numpy(one.at(position, vocabulary)).to(device)
-    return noise
-
-
-def _philox(
-    keys: Sequence[int], position: int, count: int, device: "torch.device"
-) -> "torch.Tensor":
-    """Return the first words of NumPy's Philox for each key, ``(keys, count)``, as int64.
-
-    A signed product's or sum's low 64 bits are the unsigned one's.
-    """
-    import torch
-
-    halves = np.array([[key % 2**64 for key in keys], [key >> 64 for key in keys]], np.uint64)
-    added = np.arange(10, dtype=np.uint64)[:, None, None] * np.array(_ADDED, np.uint64)[:, None]
-    rounds = torch.from_numpy((halves + added).view(np.int64)).to(device)[..., None]
-    # NumPy counts up before its first block of four words.
-    one = torch.arange(1, -(-count // 4) + 1, device=device).expand(len(keys), -1)
-    two, three, four = torch.full_like(one, position), torch.zeros_like(one), torch.zeros_like(one)
-    for low, high in rounds:
-        (upper, lower), (upper_too, lower_too) = (
-            _product(words, factor) for words, factor in zip((one, three), _FACTORS, strict=True)
-        )
-        one, two, three, four = upper_too ^ two ^ low, lower_too, upper ^ four ^ high, lower
-    return torch.stack((one, two, three, four), -1).flatten(1)[:, :count]
-
-
-def _product(words: "torch.Tensor", factor: int) -> tuple["torch.Tensor", "torch.Tensor"]:
-    """Return the upper and the lower word of unsigned products with a factor, by halves."""
-    low, high = factor & _HALF, factor >> 32
-    right, left = words & _HALF, (words >> 32) & _HALF
-    crossed = left * low + ((right * low >> 32) & _HALF)
-    middle = right * high + (crossed & _HALF)
-    upper = left * high + ((crossed >> 32) & _HALF) + ((middle >> 32) & _HALF)
-    return upper, words * (factor - 2**64)
+    made = torch.from_numpy(np.stack([one.at(position, vocabulary) for one in distinct]))
+    return made[torch.tensor([distinct[one] for one in noises])].to(device)

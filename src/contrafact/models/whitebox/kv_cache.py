@@ -23,7 +23,6 @@ __all__ = [
     "ServedPrompt",
     "by_length",
     "common_length",
-    "forward_parameters",
     "plain_layers",
     "prefix_cache",
     "read_prefix",
@@ -53,16 +52,15 @@ class PromptBatch:
 
     Each row's beginning stands on the left, padded to the longest, then what it feeds itself,
     padded on the left too, so that the last position is every row's own. ``cache`` has keys and
-    values once logits were asked for; `along` gives the logits of so many last ``positions``.
+    values once logits were asked for.
     """
 
-    def __init__(self, causal: CausalModel, rows: Sequence[ServedPrompt], *, positions: int = 1):
+    def __init__(self, causal: CausalModel, rows: Sequence[ServedPrompt]):
         import torch
 
         self._causal = causal
-        keeps = "logits_to_keep" in forward_parameters(causal)
-        self._positions = positions
-        self._few = {"logits_to_keep": positions} if keeps else {}
+        keeps = "logits_to_keep" in inspect.signature(causal.model.forward).parameters
+        self._few = {"logits_to_keep": 1} if keeps else {}
         before = max(length for _, _, length in rows)
         width = max(len(tokens) - length for tokens, _, length in rows)
         fed = torch.zeros((len(rows), width), dtype=torch.long)
@@ -81,21 +79,17 @@ class PromptBatch:
 
     def logits(self) -> "torch.Tensor":
         """Return the last position's logits, ``(rows, vocabulary)``, float32."""
-        return self.along(use_cache=True)[:, -1].float()
-
-    def along(self, *, use_cache: bool = False) -> "torch.Tensor":
-        """Return the last positions' logits, ``(rows, positions, vocabulary)``."""
-        output = self._causal.model(
+        output: Any = self._causal.model(
             input_ids=self._fed,
             attention_mask=self._mask,
             position_ids=self._places,
             past_key_values=self.cache,
-            use_cache=use_cache,
+            use_cache=True,
             **self._few,
         )
-        self.cache = output.past_key_values if use_cache else None
-        kept: torch.Tensor = output.logits[:, -self._positions :]
-        return kept
+        self.cache = output.past_key_values
+        logits: torch.Tensor = output.logits[:, -1].float()
+        return logits
 
     def keep(self, rows: Sequence[int]) -> bool:
         """Go on with these rows alone; return whether the cache could part with the others."""
@@ -117,12 +111,6 @@ class PromptBatch:
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
-
-
-def forward_parameters(causal: CausalModel) -> set[str]:
-    """Return what the model takes, an adapter looked through."""
-    plain = getattr(causal.model, "get_base_model", lambda: causal.model)()
-    return set(inspect.signature(plain.forward).parameters)
 
 
 def plain_layers(cache: Any) -> Sequence[Any] | None:

@@ -10,12 +10,12 @@ in every batch, or the first token that differs had a lead under ``CLOSE`` (1e-3
 runner-up; every token's lead is returned.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.completion import Completer, CompletionRequest
+from contrafact.models.whitebox.completion import Completer, Completion, CompletionRequest
 from contrafact.models.whitebox.gumbel import (
     CLOSE,
     DrawnNoise,
@@ -25,8 +25,7 @@ from contrafact.models.whitebox.gumbel import (
     draw,
     log_probabilities,
 )
-from contrafact.models.whitebox.kv_cache import PromptBatch, by_length
-from contrafact.models.whitebox.tokens import continuation_text, prompt_tokens, text_tokens
+from contrafact.models.whitebox.tokens import prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -34,13 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLOSE",
-    "Continuation",
+    "Completion",
     "CounterfactualText",
     "DrawnNoise",
     "HindsightNoise",
     "Noise",
     "Sampling",
-    "continuation_text",
     "counterfactual_texts",
     "draw",
     "generate",
@@ -49,24 +47,7 @@ __all__ = [
     "text_tokens",
 ]
 
-_READ_TOKENS = 512  # of texts whose logits are made at once when noise is inferred
 _DEFAULT = Sampling()
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """What a model wrote under some noise.
-
-    Attributes:
-        tokens: The tokens; the end token is the last of them where the text ended.
-        gaps: Each token's lead over the runner-up, in logits; 0 where the edge of the nucleus
-            was too close to call.
-        ended: Whether the model ended the text, or it was cut at the token limit.
-    """
-
-    tokens: tuple[int, ...]
-    gaps: tuple[float, ...]
-    ended: bool
 
 
 def generate(
@@ -77,9 +58,9 @@ def generate(
     max_tokens: int,
     sampling: Sampling = _DEFAULT,
     ends: Collection[int] | None = None,
-    rows: int | None = None,
-) -> list[Continuation]:
-    """Continue each prompt under its noise; return a continuation for each, in order.
+    rows: int = 48,
+) -> list[Completion]:
+    """Continue each prompt under its noise; return what was written for each, in order.
 
     The same prompt and noise give the same tokens; another prompt or model under the same noise
     gives the counterfactual.
@@ -89,13 +70,13 @@ def generate(
         noises: The noise of each. Rows that share a noise share the work of making it.
         max_tokens: The most tokens to write, the end token included.
         ends: The tokens that end a text; the model's own if not given.
-        rows: Prompts in one batch at the most; 48 on the CPU if not given.
+        rows: Prompts in one batch at the most.
 
     Raises:
         InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
             number is out of range, or the model's logits are not finite.
     """
-    if max_tokens < 1 or (rows is not None and rows < 1):
+    if max_tokens < 1 or rows < 1:
         raise InputError("at least one token must be written, and one row make a batch")
     if len(prompts) != len(noises):
         raise ValueError(f"{len(prompts)} prompts and {len(noises)} noises")
@@ -105,42 +86,39 @@ def generate(
         CompletionRequest(tuple(prompt), max_tokens, sampling=sampling, noise=noise)
         for prompt, noise in zip(prompts, noises, strict=True)
     ]
-    made = Completer(causal, ends=ends, rows=rows).complete(requests)
-    return [Continuation(one.tokens, one.leads, one.stop == "stop") for one in made]
+    return Completer(causal, ends=ends, rows=rows).complete(requests)
 
 
 def infer(
     causal: CausalModel,
-    prompts: Sequence[Sequence[int]],
-    texts: Sequence[Sequence[int]],
-    draws: Sequence[DrawnNoise],
+    prompt: Sequence[int],
+    text: Sequence[int],
+    drawn: DrawnNoise,
     *,
     sampling: Sampling = _DEFAULT,
-) -> list[HindsightNoise]:
-    """Infer noise under which the model continues each prompt with its text.
+) -> HindsightNoise:
+    """Infer noise under which the model continues a prompt with a text.
 
     It is a draw from the posterior of the noise given the text: under it the text comes back,
     and over many draws it is distributed as noise that led to this text is. It keeps the
     model's logits along the text, four bytes per token and vocabulary entry in float32.
-    Prompts and texts are token ids, an end token included where the text ends.
+    Prompt and text are token ids, an end token included where the text ends.
 
     Raises:
-        InputError: If a text cannot have been sampled so (a token outside top-p), does not fit
+        InputError: If the text cannot have been sampled so (a token outside top-p), does not fit
             the model's context, or the model's logits are not finite.
     """
-    if not len(prompts) == len(texts) == len(draws):
-        raise ValueError(f"{len(prompts)} prompts, {len(texts)} texts, {len(draws)} draws")
-    for prompt, text in zip(prompts, texts, strict=True):
-        if not text:
-            raise InputError("a text has no tokens, and says nothing of its noise")
-        _check_room(causal, len(prompt), len(text))
-    made: dict[int, HindsightNoise] = {}
-    for part in by_length([len(text) for text in texts], _READ_TOKENS):
-        along = _read(causal, [prompts[index] for index in part], [texts[index] for index in part])
-        for index, logits in zip(part, along, strict=True):
-            _check_possible(causal, texts[index], logits, sampling)
-            made[index] = HindsightNoise(draws[index], tuple(texts[index]), logits, sampling)
-    return [made[index] for index in range(len(prompts))]
+    import torch
+
+    if not text:
+        raise InputError("a text has no tokens, and says nothing of its noise")
+    _check_room(causal, len(prompt), len(text))
+    fed = torch.tensor([[*prompt, *text[:-1]]], device=causal.device)
+    with torch.inference_mode():
+        logits = causal.model(input_ids=fed, use_cache=False).logits[0, -len(text) :].cpu()
+    logits = logits.clone()  # without those of the prompt
+    _check_possible(causal, text, logits, sampling)
+    return HindsightNoise(drawn, tuple(text), logits, sampling)
 
 
 @dataclass(frozen=True)
@@ -197,34 +175,20 @@ def counterfactual_texts(
         written = generate(
             causal, [before] * samples, noises, max_tokens=max_tokens, sampling=sampling
         )
-        facts = [continuation_text(causal, one.tokens) for one in written]
+        facts = [one.text for one in written]
     else:
         tokens = text_tokens(causal, text)
         # One reading serves all samples: only the randomness differs.
-        (first,) = infer(causal, [before], [tokens], drawn[:1], sampling=sampling)
+        first = infer(causal, before, tokens, drawn[0], sampling=sampling)
         noises = [first.under(one) for one in drawn]
         facts = [text] * samples
     if not held:
         noises = [draw(seed, f"fresh {number}") for number in range(samples)]
     instead = generate(writer, [after] * samples, noises, max_tokens=max_tokens, sampling=sampling)
     return [
-        CounterfactualText(fact, continuation_text(writer, one.tokens), one.ended)
+        CounterfactualText(fact, one.text, one.ended)
         for fact, one in zip(facts, instead, strict=True)
     ]
-
-
-def _read(
-    causal: CausalModel, prompts: Sequence[Sequence[int]], texts: Sequence[Sequence[int]]
-) -> "Iterator[torch.Tensor]":
-    """Yield the logits before each token of each text, ``(tokens, vocabulary)``, on the CPU."""
-    import torch
-
-    longest = max(len(text) for text in texts)
-    rows = [(*prompt, *text)[:-1] for prompt, text in zip(prompts, texts, strict=True)]
-    with torch.inference_mode():
-        logits = PromptBatch(causal, [(row, None, 0) for row in rows], positions=longest).along()
-    for own, text in zip(logits, texts, strict=True):
-        yield own[len(own) - len(text) :].cpu().clone()
 
 
 def _check_room(causal: CausalModel, prompt: int, text: int) -> None:

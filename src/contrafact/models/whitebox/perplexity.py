@@ -15,15 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contrafact.errors import InputError
-from contrafact.models.whitebox.card import batch_limit, in_halves
 from contrafact.models.whitebox.kv_cache import by_length
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.text.delimit import tokenizable
 
 __all__ = ["perplexities"]
 
-# Tokens in a batch.
+# Tokens in a batch, padding included.
 _ON_CPU = 384
 _ON_GPU = 16_384
 _PLACES = 64  # whose logits are reduced at once, in float64
@@ -63,24 +61,19 @@ def perplexities(
     texts: Sequence[str],
     *,
     model: str | CausalModel,
-    batch_tokens: int | None = None,
 ) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
 
-    A text's figure depends on the other texts and on ``batch_tokens`` in its last digits alone:
+    A text's figure depends on the other texts in its last digits alone:
     as a rule it is within a relative 1e-5 of a computation in float64. One longer than the model's
     context is scored in windows that overlap by half, each behind a start token.
 
     Args:
         model: A loaded model, or what ``load_causal`` takes.
-        batch_tokens: Tokens in one batch, padding included; the memory it takes grows with it.
-            384 on the CPU if not given, and on a GPU 16,384, or what its memory takes.
 
     Raises:
-        InputError: If the model cannot be loaded, or ``batch_tokens`` is less than one.
+        InputError: If the model cannot be loaded.
     """
-    if batch_tokens is not None and batch_tokens < 1:
-        raise InputError(f"a batch must hold at least one token, not {batch_tokens}")
     if not texts:
         return []
     causal = load_causal(model) if isinstance(model, str) else model
@@ -91,12 +84,9 @@ def perplexities(
     rows = [row for text, own in enumerate(ids) for row in _rows(text, own, causal)]
     surprise = np.zeros(len(texts))
     size = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
-    if (limit := batch_limit(causal)) is not None:
-        size = min(size, limit[0] // 4)  # a token has a row of logits besides
-    for part in by_length([len(row.inputs) for row in rows], batch_tokens or size):
+    for part in by_length([len(row.inputs) for row in rows], size):
         batch = [rows[number] for number in part]
-        scored = in_halves(causal, batch, lambda some: _scored(causal, some))
-        for row, total in zip(batch, scored, strict=True):
+        for row, total in zip(batch, _scored(causal, batch), strict=True):
             surprise[row.text] += total
     with np.errstate(over="ignore"):
         return [

@@ -7,8 +7,8 @@ products in one go, however, where MKL adds up stretches of 192 and then those: 
 the one is four times as far from float64 as the other. So weights are laid out here in stretches
 too, no longer than leaves both equally near. Without AVX-512 this is slower, and left alone.
 
-Layers whose gradients are wanted, other precisions and other devices go PyTorch's own way, and a
-model that is to be trained is given its plain layers back.
+Only inference is answered so, and a model whose weights are to change is given its plain layers
+back.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,66 +26,28 @@ _MOST = 2**29  # weights of a model; their second copy takes four bytes each
 
 
 class PackedLinear(torch.nn.Linear):
-    """A linear layer that keeps a copy of its weights in oneDNN's order, once it has needed one.
+    """A linear layer that keeps a copy of its weights in oneDNN's order, once it has needed one."""
 
-    It is a plain layer for all that is trained, saved or moved; the copy is never saved. Weights
-    that are written to are noticed, but not by way of ``.data``: see `unpack_products`.
-    """
-
-    _kept: "tuple[Any, list[Tensor] | None] | None" = None
-    """What the weights were when they were copied, and the copy; none of weights that changed."""
+    _copy: "list[Tensor] | None" = None
 
     def forward(self, input: "Tensor") -> "Tensor":
         """Return the layer's outputs, ``(…, inputs)`` to ``(…, outputs)``."""
-        copy = self._copy_for(input)
-        if copy is None:
+        if not torch.is_inference_mode_enabled() or input.numel() < _FEW * self.in_features:
             return super().forward(input)
+        stretch = -(-self.in_features // -(-self.in_features // _STRETCH))  # about equal ones
+        if self._copy is None:
+            self._copy = [
+                torch.ops.mkldnn._reorder_linear_weight(part.contiguous(), None)
+                for part in torch.split(self.weight.detach(), stretch, dim=1)
+            ]
         products = [
             torch.ops.mkldnn._linear_pointwise(part, weight, None, "none", [], "")
-            for part, weight in zip(torch.split(input, self._stretch, dim=-1), copy, strict=True)
+            for part, weight in zip(torch.split(input, stretch, dim=-1), self._copy, strict=True)
         ]
         made: Tensor = products[0]
         for more in products[1:] if self.bias is None else [*products[1:], self.bias]:
             made.add_(more)
         return made
-
-    def _copy_for(self, input: "Tensor") -> "list[Tensor] | None":
-        weight = self.weight
-        if not (
-            input.device.type == weight.device.type == "cpu"
-            and input.dtype == weight.dtype == torch.float32
-            and input.numel() >= _FEW * self.in_features
-            and not torch.is_autocast_enabled("cpu")
-            and not (torch.is_grad_enabled() and (input.requires_grad or weight.requires_grad))
-        ):
-            return None
-        written = 0 if weight.is_inference() else weight._version
-        state = (weight.data_ptr(), written, weight.shape)
-        kept = self._kept  # looked at once: another thread may be at it
-        if kept is None:
-            kept = self._kept = (state, self._copied())
-        elif kept[0] != state:  # weights that are changed once will be again
-            kept = self._kept = (None, None)
-        return kept[1]
-
-    def _copied(self) -> "list[Tensor]":
-        with torch.inference_mode():
-            return [
-                torch.ops.mkldnn._reorder_linear_weight(part.contiguous(), None)
-                for part in torch.split(self.weight.detach(), self._stretch, dim=1)
-            ]
-
-    @property
-    def _stretch(self) -> int:
-        """The length of the stretches that its inputs are cut into, about equal."""
-        return -(-self.in_features // -(-self.in_features // _STRETCH))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
-
-    def _apply(self, *args: Any, **kwargs: Any) -> Any:
-        self.__dict__.pop("_kept", None)
-        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
 
 def pack_products(model: Any) -> None:
@@ -117,5 +79,5 @@ def unpack_products(model: Any) -> None:
     """Make a model's layers plain again, in place, for whoever is going to change its weights."""
     layers: list[Any] = [one for one in model.modules() if type(one) is PackedLinear]
     for layer in layers:
-        layer.__dict__.pop("_kept", None)
+        layer.__dict__.pop("_copy", None)
         layer.__class__ = torch.nn.Linear

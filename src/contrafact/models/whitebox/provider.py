@@ -14,7 +14,6 @@ import logging
 import secrets
 import threading
 import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,13 +31,11 @@ from inspect_ai.model import (
     ModelUsage,
     TopLogprob,
 )
-from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import full_path, is_pathlike
 from contrafact.models.requests import MAX_TOKENS, InProcessAPI, guided_choice
 from contrafact.models.server import PromptTooLong
-from contrafact.models.whitebox.card import MOST_ROWS
 from contrafact.models.whitebox.completion import (
     Completer,
     Completion,
@@ -53,14 +50,13 @@ from contrafact.models.whitebox.weights import (
     Precision,
     check_causal,
     check_precision,
-    on_card,
     shared_causal,
 )
 
 __all__ = ["Engine", "WhiteboxAPI", "WhiteboxSettings", "shared_engine"]
 
 _logger = logging.getLogger(__name__)
-_ROWS = 16  # on the CPU
+_NOT_SERVED = ("top_k", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
 @dataclass(frozen=True)
@@ -68,22 +64,17 @@ class WhiteboxSettings:
     """What a model is loaded with and answers with; equal settings share one model and queue."""
 
     name: str
-    rows: int | None = None
+    rows: int = 16
     device: str | None = None
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        rows = _ROWS if self.rows is None else self.rows
-        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
             raise InputError(
                 f"a white-box model's rows must be a whole number from 1, not {self.rows!r}"
             )
         check_causal(self.name)
         check_precision(self.precision, self.device)
-
-    def batch(self) -> int:
-        """Return how many calls share a batch; a loaded model parts it by a GPU's memory."""
-        return self.rows or (MOST_ROWS if on_card(self.device) else _ROWS)
 
 
 class Engine:
@@ -96,7 +87,7 @@ class Engine:
         self.queue: BatchQueue[CompletionRequest, Completion] = BatchQueue(
             Completer(self.causal, rows=settings.rows).complete,
             batch_key=lambda request: request.brief,
-            max_batch=settings.batch(),
+            max_batch=settings.rows,
             name=f"answering with {settings.name}",
         )
         weakref.finalize(self, self.queue.close)  # whose thread would hold it for ever
@@ -124,32 +115,21 @@ class WhiteboxAPI(InProcessAPI[Engine]):
     kind = "white-box"
     arguments = ("rows", "device", "precision")
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig | None = None,
-        **model_args: Any,
-    ) -> None:
+    def set_up(self, model_name: str, given: dict[str, Any]) -> str:
+        """See `InProcessAPI`."""
         is_path = is_pathlike(model_name) or Path(model_name).is_dir()
         name = full_path(model_name) if is_path else model_name
-        super().__init__(name, base_url, config, model_args)
-        self.settings = WhiteboxSettings(name, **model_args)
+        self.settings = WhiteboxSettings(name, **given)
+        return name
 
     def load(self) -> Engine:
         """Return the process's engine for these settings."""
         return shared_engine(self.settings)
 
-    async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
-        """Answer a conversation; `InputError` on what is not served, or a model not loaded."""
-        self.check_request(input, tools, config)
+    async def answer(
+        self, input: list[ChatMessage], config: GenerateConfig
+    ) -> tuple[ModelOutput, ModelCall]:
+        """See `InProcessAPI`."""
         engine = await asyncio.to_thread(self.engine)
         turns = [{"role": one.role, "content": one.text} for one in input]
         # An answer that is begun goes on.
@@ -161,19 +141,17 @@ class WhiteboxAPI(InProcessAPI[Engine]):
         call |= config.model_dump(mode="json", exclude_none=True)
         if room < max((len(reply) for reply in replies), default=1):
             return self.too_long(str(PromptTooLong(len(prompt), engine.causal.context)), call)
-        requests = _requests(prompt, replies, room, config)
-        answers = await asyncio.gather(*(engine.queue.submit(request) for request in requests))
-        output = _output(self.model_name, engine.causal, len(prompt), answers)
+        answer = await engine.queue.submit(_request(prompt, replies, room, config))
+        output = _output(self.model_name, engine.causal, len(prompt), answer)
         return output, ModelCall.create(call, output.model_dump(mode="json", exclude_none=True))
 
     def max_connections(self) -> int:
         """Return how many calls are worth having under way: two batches of them."""
-        return 2 * self.settings.batch()
+        return 2 * self.settings.rows
 
     def at_once(self) -> int:
-        """Return how many samples of a run are under way together: on a GPU, a batch of them."""
-        here = super().at_once()
-        return max(here, self.settings.batch()) if on_card(self.settings.device) else here
+        """Return how many samples of a run are under way together: a batch of them at least."""
+        return max(super().at_once(), self.settings.rows)
 
     def connection_key(self) -> str:
         """Return the model: what calls share their connections by."""
@@ -186,7 +164,10 @@ def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ..
     if not replies and config.response_schema is not None:
         replies = finite_replies(config.response_schema.json_schema.model_dump(exclude_none=True))
         if replies is None:
-            _warn_of_schema()
+            _warn(
+                "white-box models hold replies to a response_schema only where it leaves few open "
+                "(true or false, one of a list); ignoring it"
+            )
     if not replies:
         return ()
     ids = causal.tokenizer(list(replies), add_special_tokens=False, verbose=False)["input_ids"]
@@ -194,20 +175,19 @@ def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ..
 
 
 @cache
-def _warn_of_schema() -> None:
-    _logger.warning(
-        "white-box models hold replies to a response_schema only where it leaves few open "
-        "(true or false, one of a list); ignoring it"
-    )
+def _warn(message: str) -> None:
+    _logger.warning(message)
 
 
-def _requests(
+def _request(
     prompt: tuple[int, ...],
     replies: tuple[tuple[int, ...], ...],
     room: int,
     config: GenerateConfig,
-) -> list[CompletionRequest]:
-    """Return a request per choice, seeds counted up from the first."""
+) -> CompletionRequest:
+    for name in _NOT_SERVED:
+        if getattr(config, name):
+            _warn(f"white-box models know no {name}; ignoring it")
     temperature = 1.0 if config.temperature is None else config.temperature
     top_p = 1.0 if config.top_p is None else config.top_p
     sampling = Sampling(temperature, top_p) if temperature != 0 and top_p != 0 else None
@@ -215,46 +195,32 @@ def _requests(
     # Prompts under one seed are not to share their noise: their answers would go together.
     sequence = hashlib.sha256(repr(prompt).encode()).hexdigest()
     alternatives = (config.top_logprobs or 0) if config.logprobs else None
-    return [
-        CompletionRequest(
-            prompt,
-            max_tokens=min(room, config.max_tokens or MAX_TOKENS),
-            sampling=sampling,
-            noise=None if sampling is None else draw(seed + choice, sequence),
-            top_k=config.top_k,
-            stops=tuple(stop for stop in config.stop_seqs or () if stop),
-            alternatives=alternatives,
-            bias={int(token): bias for token, bias in (config.logit_bias or {}).items()},
-            frequency_penalty=config.frequency_penalty or 0.0,
-            presence_penalty=config.presence_penalty or 0.0,
-            replies=replies,
-            score_replies=bool(alternatives is not None and guided_choice(config)),
-        )
-        for choice in range(config.num_choices or 1)
-    ]
+    return CompletionRequest(
+        prompt,
+        max_tokens=min(room, config.max_tokens or MAX_TOKENS),
+        sampling=sampling,
+        noise=None if sampling is None else draw(seed, sequence),
+        stops=tuple(stop for stop in config.stop_seqs or () if stop),
+        alternatives=alternatives,
+        replies=replies,
+        score_replies=bool(alternatives is not None and guided_choice(config)),
+    )
 
 
-def _output(
-    model: str, causal: CausalModel, prompt: int, answers: Sequence[Completion]
-) -> ModelOutput:
-    """Return the answers as Inspect's output; the prompt counts once, its answers all."""
-    reused = answers[0].reused
-    written = sum(len(answer.tokens) for answer in answers)
+def _output(model: str, causal: CausalModel, prompt: int, answer: Completion) -> ModelOutput:
+    message = ChatMessageAssistant(content=answer.text, model=model, source="generate")
     return ModelOutput(
         model=model,
         choices=[
             ChatCompletionChoice(
-                message=ChatMessageAssistant(content=answer.text, model=model, source="generate"),
-                stop_reason=answer.stop,
-                logprobs=_logprobs(causal, answer),
+                message=message, stop_reason=answer.stop, logprobs=_logprobs(causal, answer)
             )
-            for answer in answers
         ],
         usage=ModelUsage(
-            input_tokens=prompt - reused,
-            output_tokens=written,
-            total_tokens=prompt + written,
-            input_tokens_cache_read=reused,
+            input_tokens=prompt - answer.reused,
+            output_tokens=len(answer.tokens),
+            total_tokens=prompt + len(answer.tokens),
+            input_tokens_cache_read=answer.reused,
         ),
     )
 

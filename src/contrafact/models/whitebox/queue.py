@@ -25,15 +25,10 @@ class QueueClosed(Exception):
     """The queue was closed before it gave an answer."""
 
 
-class _Abandoned(Exception):
-    """No caller waits for the batch any more."""
-
-
 @dataclass(eq=False)
 class _Entry(Generic[_Request, _Response]):
     request: _Request
     future: "Future[_Response]" = field(default_factory=Future)
-    abandoned: bool = False
 
 
 class BatchQueue(Generic[_Request, _Response]):
@@ -46,8 +41,7 @@ class BatchQueue(Generic[_Request, _Response]):
     Args:
         work: Answers a batch: one answer per request, in order; what it raises goes to all callers
             of the batch. Its second argument is a function to be called now and then, which raises
-            when the work is no longer wanted: all its callers were cancelled, or the queue was
-            closed.
+            when the queue was closed.
     """
 
     def __init__(
@@ -78,11 +72,7 @@ class BatchQueue(Generic[_Request, _Response]):
             self._waiting.append(entry)
             self._start()
             self._changed.notify_all()
-        try:
-            return await asyncio.wrap_future(entry.future)
-        finally:
-            # Of no account where the answer came; otherwise this caller was cancelled.
-            entry.abandoned = True
+        return await asyncio.wrap_future(entry.future)
 
     def close(self) -> None:
         """Fail the callers that wait, stop the work at its next check, and end the thread."""
@@ -130,8 +120,6 @@ class BatchQueue(Generic[_Request, _Response]):
         def check() -> None:
             if self._closed:
                 raise QueueClosed(f"{self._name}: closed")
-            if all(entry.abandoned for entry in batch):
-                raise _Abandoned
 
         try:
             answers = self._work([entry.request for entry in batch], check)

@@ -36,7 +36,6 @@ __all__ = [
     "check_causal",
     "check_precision",
     "load_causal",
-    "on_card",
     "shared_causal",
     "weights_name",
 ]
@@ -72,18 +71,6 @@ class CausalModel:
     device: "torch.device"
     start_token: int
     context: int
-
-    @property
-    def on_card(self) -> bool:
-        """Whether it runs on a GPU of CUDA."""
-        return self.device.type == "cuda"
-
-
-def on_card(device: str | None) -> bool:
-    """Tell whether a model loaded for that device, or for the best there is, is on a GPU."""
-    import torch
-
-    return device.startswith("cuda") if device else torch.cuda.is_available()
 
 
 def load_causal(
@@ -200,7 +187,7 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
         return
     import torch
 
-    if not (torch.cuda.is_available() and on_card(device)):
+    if not torch.cuda.is_available() or (device or "cuda").partition(":")[0] != "cuda":
         raise InputError(
             "weights of 4 bits need a GPU, and this model would run on the CPU",
             hint="leave the precision at float32, or name a smaller model",
@@ -238,7 +225,7 @@ def _placed_device(device: str | None) -> "torch.device":
     import torch
 
     try:
-        placed = torch.device(device or ("cuda" if on_card(None) else "cpu"))
+        placed = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.empty(1, device=placed)
     except (RuntimeError, AssertionError) as error:  # the latter where PyTorch has no CUDA
         raise InputError(

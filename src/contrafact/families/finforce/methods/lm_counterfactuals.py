@@ -43,7 +43,7 @@ for both and is answered with JSON. The others are the sampling of all three tex
 
 _CHOICES = {"noise": ("shared", "fresh"), "prompts": ("each", "one")}
 _REPLY_TOKENS = 40
-_ROWS = 48  # texts of a batch on the CPU: those of 16 headlines, on two cores the best
+_ROWS = 48  # texts of a batch: those of 16 headlines, on two cores the best
 
 
 class LmCounterfactuals:
@@ -182,7 +182,7 @@ def _generation(
     trace: dict[str, Any] = {
         **read.trace,
         "base": factual,
-        "base_ended": base.stop == "stop",
+        "base_ended": base.ended,
         "base_distance": distances,
         "tokens": {part: list(one.tokens) for part, one in written.items()},
         "prompt_tokens": lengths,
@@ -201,7 +201,7 @@ def _read_each(written: "Mapping[str, Completion]") -> Generation:
     repairs: list[str] = []
     for side in SIDES:
         one = written[side]
-        text, reason, changes = read_line(one.text, side, ended=one.stop == "stop")
+        text, reason, changes = read_line(one.text, side, ended=one.ended)
         texts[side] = text
         if reason is not None:
             invalid[side] = reason
@@ -247,7 +247,5 @@ def _engine(model: str, model_args: Mapping[str, Any]) -> "Engine":
 def _opened(name: str, device: str | None = None, precision: "Precision" = "float32") -> "Engine":
     """Return what writes with some weights, kept for the process."""
     from contrafact.models.whitebox.provider import WhiteboxSettings, shared_engine
-    from contrafact.models.whitebox.weights import on_card
 
-    rows = None if on_card(device) else _ROWS
-    return shared_engine(WhiteboxSettings(name, rows, device, precision))
+    return shared_engine(WhiteboxSettings(name, _ROWS, device, precision))

@@ -15,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.family import edit_specs
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.prompts import open_pack
-from contrafact.training.config import load_edit_config
+from contrafact.training.config import EditConfig, load_config
 from contrafact.training.edit import Taught, train_edit
 
 SPECS = edit_specs()
@@ -95,7 +95,7 @@ def written(folder: Path, model: Path, **changes: Any) -> Path:
 
 
 def run(config: Path, out: Path, kill: tuple[str, int] | None = None, **changes: Any) -> Taught:
-    settings = load_edit_config(str(config), SPECS, **changes)
+    settings = load_config(EditConfig, str(config), SPECS, **changes)
     return train_edit(settings, SPEC, out, say=lambda _: None, progress=Quiet(kill))
 
 

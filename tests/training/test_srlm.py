@@ -18,7 +18,7 @@ from contrafact.family import training_specs
 from contrafact.files.journal import Journal
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training import context, trainers
-from contrafact.training.config import load_config
+from contrafact.training.config import TrainConfig, load_config
 from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Candidate, candidates_by_method
 from contrafact.training.run import train
@@ -49,7 +49,7 @@ class Quiet:
 def run(config: Path, out: Path, **options: Any) -> tuple[Any, list[str]]:
     lines: list[str] = []
     progress = Quiet(options.pop("kill", None))
-    settings = load_config(str(config), SPECS, **options)
+    settings = load_config(TrainConfig, str(config), SPECS, **options)
     spec = SPECS[settings.family]
     outcome = train(settings, spec, out, say=lines.append, progress=progress)
     return outcome, lines
@@ -118,7 +118,7 @@ def test_what_is_learned_can_be_seen_in_the_losses(finished):
 
 
 def test_logits_of_prompts_count_for_nothing(config, small_model, tmp_path, monkeypatch):
-    settings = load_config(str(config), SPECS)
+    settings = load_config(TrainConfig, str(config), SPECS)
     examples = [
         trainers.TokenizedExample([5, 6, 7, 8][: 2 + n % 3], [9 + n, 10, 11]) for n in range(8)
     ]
@@ -242,7 +242,7 @@ def test_another_family_is_trained_in_its_own_words(write_config, tmp_path):
         .replace("per_headline", "per_review")
         .replace("min_pairs: 4", "min_pairs: 9")
     )
-    settings = load_config(str(config), {"reviews": spec})
+    settings = load_config(TrainConfig, str(config), {"reviews": spec})
     assert (settings.family, settings.items.count, settings.candidates.per_item) == (
         "reviews",
         2,
@@ -288,7 +288,7 @@ def test_candidates_can_be_those_of_counterfactuals_under_held_noise(
     small_model, write_config, tmp_path
 ):
     method = {"method": "lm-counterfactuals:prompts=one", "per_headline": 3}
-    settings = load_config(str(write_config(tmp_path, candidates=method)), SPECS)
+    settings = load_config(TrainConfig, str(write_config(tmp_path, candidates=method)), SPECS)
     about = ["Osk Mills cuts grain exports", "Corvin opens a pipeline"]
     spec = SPECS["finforce"]
 

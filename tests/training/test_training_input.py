@@ -17,7 +17,7 @@ SPECS = training_specs()
 
 
 def load_config(source: str, **changes: Any) -> TrainConfig:
-    return config.load_config(source, SPECS, **changes)
+    return config.load_config(TrainConfig, source, SPECS, **changes)
 
 
 def load_pool(path: Path | None) -> Pool:
@@ -90,12 +90,12 @@ def test_a_config_names_its_family_where_there_are_several(tmp_path):
     (own / "tiny.yaml").write_text("model: m\nreviews: {count: 3}\nseed: 8\n")
     both = {"news": one, "reviews": replace(one, item="review", items="reviews", presets=own)}
     assert list(presets(both)) == ["paper", "news/tiny", "reviews/tiny"]
-    assert config.load_config("reviews/tiny", both).seed == 8
+    assert config.load_config(TrainConfig, "reviews/tiny", both).seed == 8
 
     def load(text: str) -> TrainConfig:
         path = tmp_path / "srlm.yaml"
         path.write_text(text)
-        return config.load_config(str(path), both)
+        return config.load_config(TrainConfig, str(path), both)
 
     made = load("model: m\nfamily: reviews\nreviews: {count: 3}\n")
     assert (made.family, made.items.count) == ("reviews", 3)
@@ -115,7 +115,7 @@ def test_a_config_that_is_not_there_names_the_presets(tmp_path):
 def test_options_go_over_the_file_and_paths_are_seen_from_it(tmp_path):
     path = tmp_path / "srlm.yaml"
     path.write_text("model: m\ndata: pairs.jsonl\nheadlines: {count: 3}\njudge: {samples: 2}\n")
-    made = load_config(str(path), seed=7, judge="checks", iterations=None)
+    made = load_config(str(path), seed=7, judge={"by": "checks"}, iterations=None)
     assert made.data == tmp_path / "pairs.jsonl"
     assert (made.seed, made.judge.by, made.judge.samples) == (7, "checks", 2)
 

@@ -57,10 +57,11 @@ def edit(options: _Edit) -> None:
     """
     require_config(options.config)
     from contrafact.family import edit_specs
-    from contrafact.training.config import load_edit_config
+    from contrafact.training.config import EditConfig, load_config
 
     specs = edit_specs()
-    settings = load_edit_config(
+    settings = load_config(
+        EditConfig,
         options.config,
         specs,
         model=options.model,
@@ -101,11 +102,12 @@ def srlm(options: _Srlm) -> None:
     """
     require_config(options.config)
     from contrafact.family import training_specs
-    from contrafact.training.config import load_config
+    from contrafact.training.config import TrainConfig, load_config
 
     specs = training_specs()
     named = {name: value for name, value in vars(options).items() if name not in ("config", "out")}
-    settings = load_config(options.config, specs, **named)
+    named["judge"] = None if options.judge is None else {"by": options.judge}
+    settings = load_config(TrainConfig, options.config, specs, **named)
     from contrafact.training.run import train
 
     folder = options.out or Path("runs") / f"srlm-{Path(options.config).stem}"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family.settings import judge_names
-from contrafact.family.training import EditSpec, TrainingSpec
+from contrafact.family.training import TrainingSpec
 from contrafact.files.config import ConfigFile, read_config
 from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
 
@@ -27,7 +27,6 @@ __all__ = [
     "TrainConfig",
     "family_words",
     "load_config",
-    "load_edit_config",
     "presets",
 ]
 
@@ -289,43 +288,18 @@ def _words(spec: TrainingSpec) -> dict[str, str]:
     return {"items": spec.items, "per_item": f"per_{spec.item}"}
 
 
-def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) -> TrainConfig:
+def load_config(
+    kind: type[_Config], source: str, specs: Mapping[str, _Presets], **changes: Any
+) -> _Config:
     """Return the checked config of a preset's name or a YAML file.
 
     Paths in a file are relative to its folder. ``changes`` are keys to set, over what the file
-    says; None changes nothing, and ``judge`` is ``judge.by``.
+    says; None changes nothing, and a dictionary sets keys of a part: ``judge={"by": "checks"}``.
 
     Raises:
         InputError: There is no such config, it is no YAML, or a key is wrong; the message names
             the file, the line of the key, and a hint.
     """
-    if (judge := changes.pop("judge", None)) is not None:
-        changes["judge"] = {"by": judge}
-    given, file = _given(source, specs, changes)
-    words = _words(specs[given["family"]])
-    fields = {word: field for field, word in words.items()}
-
-    def renamed(part: dict[str, Any]) -> dict[str, Any]:
-        return {key if (f := fields.get(key, key)) in part else f: part[key] for key in part}
-
-    if isinstance(given.get("candidates"), dict):
-        given["candidates"] = renamed(given["candidates"])
-    return _checked(TrainConfig, renamed(given), file, words)
-
-
-def load_edit_config(source: str, specs: Mapping[str, EditSpec], **changes: Any) -> EditConfig:
-    """Return the checked config of an editor's training; see `load_config`.
-
-    A change whose value is a dictionary sets keys of a part: ``supervised={"examples": 64}``.
-    """
-    given, file = _given(source, specs, changes)
-    return _checked(EditConfig, given, file, {})
-
-
-def _given(
-    source: str, specs: Mapping[str, _Presets], changes: Mapping[str, Any]
-) -> tuple[dict[str, Any], ConfigFile]:
-    """Return the keys of a config with changes over them, and its file."""
     shipped = presets(specs)
     family, path = shipped.get(source, (next(iter(specs)) if len(specs) == 1 else None, source))
     path = Path(path)
@@ -353,7 +327,16 @@ def _given(
             if isinstance(inner, dict) and isinstance(value, dict):
                 value = {**inner, **value}
             given[key] = value
-    return given, file
+    spec = specs[family]
+    words = _words(spec) if isinstance(spec, TrainingSpec) else {}
+    fields = {word: field for field, word in words.items()}
+
+    def renamed(part: dict[str, Any]) -> dict[str, Any]:
+        return {key if (f := fields.get(key, key)) in part else f: part[key] for key in part}
+
+    if isinstance(given.get("candidates"), dict):
+        given["candidates"] = renamed(given["candidates"])
+    return _checked(kind, renamed(given), file, words)
 
 
 def _located_model(name: str, folder: Path) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from contrafact import __version__
 from contrafact.console import Progress
@@ -23,15 +23,16 @@ from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.prompts import open_pack
-from contrafact.training.config import TrainConfig
+from contrafact.training.config import ModelConfig, TrainConfig
 from contrafact.training.data import Example, load_pool
-from contrafact.training.trainers import Steps, TokenizedExample
+from contrafact.training.trainers import Steps, TokenizedExample, check_targets
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 __all__ = [
     "Advance",
+    "Stages",
     "TrainingContext",
     "check_same",
     "counted_steps",
@@ -44,6 +45,9 @@ __all__ = [
 
 Advance = Callable[[int], None]
 """Called with how many more pieces of work are done."""
+
+_Config = TypeVar("_Config", bound=ModelConfig)
+_Spec = TypeVar("_Spec")
 
 _DOING = "the stage cannot be written"
 _NO_ROOM = (
@@ -153,28 +157,24 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
         raise InputError("is damaged", file=path, hint=hint) from error
 
 
-class TrainingContext:
-    """What the stages of one training work with; see `run.train`; `InputError` on bad prompts."""
+class Stages(Generic[_Config, _Spec]):
+    """What the stages of one training work with: config, family, prompts, one model at a time."""
 
     def __init__(
         self,
-        config: TrainConfig,
-        spec: TrainingSpec,
+        config: _Config,
+        spec: _Spec,
         out: Path,
         say: Callable[[str], None],
         progress: Callable[[str, int], Progress] = Progress,
     ):
-        self.config = config
-        self.spec = spec
-        self.out = out
-        self.say = say
-        self.progress = progress
+        self.config, self.spec, self.out = config, spec, out
+        self.say, self.progress = say, progress
         self.pack = open_pack(config.prompts)
-        self.prompts = spec.prompts(self.pack)
         self._model: CausalModel | None = None
 
     def model(self, name: str | Path) -> CausalModel:
-        """Return a model to write with, one in memory at a time; `InputError` if not loaded."""
+        """Return a model to write with; `InputError` if it cannot be loaded."""
         if self._model is None or self._model.name != str(name):
             self._model = None  # before the next is loaded
             self._model = load_causal(str(name), precision=self.config.weights)
@@ -186,11 +186,35 @@ class TrainingContext:
 
         causal, self._model = self.model(name), None
         unpack_products(causal.model)
+        check_targets(causal, self.config.lora)
         return causal
 
     def free_model(self) -> None:
         """Let go of the model in memory."""
         self._model = None
+
+    @contextmanager
+    def work(self, folder: Path, what: str, total: int) -> Iterator[tuple[Journal, Advance]]:
+        """Open a stage's journal, and show how many of the pieces of its work are done."""
+        with stage_journal(folder) as journal, self.progress(what, total) as bar:
+            yield journal, bar.step
+
+    def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
+        """Say what a stage learned, in a few words."""
+        known = [row for row in losses if "eval_loss" in row]
+        text = f"validation loss {known[0]['eval_loss']:.4f} to {known[-1]['eval_loss']:.4f}"
+        margin = "eval_rewards/margins"
+        if margin in known[-1]:
+            text += f", reward margin {known[0].get(margin, 0):.4f} to {known[-1][margin]:.4f}"
+        self.say(f"{stage}: {text}")
+
+
+class TrainingContext(Stages[TrainConfig, TrainingSpec]):
+    """The stages' of self-rewarding training; `InputError` on bad prompts."""
+
+    def __init__(self, *given: Any):
+        super().__init__(*given)
+        self.prompts = self.spec.prompts(self.pack)
 
     def examples(self, share: str) -> list[Example]:
         """Return the examples of a share: ``train`` or ``validation``."""
@@ -227,18 +251,3 @@ class TrainingContext:
         """Return the rows that `write_rows` wrote."""
         fields = {self.spec.item: "item", self.spec.items: "items"}
         return [{fields.get(key, key): row[key] for key in row} for row in read_lines(path)]
-
-    @contextmanager
-    def work(self, folder: Path, what: str, total: int) -> Iterator[tuple[Journal, Advance]]:
-        """Open a stage's journal, and show how many of the pieces of its work are done."""
-        with stage_journal(folder) as journal, self.progress(what, total) as bar:
-            yield journal, bar.step
-
-    def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
-        """Say what a stage learned, in a few words."""
-        known = [row for row in losses if "eval_loss" in row]
-        text = f"validation loss {known[0]['eval_loss']:.4f} to {known[-1]['eval_loss']:.4f}"
-        margin = "eval_rewards/margins"
-        if margin in known[-1]:
-            text += f", reward margin {known[0].get(margin, 0):.4f} to {known[-1][margin]:.4f}"
-        self.say(f"{stage}: {text}")

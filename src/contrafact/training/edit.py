@@ -20,23 +20,21 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_frame, write_rows
 from contrafact.models.gguf import ADAPTER_FILE
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
-from contrafact.models.whitebox.weights import CausalModel, check_causal, load_causal
-from contrafact.prompts import open_pack
+from contrafact.models.whitebox.weights import CausalModel, check_causal
 from contrafact.report.drawing import Figure, render
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.config import EditConfig, Sampled
 from contrafact.training.context import (
+    Stages,
     check_same,
     counted_steps,
     read_lines,
     run_stage,
-    stage_journal,
 )
 from contrafact.training.generation import generate_replies
 from contrafact.training.trainers import (
     TokenizedExample,
-    check_targets,
     check_trainers,
     reward,
     teach,
@@ -81,19 +79,7 @@ def train_edit(
         return _Teaching(config, spec, out, say, progress).run()
 
 
-class _Teaching:
-    def __init__(
-        self,
-        config: EditConfig,
-        spec: EditSpec,
-        out: Path,
-        say: Callable[[str], None],
-        progress: Callable[[str, int], Progress],
-    ):
-        self.config, self.spec, self.out = config, spec, out
-        self.say, self.progress = say, progress
-        self.pack = open_pack(config.prompts)
-
+class _Teaching(Stages[EditConfig, EditSpec]):
     def run(self) -> Taught:
         self._identify()
         run_stage(self.out / "data", self._draw)
@@ -156,19 +142,8 @@ class _Teaching:
         ]
         return [one for one in found if len(one.prompt) + len(one.chosen) <= most]
 
-    def _model(self, name: str | Path) -> CausalModel:
-        return load_causal(str(name), precision=self.config.weights)
-
-    def _to_train(self, name: str | Path) -> CausalModel:
-        from contrafact.models.whitebox.products import unpack_products
-
-        causal = self._model(name)
-        unpack_products(causal.model)
-        check_targets(causal, self.config.lora)
-        return causal
-
     def _teach(self, folder: Path) -> None:
-        causal = self._to_train(self.config.model)
+        causal = self.model_to_train(self.config.model)
         examples = self._examples(causal)
         with counted_steps(self.progress, "supervised: steps") as steps:
             losses = teach(
@@ -181,11 +156,10 @@ class _Teaching:
                 points=self.config.held_out.points,
             )
         write_rows(folder / "losses.jsonl", losses)
-        known = [row["eval_loss"] for row in losses if "eval_loss" in row]
-        self.say(f"supervised: validation loss {known[0]:.4f} to {known[-1]:.4f}")
+        self.say_losses("supervised", losses)
 
     def _reward(self, start: Path, folder: Path) -> None:
-        causal = self._to_train(self.config.model)
+        causal = self.model_to_train(self.config.model)
         with counted_steps(self.progress, "rewarded: steps") as steps:
             losses = reward(
                 causal, self._tasks("train"), self.spec.passed, start, self.config, folder, steps
@@ -201,17 +175,14 @@ class _Teaching:
                 for split in self.spec.splits
                 for one in self._tasks(split)[:each]
             }
-            with (
-                stage_journal(folder) as journal,
-                self.progress(f"{step}: answers", len(tasks)) as bar,
-            ):
+            with self.work(folder, f"{step}: answers", len(tasks)) as (journal, advance):
                 replies = generate_replies(
-                    self._model(model),
+                    self.model(model),
                     {key: one.prompt for key, one in tasks.items()},
                     settings=Sampled(temperature=_COOL, max_tokens=self.config.max_tokens),
                     seed=self.config.seed,
                     journal=journal,
-                    advance=bar.step,
+                    advance=advance,
                 )
             rows = []
             for key, one in tasks.items():

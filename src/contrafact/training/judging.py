@@ -78,7 +78,15 @@ def score_candidates(
             for sample in range(context.config.judge.samples)
         }
         if context.config.judge.by == "self":
-            replies = _by_self(context, model(), journal, asked, advance)
+            made = generate_replies(
+                model(),
+                asked,
+                settings=context.config.judge,
+                seed=context.config.seed,
+                journal=journal,
+                advance=advance,
+            )
+            replies = {key: one.text for key, one in made.items()}
         else:
             replies = _by_inspect(context, journal, asked, advance)
         for key, reply in replies.items():
@@ -101,24 +109,6 @@ def score_candidates(
         )
         for one, answer in zip(candidates, answers, strict=True)
     ], reasons
-
-
-def _by_self(
-    context: TrainingContext,
-    causal: CausalModel,
-    journal: Journal,
-    prompts: Mapping[str, str],
-    advance: Advance,
-) -> dict[str, str]:
-    replies = generate_replies(
-        causal,
-        prompts,
-        settings=context.config.judge,
-        seed=context.config.seed,
-        journal=journal,
-        advance=advance,
-    )
-    return {key: reply.text for key, reply in replies.items()}
 
 
 def _by_inspect(

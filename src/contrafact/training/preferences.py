@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-__all__ = ["Preference", "ScoredCandidate", "pair_up"]
+__all__ = ["ScoredCandidate", "pair_up"]
 
 
 @dataclass(frozen=True)
@@ -31,29 +31,16 @@ class ScoredCandidate:
     unreadable: int = 0
 
 
-@dataclass(frozen=True)
-class Preference:
-    """Of two replies about one item, the better and the worse."""
-
-    item: str
-    chosen: str
-    rejected: str
-    chosen_score: float
-    rejected_score: float
-    chosen_ended: bool
-    rejected_ended: bool
-
-
 def pair_up(
     candidates: Sequence[ScoredCandidate], *, margin: float
-) -> tuple[list[Preference], dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a preference for each item whose best candidate is more than a margin above its worst.
 
     Equal replies are one candidate, with their mean score; empty ones are none. The chosen reply
     is always one that could be read.
 
     Returns:
-        The preferences, and what the scores can still tell apart: counts of items and candidates;
+        A row for each, and what the scores can still tell apart: counts of items and candidates;
         the mean score, its standard deviation (``deviation``) and the mean over items of the best
         score less the worst (``spread``), None without scores; items whose best and worst are equal
         (``ties``), differ by no more than the margin (``within_margin``), or that have fewer than
@@ -66,7 +53,7 @@ def pair_up(
         own = grouped[one.item]
         if one.score is not None and one.text.strip():
             own[one.text].append((one.score, one))
-    made: list[Preference] = []
+    made: list[dict[str, Any]] = []
     spreads: list[float] = []
     ties = within = alone = 0
     for item, texts in grouped.items():
@@ -85,15 +72,15 @@ def pair_up(
             within += 1
         else:
             made.append(
-                Preference(
-                    item=item,
-                    chosen=chosen.text,
-                    rejected=rejected.text,
-                    chosen_score=best,
-                    rejected_score=worst,
-                    chosen_ended=chosen.ended,
-                    rejected_ended=rejected.ended,
-                )
+                {
+                    "item": item,
+                    "chosen": chosen.text,
+                    "rejected": rejected.text,
+                    "chosen_score": best,
+                    "rejected_score": worst,
+                    "chosen_ended": chosen.ended,
+                    "rejected_ended": rejected.ended,
+                }
             )
     scores = [one.score for one in candidates if one.score is not None]
     mean = fmean(scores) if scores else None

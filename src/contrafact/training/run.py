@@ -53,7 +53,7 @@ from contrafact.training.generation import (
     open_method,
 )
 from contrafact.training.judging import score_candidates
-from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
+from contrafact.training.preferences import ScoredCandidate, pair_up
 from contrafact.training.results import write_results
 from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
 
@@ -342,15 +342,15 @@ class _Iteration:
     def _prefer(self, folder: Path) -> None:
         context = self.context
         path = self.folder / "preferences" / "preferences.jsonl"
-        pairs = [Preference(**row) for row in context.read_rows(path)]
+        pairs = context.read_rows(path)
         causal = context.model_to_train(self.model)
         order = np.random.default_rng([self.config.seed, self.number]).permutation(len(pairs))
         examples = [
             context.tokenized(
                 causal,
-                one.item,
-                (one.chosen, one.chosen_ended),
-                (one.rejected, one.rejected_ended),
+                one["item"],
+                (one["chosen"], one["chosen_ended"]),
+                (one["rejected"], one["rejected_ended"]),
             )
             for one in (pairs[int(place)] for place in order)
         ]

@@ -202,19 +202,11 @@ def _supervised(
     folder: Path,
     steps: Steps,
 ) -> Any:
-    from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
-    def rows(examples: Sequence[TokenizedExample]) -> Any:
-        return Dataset.from_list(
-            [
-                {
-                    "input_ids": [*one.prompt, *one.chosen],
-                    "completion_mask": [0] * len(one.prompt) + [1] * len(one.chosen),
-                }
-                for one in examples
-            ]
-        )
+    def row(one: TokenizedExample) -> dict[str, Any]:
+        mask = [0] * len(one.prompt) + [1] * len(one.chosen)
+        return {"input_ids": [*one.prompt, *one.chosen], "completion_mask": mask}
 
     settings = SFTConfig(
         **_arguments(causal.device, config, learning, folder),
@@ -222,14 +214,31 @@ def _supervised(
         packing=False,
     )
     return SFTTrainer(
-        model=causal.model,
         args=settings,
-        train_dataset=rows(train),
-        eval_dataset=rows(validation),
-        processing_class=copy.deepcopy(causal.tokenizer),
-        peft_config=_adapter(config.lora),
-        callbacks=_callbacks(learning, steps),
+        train_dataset=_rows(row, train),
+        eval_dataset=_rows(row, validation),
+        **_learner(causal, config, learning, steps),
     )
+
+
+def _rows(
+    row: Callable[[TokenizedExample], dict[str, Any]], examples: Sequence[TokenizedExample]
+) -> Any:
+    from datasets import Dataset
+
+    return Dataset.from_list([row(one) for one in examples])
+
+
+def _learner(
+    causal: CausalModel, config: ModelConfig, learning: Learning, steps: Steps
+) -> dict[str, Any]:
+    """Return who learns from given replies, as trl's trainers take it."""
+    return {
+        "model": causal.model,
+        "processing_class": copy.deepcopy(causal.tokenizer),
+        "peft_config": _adapter(config.lora),
+        "callbacks": _callbacks(learning, steps),
+    }
 
 
 def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
@@ -329,25 +338,16 @@ def prefer(
 
     See `warm_up` for what is changed, saved, returned and raised.
     """
-    from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
 
-    def rows(examples: Sequence[TokenizedExample]) -> Any:
+    def row(one: TokenizedExample) -> dict[str, Any]:
         # The trainer wants texts as well, and makes tokens of them that are not used.
-        texts = {"prompt": "-", "chosen": "-", "rejected": "-"}
-        return Dataset.from_list(
-            [
-                texts
-                | {
-                    "own_prompt_ids": one.prompt,
-                    "own_chosen_ids": one.chosen,
-                    "own_rejected_ids": one.rejected,
-                }
-                for one in examples
-            ]
-        )
+        texts = dict.fromkeys(("prompt", "chosen", "rejected"), "-")
+        own = {"own_prompt_ids": one.prompt, "own_chosen_ids": one.chosen}
+        return {**texts, **own, "own_rejected_ids": one.rejected}
 
-    tokenizer = copy.deepcopy(causal.tokenizer)
+    learner = _learner(causal, config, config.dpo, steps)
+    tokenizer = learner["processing_class"]
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     settings = DPOConfig(
@@ -357,14 +357,11 @@ def prefer(
         remove_unused_columns=False,
     )
     trainer = DPOTrainer(
-        model=causal.model,
         args=settings,
-        train_dataset=rows(train),
-        eval_dataset=rows(validation),
-        processing_class=tokenizer,
+        train_dataset=_rows(row, train),
+        eval_dataset=_rows(row, validation),
         data_collator=_own_tokens(tokenizer.pad_token_id),
-        peft_config=_adapter(config.lora),
-        callbacks=_callbacks(config.dpo, steps),
+        **learner,
     )
     return _run(trainer, causal, config, folder)
 

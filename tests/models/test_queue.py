@@ -61,31 +61,6 @@ def test_only_requests_alike_share_a_batch_and_none_is_forgotten() -> None:
     queue.close()
 
 
-def test_what_gathers_during_a_batch_goes_together() -> None:
-    batches: Batches = []
-    going, go_on = threading.Event(), threading.Event()
-
-    def work(requests: Sequence[int], check: Callable[[], None]) -> list[int]:
-        batches.append(list(requests))
-        going.set()
-        go_on.wait(10)
-        return list(requests)
-
-    queue: BatchQueue[int, int] = BatchQueue(work, linger=0.0)
-
-    async def callers() -> list[int]:
-        first = asyncio.create_task(queue.submit(0))
-        await asyncio.to_thread(going.wait, 10)
-        others = [asyncio.create_task(queue.submit(n)) for n in range(1, 6)]
-        await asyncio.sleep(0)
-        go_on.set()
-        return await asyncio.gather(first, *others)
-
-    assert asyncio.run(callers()) == list(range(6))
-    assert batches == [[0], [1, 2, 3, 4, 5]]
-    queue.close()
-
-
 def test_an_error_goes_to_all_of_its_batch_and_the_queue_lives_on() -> None:
     def work(requests: Sequence[int], check: Callable[[], None]) -> list[int]:
         if 13 in requests:

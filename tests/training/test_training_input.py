@@ -178,9 +178,9 @@ def test_no_headline_is_in_two_shares_and_the_seed_decides(tmp_path):
     pool = load_pool(write(tmp_path / "pairs.jsonl", good(40)))
     options = {"held_out": 10, "validation": 0.1, "most": 20}
     shares = share_out(pool, seed=3, **options)
-    assert (len(shares.train), len(shares.validation), len(shares.held_out)) == (18, 2, 10)
-    texts = [one.item for one in (*shares.train, *shares.validation)] + list(shares.held_out)
-    assert len(set(texts)) == 30
+    train, validation, held_out = shares
+    assert (len(train), len(validation), len(held_out)) == (18, 2, 10)
+    assert len({*held_out, *(item for item, _ in (*train, *validation))}) == 30
     assert share_out(pool, seed=3, **options) == shares
     assert share_out(pool, seed=4, **options) != shares
     with pytest.raises(InputError, match="left to train on"):
@@ -190,6 +190,6 @@ def test_no_headline_is_in_two_shares_and_the_seed_decides(tmp_path):
 def test_the_bundled_examples_can_be_learned_from():
     pool = load_pool(None)
     assert not pool.rejected
-    shares = share_out(pool, held_out=50, validation=0.1, most=None, seed=0)
-    assert len(shares.held_out) == 50
-    assert len(shares.train) >= 20
+    train, _, held_out = share_out(pool, held_out=50, validation=0.1, most=None, seed=0)
+    assert len(held_out) == 50
+    assert len(train) >= 20

@@ -107,19 +107,13 @@ def whatif(
     import pandas as pd
 
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
-    from contrafact.models.whitebox.weights import load_causal
 
-    if counterfactual_prompt is None and counterfactual_model is None:
-        hint = "give counterfactual_prompt, counterfactual_model or both"
-        raise InputError("nothing is to be changed", hint=hint)
-    if text is not None and not text.strip():
-        raise InputError("the text is empty", hint="leave it out to let the model write one")
     made = counterfactual_texts(
-        load_causal(model),
+        model,
         factual_prompt,
-        factual_prompt if counterfactual_prompt is None else counterfactual_prompt,
+        counterfactual_prompt,
         text=text,
-        other=None if counterfactual_model is None else load_causal(counterfactual_model),
+        other=counterfactual_model,
         held=noise == "shared",
         sampling=Sampling(temperature, top_p),
         **options,

@@ -53,39 +53,29 @@ def whatif(options: _Options) -> None:
     """
     from dataclasses import asdict
 
-    from contrafact.errors import InputError
     from contrafact.files.tables import write_rows
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
-    from contrafact.models.whitebox.weights import load_causal
 
-    prompt, other, text = options.counterfactual_prompt, options.counterfactual_model, options.text
-    if prompt is None and other is None:
-        raise InputError(
-            "nothing is to be changed",
-            hint="give --counterfactual-prompt, --counterfactual-model or both",
-        )
-    if text is not None and not text.strip():
-        raise InputError("the text is empty", hint="leave --text out to let the model write one")
-    sampling = Sampling(options.temperature, options.top_p)
     made = counterfactual_texts(
-        load_causal(options.model),
+        options.model,
         options.factual_prompt,
-        options.factual_prompt if prompt is None else prompt,
-        text=text,
-        other=None if other is None else load_causal(other),
+        options.counterfactual_prompt,
+        text=options.text,
+        other=options.counterfactual_model,
         samples=options.samples,
         seed=options.seed,
         held=options.noise == "shared",
-        sampling=sampling,
+        sampling=Sampling(options.temperature, options.top_p),
         max_tokens=options.max_tokens,
         chat=options.chat,
     )
     if options.out is not None:
         write_rows(options.out, map(asdict, made))
     for one in made:
-        if text is None:
-            typer.echo(f"factual: {one.factual}")
-        typer.echo(one.counterfactual if text is not None else f"instead: {one.counterfactual}")
+        if options.text is None:
+            typer.echo(f"factual: {one.factual}\ninstead: {one.counterfactual}")
+        else:
+            typer.echo(one.counterfactual)
     cut = sum(not one.ended for one in made)
     if cut:
         typer.echo(

@@ -13,21 +13,15 @@ from contrafact.text.delimit import delimit
 
 __all__ = ["Example", "Pool", "load_pool", "share_out"]
 
+Example = tuple[str, Answer]
+"""An item and its right answer."""
+
 MOST_POISON = 0.02
 """A file with a larger share of hostile rows was not made for training: it is refused whole."""
 LONGEST = 400
 """Characters of an item or a part of its answer; what is longer is none."""
 _POISON = "holds markup of a prompt or chat, or invisible characters"
 _FEWEST = 8
-
-
-@dataclass(frozen=True)
-class Example:
-    """An item and its right answer."""
-
-    id: str
-    item: str
-    answer: Answer
 
 
 @dataclass(frozen=True)
@@ -48,15 +42,6 @@ class Pool:
     examples: tuple[Example, ...]
     bare: tuple[TrainingItem, ...]
     rejected: tuple[RejectedItem, ...]
-
-
-@dataclass(frozen=True)
-class Shares:
-    """How a pool is shared out; no item is in two shares."""
-
-    train: tuple[Example, ...]
-    validation: tuple[Example, ...]
-    held_out: tuple[str, ...]
 
 
 def fault_of(word: str, item: str, answer: Answer) -> str | None:
@@ -115,7 +100,7 @@ def load_pool(
         elif one.answer is None:
             bare.append(one)
         else:
-            examples.append(Example(one.id, one.text, one.answer))
+            examples.append((one.text, one.answer))
     poison = [one for one in rejected if one.reason.endswith(_POISON)]
     if len(poison) > MOST_POISON * len(items):
         raise InputError(
@@ -135,10 +120,11 @@ def load_pool(
 
 def share_out(
     pool: Pool, *, held_out: int, validation: float, most: int | None, seed: int
-) -> Shares:
-    """Return the shares of a pool, drawn with a seed.
+) -> tuple[list[Example], list[Example], list[str]]:
+    """Return what a pool has to train on, to validate on, and held out, drawn with a seed.
 
-    Held-out items are drawn first, from those without answers as far as they go.
+    No item is in two shares. Held-out items are drawn first, from those without answers as far as
+    they go.
 
     Args:
         validation: Share of the rest to validate on; one at least.
@@ -160,8 +146,5 @@ def share_out(
             file=pool.source,
             hint="give more answers, or lower held_out or validation",
         )
-    return Shares(
-        train=tuple(kept[checked:]),
-        validation=tuple(kept[:checked]),
-        held_out=(*(one.text for one in bare[:held_out]), *(one.item for one in examples[:lent])),
-    )
+    apart = [*(one.text for one in bare[:held_out]), *(item for item, _ in examples[:lent])]
+    return kept[checked:], kept[:checked], apart

@@ -165,28 +165,27 @@ def _share_data(context: TrainingContext, folder: Path) -> None:
         return len(example.prompt) + len(example.chosen) <= causal.context
 
     pool = load_pool(spec, config.data, fits=fits)
-    shares = share_out(
+    train, validation, held_out = share_out(
         pool,
         held_out=config.held_out,
         validation=config.validation,
         most=config.warm_up.examples,
         seed=config.seed,
     )
-    longest = max(shares.train, key=lambda one: len(one.item))
+    longest, answer = max(train, key=lambda one: len(one[0]))
     shown = config.items.seed_examples + config.items.own_examples
-    asked = prompts.new_item([longest.item] * shown)
+    asked = prompts.new_item([longest] * shown)
     check_context(causal, asked, config.items.max_tokens, what=f"a new {spec.item}")
     if config.judge.by == "self":
-        asked = prompts.score(longest.item, longest.answer)
+        asked = prompts.score(longest, answer)
         check_context(causal, asked, config.judge.max_tokens, what="a score")
-    for share in ("train", "validation"):
-        rows = [spec.row(one.item, one.answer) for one in getattr(shares, share)]
-        write_rows(folder / f"{share}.jsonl", rows)
-    context.write_rows(folder / "held-out.jsonl", [{"item": item} for item in shares.held_out])
+    for name, share in {"train": train, "validation": validation}.items():
+        write_rows(folder / f"{name}.jsonl", [spec.row(*one) for one in share])
+    context.write_rows(folder / "held-out.jsonl", [{"item": item} for item in held_out])
     context.write_rows(folder / "rejected.jsonl", pool.rejected)
     context.say(
-        f"data: {len(shares.train)} examples to train on, {len(shares.validation)} to "
-        f"validate on, {len(shares.held_out)} {spec.items} held out"
+        f"data: {len(train)} examples to train on, {len(validation)} to "
+        f"validate on, {len(held_out)} {spec.items} held out"
         + (f"; {len(pool.rejected)} left out (data/rejected.jsonl)" if pool.rejected else "")
     )
 
@@ -195,8 +194,8 @@ def _warm_up(context: TrainingContext, folder: Path) -> None:
     causal = context.model_to_train(context.config.model)
     train, validation = (
         [
-            context.tokenized(causal, one.item, (context.spec.reply(one.item, one.answer), True))
-            for one in context.examples(share)
+            context.tokenized(causal, item, (context.spec.reply(item, answer), True))
+            for item, answer in context.examples(share)
         ]
         for share in ("train", "validation")
     )
@@ -271,7 +270,7 @@ class _Iteration:
     def _items(self, folder: Path) -> None:
         context, word = self.context, self.context.spec.items
         known = context.held_out()
-        known += [one.item for one in context.examples("validation")]
+        known += [item for item, _ in context.examples("validation")]
         for earlier in range(1, self.number):
             known += self.items(earlier)
         count = self.config.items.count
@@ -279,7 +278,7 @@ class _Iteration:
             kept, rejected = generate_items(
                 context,
                 context.model(self.model),
-                [one.item for one in context.examples("train")],
+                [item for item, _ in context.examples("train")],
                 known,
                 iteration=self.number,
                 journal=journal,

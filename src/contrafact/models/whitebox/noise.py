@@ -26,7 +26,7 @@ from contrafact.models.whitebox.gumbel import (
     log_probabilities,
 )
 from contrafact.models.whitebox.tokens import prompt_tokens, text_tokens
-from contrafact.models.whitebox.weights import CausalModel
+from contrafact.models.whitebox.weights import CausalModel, load_causal
 
 if TYPE_CHECKING:
     import torch
@@ -131,12 +131,12 @@ class CounterfactualText:
 
 
 def counterfactual_texts(
-    causal: CausalModel,
+    model: str | CausalModel,
     factual_prompt: str,
-    counterfactual_prompt: str,
+    counterfactual_prompt: str | None = None,
     *,
     text: str | None = None,
-    other: CausalModel | None = None,
+    other: str | CausalModel | None = None,
     samples: int = 1,
     seed: int = 0,
     held: bool = True,
@@ -147,6 +147,7 @@ def counterfactual_texts(
     """Return what would have been written under another prompt, another model, or both, by sample.
 
     Args:
+        model: Whose noise it is: a loaded model, or what `load_causal` takes.
         text: The text that was written, whole; its noise is inferred. Without it the model
             writes one, whose noise is known.
         other: The model to write with instead, with the same tokens.
@@ -156,19 +157,27 @@ def counterfactual_texts(
         chat: How prompts are put; see `prompt_tokens`.
 
     Raises:
-        InputError: If the models do not share their tokens, the text cannot have been sampled,
-            or prompt and text do not fit the context.
+        InputError: If nothing is to be changed, the text is empty or cannot have been sampled, a
+            model cannot be had, the models do not share their tokens, or prompt and text do not
+            fit the context.
     """
-    if samples < 1:
-        raise InputError(f"at least one sample must be drawn, not {samples}")
-    writer = causal if other is None else other
+    if counterfactual_prompt is None and other is None:
+        raise InputError(
+            "nothing is to be changed",
+            hint="give a counterfactual prompt, a counterfactual model or both",
+        )
+    if text is not None and not text.strip():
+        raise InputError("the text is empty", hint="leave it out to let the model write one")
+    causal = load_causal(model) if isinstance(model, str) else model
+    writer = causal if other is None else load_causal(other) if isinstance(other, str) else other
     if writer.tokenizer.get_vocab() != causal.tokenizer.get_vocab():
         raise InputError(
             f"{writer.name} and {causal.name} do not share their tokens",
             hint="noise can be held only between models with one tokenizer",
         )
+    instead_of = factual_prompt if counterfactual_prompt is None else counterfactual_prompt
     before = prompt_tokens(causal, factual_prompt, chat=chat)
-    after = prompt_tokens(writer, counterfactual_prompt, chat=chat)
+    after = prompt_tokens(writer, instead_of, chat=chat)
     drawn = [draw(seed, f"sample {number}") for number in range(samples)]
     noises: Sequence[Noise] = drawn
     if text is None:

@@ -10,7 +10,7 @@ from inspect_ai.model import get_model
 from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.methods.lm_counterfactuals import _opened, read_line
+from contrafact.families.finforce.methods.lm_counterfactuals import _engine, read_line
 from contrafact.families.finforce.task import finforce
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
@@ -123,7 +123,7 @@ def test_shared_noise_holds_what_fresh_noise_does_not(write, weights):
     assert other.trace["tokens"]["base"] != shared[0].trace["tokens"]["base"]
     causal = shared_causal(weights)
     assert shared_causal(weights) is causal
-    assert _opened(weights).causal is causal
+    assert _engine(f"whitebox/{weights}", {}).causal is causal
     method = METHODS.make("lm-counterfactuals", MethodContext())
     for number, headline in enumerate(HEADLINES):
         held, drawn = shared[number].trace, fresh[number].trace

@@ -90,7 +90,8 @@ class Engine:
             max_batch=settings.rows,
             name=f"answering with {settings.name}",
         )
-        weakref.finalize(self, self.queue.close)  # whose thread would hold it for ever
+        # Its thread would hold the queue for ever. At the interpreter's exit this is called, too.
+        weakref.finalize(self, self.queue.close)
 
 
 _engines: weakref.WeakValueDictionary[WhiteboxSettings, Engine] = weakref.WeakValueDictionary()

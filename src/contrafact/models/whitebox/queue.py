@@ -5,10 +5,8 @@ One thread works; the event loop of the callers stays free.
 """
 
 import asyncio
-import atexit
 import itertools
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
@@ -70,7 +68,10 @@ class BatchQueue(Generic[_Request, _Response]):
             if self._closed:
                 raise QueueClosed(f"{self._name}: closed")
             self._waiting.append(entry)
-            self._start()
+            if self._thread is None:
+                # A daemon, for which the interpreter does not wait: `Engine` closes the queue.
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
             self._changed.notify_all()
         return await asyncio.wrap_future(entry.future)
 
@@ -85,14 +86,6 @@ class BatchQueue(Generic[_Request, _Response]):
                 entry.future.set_exception(QueueClosed(f"{self._name}: closed"))
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-
-    def _start(self) -> None:
-        if self._thread is None:
-            # The interpreter waits for threads before it calls what is registered with atexit; a
-            # daemon it does not wait for, and atexit ends it in good order.
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
-            atexit.register(_close, weakref.ref(self))
 
     def _run(self) -> None:
         while (batch := self._next()) is not None:
@@ -130,9 +123,3 @@ class BatchQueue(Generic[_Request, _Response]):
             return
         for entry, answer in results:
             entry.future.set_result(answer)
-
-
-def _close(queue: "weakref.ref[BatchQueue[_Request, _Response]]") -> None:
-    there = queue()
-    if there is not None:
-        there.close()

@@ -25,8 +25,7 @@ from contrafact.text.diff import normalised_edit_distance
 
 if TYPE_CHECKING:
     from contrafact.models.whitebox.completion import Completion
-    from contrafact.models.whitebox.provider import Engine
-    from contrafact.models.whitebox.weights import Precision
+    from contrafact.models.whitebox.provider import Engine, WhiteboxSettings
 
 __all__ = ["OPTIONS", "method"]
 
@@ -236,16 +235,17 @@ def _weights(model: str) -> str:
 
 
 def _engine(model: str, model_args: Mapping[str, Any]) -> "Engine":
+    from contrafact.models.whitebox.provider import WhiteboxSettings
+
     # Other providers' arguments are about how they run a model, which they do not do here.
-    known = ("device", "precision") if model.startswith("whitebox/") else ()
-    return _opened(
-        _weights(model), **{name: model_args[name] for name in known if name in model_args}
-    )
+    known = {"device", "precision"} & {*model_args} if model.startswith("whitebox/") else ()
+    own = {name: model_args[name] for name in known}
+    return _opened(WhiteboxSettings(_weights(model), _ROWS, **own))
 
 
 @cache
-def _opened(name: str, device: str | None = None, precision: "Precision" = "float32") -> "Engine":
+def _opened(settings: "WhiteboxSettings") -> "Engine":
     """Return what writes with some weights, kept for the process."""
-    from contrafact.models.whitebox.provider import WhiteboxSettings, shared_engine
+    from contrafact.models.whitebox.provider import shared_engine
 
-    return shared_engine(WhiteboxSettings(name, _ROWS, device, precision))
+    return shared_engine(settings)

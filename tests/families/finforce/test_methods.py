@@ -86,7 +86,6 @@ def test_a_method_with_options_is_written_one_way(given, settings, written):
         ("lm-counterfactuals:top-p=1.5", "at most 1"),
         ("best-of:temperature=0", "drafts is above 0 and at most 2, not 0: .* all be the same"),
         ("best-of:n=1", "the option n is 2 to 64, not 1"),
-        ("best-of:base=few-shot", "base is zero-shot or guided, not few-shot"),
     ],
 )
 def test_options_that_are_wrong_are_reported(spec, message):

@@ -26,14 +26,12 @@ from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
 __all__ = ["OPTIONS", "draft_details", "method"]
 
-OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8, "base": "zero-shot"}
-"""``n``: how many drafts. ``temperature``: of the drafts. ``base``: the prompt that each is written
-by, ``zero-shot`` or ``guided``."""
+OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8}
+"""``n``: how many drafts. ``temperature``: of the drafts."""
 
 SAMPLES_ITSELF = False
 """The temperature of a run becomes the drafts'; all else reaches the model as it is."""
 
-_BASES = {"zero-shot": "finforce/generate", "guided": "finforce/guided"}
 _MOST = 64
 _PAIR_TOKENS = 110  # about how long a reply with two counterfactuals is
 
@@ -59,11 +57,9 @@ class BestOf:
     def __init__(self, context: MethodContext):
         options = {**OPTIONS, **context.options}
         self.name = context.name or "best-of"
-        self._n, base = int(options["n"]), str(options["base"])
+        self._n = int(options["n"])
         if not 2 <= self._n <= _MOST:
             raise InputError(f"the option n is 2 to {_MOST}, not {self._n}")
-        if base not in _BASES:
-            raise InputError(f"the option base is {' or '.join(_BASES)}, not {base}")
         self._temperature = float(options["temperature"])
         if not 0 < self._temperature <= 2:
             raise InputError(
@@ -71,7 +67,7 @@ class BestOf:
                 "they would all be the same",
                 hint="give it one of its own: --method best-of:temperature=0.8",
             )
-        self._prompt = Prompted(base, context.pack, template=_BASES[base])
+        self._prompt = Prompted("zero-shot", context.pack)
         self._batch = Batch([one.text for one in context.items]) if context.items else None
         self._seed = context.settings.seed
 

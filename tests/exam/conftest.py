@@ -1,6 +1,5 @@
 """A judge of known worth, over HTTP."""
 
-import hashlib
 import json
 import os
 import subprocess
@@ -9,14 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.support.judge_server import digest, says
 
 SERVER = Path(__file__).parents[1] / "support" / "judge_server.py"
-sys.path.insert(0, str(SERVER.parent))
-from judge_server import says  # noqa: E402
-
-
-def digest(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode()).hexdigest()
 
 
 def key(items, examiner) -> dict[str, bool]:

@@ -1,23 +1,20 @@
 """``contrafact exam``, over HTTP, with a judge whose worth is known."""
 
 import json
+from collections import Counter
+from importlib.resources import files
 
 import pytest
 
-from contrafact.families.cobe.data import (
-    KnownAnswer,
-    KnownStory,
-    load_known,
-    write_stories,
-)
+from contrafact.families.cobe.data import bundled_known, criteria_of
 from contrafact.families.cobe.exam import CobeExamOptions, cobe_items
 from contrafact.families.cobe.exam import examiner as cobe_examiner
-from contrafact.families.cobe.phrasing import queries
 from contrafact.families.finforce.exam import examiner, finforce_items
 from contrafact.family.exam_file import read_exam
 from contrafact.family.settings import StructuredOptions
 from contrafact.prompts import open_pack
-from contrafact.records import Story
+
+STORIES = files("contrafact.families.cobe") / "samples" / "stories.json"
 
 
 @pytest.fixture(scope="module")
@@ -114,78 +111,29 @@ def test_bad_usage_is_reported_in_one_line(quick_contrafact, options, message):
     assert len(run.stderr.strip().splitlines()) == 1
 
 
-KEEPERS = ("Anton", "Bettina", "Carlo", "Dora", "Emil", "Frieda", "Gustav", "Hanna")
-
-
-def story(number: int, keeper: str) -> KnownStory:
-    """A lamp that is lit and a boat that comes home; had it been out, the boat would have sunk."""
-    stays = f"{keeper} kept the lighthouse."
-    core = Story(
-        id=f"{number}v1",
-        core_set_id=number,
-        variation_id=1,
-        domain="Engineering",
-        text=f"{stays} Because the lamp was lit, the boat came home.",
-        queries=queries("the lamp had been out"),
-        answer=f"{stays} Because the lamp was out, the boat ran aground.",
-        unchanged=stays,
-        changed="The lamp was lit. The boat came home.",
-    )
-    right = [core.answer, f"Because the lamp was out, the boat ran aground. {stays}"]
-    right.append(f"Surely! {core.answer} I hope that this helps you on your way.")
-    shown = ["edited", "told in another order", "with words around it"]
-    wrong = {
-        "E1": "Nobody kept the lighthouse. Because the lamp was out, the boat ran aground.",
-        "E2": f"{stays} Although the lamp was out, the boat came home.",
-        "E3": f"{stays} Although the lamp was out, the boat ran aground.",
-    }
-    return KnownStory(
-        story=core,
-        right=tuple(KnownAnswer(text=t, why=w) for t, w in zip(right, shown, strict=True)),
-        wrong=tuple(KnownAnswer(text=t, why="wrong", fails=name) for name, t in wrong.items()),
-    )
-
-
-def answers_object(known):
-    return {
-        "Right answers": [one.model_dump(exclude_none=True) for one in known.right],
-        "Wrong answers": [one.model_dump(exclude_none=True) for one in known.wrong],
-    }
-
-
-@pytest.fixture
-def stories(tmp_path):
-    known = [story(number, keeper) for number, keeper in enumerate(KEEPERS, 1)]
-    path = tmp_path / "stories.json"
-    write_stories([one.story for one in known], path, [answers_object(one) for one in known])
-    return path
-
-
-def test_cobe_items_fail_one_criterion_each(stories):
-    items = cobe_items(load_known(stories))
-    assert len(items) == 8 * 6
+def test_cobe_items_fail_one_criterion_each():
+    items = cobe_items(bundled_known())
     for item in items:
         failed = [name for name, passes in item.known.items() if not passes]
-        assert item.kind == (f"fails {failed[0]}" if failed else item.kind)
-        assert item.whole is (not failed)
-        assert set(item.known) == {"E1", "E2", "E3"}
-    kinds = {item.kind for item in items if item.whole}
-    assert kinds == {"right: edited", "right: told in another order", "right: with words around it"}
+        assert item.kind == f"fails {failed[0]}" if failed else item.kind.startswith("right")
+        assert item.whole is (not failed) and len(failed) < 2
+        assert set(item.known) == set(criteria_of(item.material))
+    kinds = Counter(item.kind for item in items)
+    assert kinds["fails E1"] == kinds["fails E2"] == kinds["fails E3"] == 14
+    assert kinds["right: the representative answer"] == 14 and kinds["right: reordered"] == 2
 
 
 @pytest.mark.slow
 def test_the_verdict_on_a_response_is_measured_and_not_multiplied(
-    quick_contrafact, tmp_path, start_judge, key_of, stories
+    quick_contrafact, tmp_path, start_judge, key_of
 ):
-    verdicts = key_of(
-        cobe_items(load_known(stories)), cobe_examiner(open_pack(), CobeExamOptions())
-    )
-    command = ("exam", "--family", "cobe", "--data", str(stories), "--out", "exam.json")
+    verdicts = key_of(cobe_items(bundled_known()), cobe_examiner(open_pack(), CobeExamOptions()))
+    command = ("exam", "--family", "cobe", "--data", str(STORIES), "--out", "exam.json")
     with start_judge(verdicts, sensitivity=0.8, specificity=0.7) as judge:
         run = quick_contrafact(*command, "--judge", judge.judge, env=judge.environment)
     assert run.returncode == 0, run.stderr
     exam = read_exam(tmp_path / "exam.json")
-    assert list(exam.criteria) == ["E1", "E2", "E3", "response"]
+    assert list(exam.criteria) == ["E1", "E2", "E3", "E4", "E5", "response"]
     rows = [json.loads(line) for line in (tmp_path / "exam.items.jsonl").read_text().splitlines()]
     by_item: dict[str, list[bool]] = {}
     for row in rows:
@@ -195,20 +143,20 @@ def test_the_verdict_on_a_response_is_measured_and_not_multiplied(
     assert all(row["passed"] == all(by_item[row["item"]]) for row in wholes)
     right = [row["passed"] for row in wholes if row["known"]]
     found = exam.criteria["response"]
-    assert counted(found.sensitivity) == (sum(right), 24)
-    assert counted(exam.criteria["E2"].specificity)[1] == 8
-    assert counted(exam.criteria["E2"].sensitivity)[1] == 40
-    assert found.order.changed.n == 48
+    assert counted(found.sensitivity) == (sum(right), 28)
+    assert counted(exam.criteria["E2"].specificity)[1] == 14
+    assert counted(exam.criteria["E2"].sensitivity)[1] == 64
+    assert found.order.changed.n == 78
     assert set(exam.surface_scores) == {"bleu", "rouge_l", "edit_similarity", "judge"}
     # The representative answer is left out there.
-    assert exam.surface_scores["bleu"].n == 40
+    assert exam.surface_scores["bleu"].n == 64
     assert "right told from wrong" in run.stdout
 
 
 def test_a_file_without_wrong_answers_is_no_exam(quick_contrafact, tmp_path):
-    one = story(1, "Anton")
+    rows = [row | {"Wrong answers": []} for row in json.loads(STORIES.read_text())]
     path = tmp_path / "right.json"
-    write_stories([one.story], path, [answers_object(one.model_copy(update={"wrong": ()}))])
+    path.write_text(json.dumps(rows))
     run = quick_contrafact(
         "exam", "--judge", "none/none", "--family", "cobe", "--data", str(path), "--out", "e.json"
     )

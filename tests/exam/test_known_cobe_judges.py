@@ -1,10 +1,9 @@
 """Judges of known rates on edits of stories, over HTTP: the exam finds them, intervals hold."""
 
-import hashlib
-import json
-
 import pandas as pd
 import pytest
+from tests.support.judge_server import digest
+from tests.support.lines import write_lines
 
 from contrafact.families.cobe.data import criteria_of
 from contrafact.families.cobe.exam import EXAM, CobeExamOptions, drawn_known, examiner
@@ -16,10 +15,6 @@ NAMES = ("E1", "E2", "E3", "E4", "E5")
 RATE = 0.95
 STORIES = 80
 """Stories of the run that is judged; each is answered three times."""
-
-
-def digest(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode()).hexdigest()
 
 
 def outputs_of_a_run(seed):
@@ -62,19 +57,9 @@ def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
     rates_missed, corrected, missed, refused, reasons = [], [], [], [], []
     rows = outputs_of_a_run(seed)
     verdicts, first = keys(key_of, seed, rows)
-    (tmp_path / "made.jsonl").write_text(
-        "".join(
-            json.dumps(
-                {
-                    "story": known.story.text,
-                    "query": known.story.queries[turn],
-                    "response": answer.text,
-                }
-            )
-            + "\n"
-            for known, turn, answer in rows
-        )
-    )
+    shown = [(known.story.text, known.story.queries[turn], one.text) for known, turn, one in rows]
+    names = ("story", "query", "response")
+    write_lines(tmp_path / "made.jsonl", [dict(zip(names, one, strict=True)) for one in shown])
     made = quick_contrafact(
         "cobe", "synth", "--n", str(STORIES), "--seed", str(seed + 1_000), "--out",
         "stories.jsonl",

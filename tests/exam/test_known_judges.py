@@ -1,10 +1,9 @@
 """Judges of known rates, over HTTP: their exams find the rates, and corrected intervals hold."""
 
-import hashlib
-import json
-
 import pandas as pd
 import pytest
+from tests.support.judge_server import digest
+from tests.support.lines import write_lines
 
 from contrafact.families.finforce.exam import examiner, finforce_items
 from contrafact.families.finforce.judging import Judging
@@ -14,10 +13,6 @@ from contrafact.prompts import open_pack
 from contrafact.records import CRITERIA, SIDES, Headline
 
 FORWARD, DIRECTION = CRITERIA
-
-
-def digest(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode()).hexdigest()
 
 
 RIGHT, WRONG = 0.9, 0.85
@@ -76,15 +71,11 @@ def test_the_exam_finds_the_rates_and_corrected_intervals_cover(
 ):
     verdicts, forward = asked
     rows = texts_of_a_run()
-    (tmp_path / "made.jsonl").write_text(
-        "".join(
-            json.dumps(
-                {"headline": headline} | {f"{side}_counterfactual": texts[side] for side in SIDES}
-            )
-            + "\n"
-            for headline, texts, _ in rows
-        )
-    )
+    made = [
+        {"headline": headline} | {f"{side}_counterfactual": texts[side] for side in SIDES}
+        for headline, texts, _ in rows
+    ]
+    write_lines(tmp_path / "made.jsonl", made)
     rates = {"sensitivity": RIGHT, "specificity": WRONG}
     good = None if worth == "good" else forward
     with start_judge(verdicts, **rates, good=good) as judge:

@@ -50,13 +50,6 @@ def test_t_tails_are_scipys(freedom, t):
     assert t_tail(t, freedom) == pytest.approx(stats.t.sf(t, freedom), rel=1e-8, abs=1e-15)
 
 
-def test_a_t_quantile_undoes_its_tail():
-    for freedom in (1, 2, 5, 30, 400):
-        for level in (0.8, 0.9, 0.95, 0.99):
-            point = t_quantile(freedom, 0.5 + level / 2.0)
-            assert t_tail(point, freedom) == pytest.approx((1.0 - level) / 2.0, rel=1e-12)
-
-
 def test_probabilities_outside_are_refused():
     for freedom, probability in ((0, 0.5), (3, 0.0), (3, 1.0), (3, math.nan)):
         with pytest.raises(ValueError, match="between 0 and 1"):

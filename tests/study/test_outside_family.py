@@ -183,6 +183,7 @@ def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):
     again = sheet.read_bytes()
     run("tone", "study", "sample", one, two, "--n", 30, "--out", "sheet.csv")
     assert sheet.read_bytes() == again
+    assert (tmp_path / "sheet.guidelines.txt").read_text() == "TRUE if it asks.\n"
     judged = dict(zip(key["item"], key["judge_asks"], strict=True))
     fill(sheet, tmp_path / "ann.csv", lambda row: {
         "asks": judged[row["item"]] or "yes", "tone": "Nice.",

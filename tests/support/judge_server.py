@@ -19,16 +19,21 @@ sys.path.insert(0, str(Path(__file__).parent))
 from openai_server import OpenAIServer, completion, run
 
 
+def digest(text: str) -> str:
+    """Return what a prompt is called in a key."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def says(model: str, prompt: str, key: dict[str, Any]) -> bool | None:
     """Return the verdict that a model of this key gives, or none where it mumbles."""
-    digest = hashlib.sha256(prompt.encode()).hexdigest()
-    known = key["verdicts"][digest]
-    if int(digest[8:16], 16) / 2**32 < key["invalid"]:
+    name = digest(prompt)
+    known = key["verdicts"][name]
+    if int(name[8:16], 16) / 2**32 < key["invalid"]:
         return None
     # By model: two judges of the same worth err on different items.
-    chance = int(hashlib.sha256(f"{model} {prompt}".encode()).hexdigest()[:8], 16) / 2**32
+    chance = int(digest(f"{model} {prompt}")[:8], 16) / 2**32
     rate = key["sensitivity" if known else "specificity"]
-    if "good" in key and digest not in key["good"]:
+    if "good" in key and name not in key["good"]:
         rate = 0.5
     right = chance < rate
     return known if right else not known

@@ -174,17 +174,6 @@ def test_labels_correct_the_judge_in_a_report(tmp_path):
     assert found["raw"] < 0.6 < found["corrected"]
 
 
-def test_fleiss_kappa_is_that_of_statsmodels():
-    from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
-
-    random = rng()
-    table = random.choice(["yes", "no", "other"], size=(40, 3), p=[0.5, 0.4, 0.1])
-    given = {f"r{c}": {f"i{r}": str(table[r, c]) for r in range(40)} for c in range(3)}
-    found = score(given, key(40, ["yes"] * 40), 200)
-    counts, _ = aggregate_raters(table)
-    assert found["raters"].iloc[0]["fleiss"] == pytest.approx(fleiss_kappa(counts))
-
-
 def test_published_figures_follow_from_each_other_or_a_note_says_so():
     rows = published_table(PAPER, "performance")
     assert len(rows) == 8

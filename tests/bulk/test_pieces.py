@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.support.lines import one_line
 
 from contrafact.bulk import calls
 from contrafact.bulk.calls import Limits
@@ -269,8 +270,7 @@ def test_an_address_where_nothing_answers_is_refused_and_nothing_is_written(
     (tmp_path / "in.jsonl").write_text('{"headline": "Osmery Foods cuts its forecast"}\n')
     command = ["rfc", "bucket", "in.jsonl", "--engine", "ray", "--out", "out"]
     done = quick_contrafact(*command, "--address", address)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert f"no cluster answers at '{address}'" in done.stderr
+    assert f"no cluster answers at '{address}'" in one_line(done)
     assert not (tmp_path / "out").exists()
 
 
@@ -308,8 +308,7 @@ def test_what_is_no_address_is_refused_before_anything_is_written(
     (tmp_path / "in.jsonl").write_text('{"headline": "Osmery Foods cuts its forecast"}\n')
     command = ["rfc", "bucket", "in.jsonl", "--engine", "ray", "--out", "out"]
     done = quick_contrafact(*command, "--address", address)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert says in done.stderr
+    assert says in one_line(done)
     assert not (tmp_path / "out").exists()
 
 

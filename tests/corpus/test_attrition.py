@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from contrafact.corpus.attrition import ALL, attrition, audit_rates, reasons
-from contrafact.corpus.ledger import LedgerEvent
+from contrafact.corpus.ledger import ALL, LedgerEvent, attrition, audit_rates, reasons
 
 
 def event(item, decision="kept", stage="check", manipulation="flipping", **fields):

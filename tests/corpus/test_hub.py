@@ -7,8 +7,7 @@ import pytest
 from huggingface_hub import constants
 from tests.support.hub_server import TOKEN, HubServer
 
-from contrafact.corpus.datasets import data_source
-from contrafact.corpus.hub import choose_files, fetch_table, hub_address
+from contrafact.corpus.datasets import choose_files, data_source, fetch_table, hub_address
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows
 
@@ -33,7 +32,7 @@ def hub(monkeypatch, tmp_path):
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch):
     made = []
-    monkeypatch.setattr("contrafact.corpus.hub.sleep", made.append)
+    monkeypatch.setattr("contrafact.corpus.datasets.sleep", made.append)
     return made
 
 

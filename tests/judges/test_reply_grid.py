@@ -25,7 +25,7 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.bulk.stage import InputRow
+from contrafact.bulk.stage import KEPT, InputRow
 from contrafact.errors import InputError
 from contrafact.families.cobe.augment import plan_variations, read_variation
 from contrafact.families.cobe.data import bundled_stories
@@ -89,7 +89,7 @@ def label(task: str, *labels: str, reasons: bool = False):
 def staged(output: ModelOutput) -> object:
     item = NewsItem.of("Norrick Steel climbs", "Its shares rose.")
     row = InputRow(0, {"id": "a", "title": item.title, "candidates": [], "text": item.paragraph})
-    rows = label_rows([row], replies={"a": kept_reply(output)}, model="m").rows
+    rows = label_rows([row], replies={"a": kept_reply(output)}, model="m").table(KEPT)
     return rows[0]["manipulation"] if rows else None
 
 

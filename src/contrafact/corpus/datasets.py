@@ -1,27 +1,34 @@
-"""What ``--data`` names: a file, a dataset of the hub, or a published set, in the user's cache."""
+"""What ``--data`` names: a file, a published set, or a dataset of the Hugging Face hub.
 
+What is downloaded stays in the user's cache. An address of the hub is
+``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the first download
+is recorded and held to; ``@main`` asks for the newest. Which files make up a configuration and a
+split, the dataset's card says, or else their names do.
+
+The package ``huggingface_hub`` (extra ``hub``) does the hub's transport, at ``$HF_ENDPOINT`` and
+with the user's token (``$HF_TOKEN``, or ``hf auth login``), which is never shown. Its usage
+statistics are off.
+"""
+
+import fnmatch
+import json
 import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from time import sleep
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from contrafact.console import say_once
-from contrafact.corpus.hub import (
-    HubAddress,
-    choose_files,
-    fetch_table,
-    fetch_tables,
-    hub_address,
-    tables_at_hand,
-)
 from contrafact.errors import InputError
-from contrafact.files.download import cache_dir
-from contrafact.files.tables import table_file
+from contrafact.files.atomic import atomic_path, write_text
+from contrafact.files.download import RETRY_STATUSES, cache_dir
+from contrafact.files.tables import json_line, read_rows, table_file
 
 __all__ = [
     "Dataset",
@@ -153,3 +160,324 @@ def data_source(given: str | Path) -> DataSource:
 def _place(dataset: Dataset, file: str) -> Path:
     """Return where a file of a dataset goes: by its name alone."""
     return dataset.folder() / PurePosixPath(file).name
+
+
+_ADDRESS = re.compile(
+    r"hf:/+(?:datasets/)?(?P<repository>\w[\w.-]*/\w[\w.-]*)(?:@(?P<revision>\w[\w.-]*))?"
+    r"(?:/(?P<config>\w[\w.-]*))?(?::(?P<split>\w[\w.-]*))?",
+    re.ASCII,
+)
+_SHAPE = "hf://OWNER/NAME, perhaps with @REVISION, /CONFIG and :SPLIT behind it"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_TABLES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".xlsx")
+_SPLITS = ("train", "test", "validation", "valid", "val", "dev", "eval")
+_ATTEMPTS = 4
+_HELD = "held.json"
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class HubAddress:
+    """What an address names; a split may be the name of a file."""
+
+    repository: str
+    revision: str = ""
+    config: str = ""
+    split: str = ""
+
+    def __str__(self) -> str:
+        parts = (("@", self.revision), ("/", self.config), (":", self.split))
+        return f"hf://{self.repository}" + "".join(mark + text for mark, text in parts if text)
+
+
+def hub_address(text: str) -> HubAddress:
+    """Return what an address names; raise an `InputError` where it is none."""
+    found = _ADDRESS.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"'{text[:80]}' is no address of a dataset", hint=f"write {_SHAPE}")
+    return HubAddress(**{name: part or "" for name, part in found.groupdict().items()})
+
+
+def fetch_table(address: HubAddress) -> tuple[Path, str]:
+    """Return a dataset's file in the cache, downloaded if need be, and its address with the commit.
+
+    A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
+    server error are tried again; what came stays, and a later call goes on from there.
+    """
+    _hub()
+    home = cache_dir() / "hub" / address.repository
+    commit, names = _listed(address, home)
+    folder = home / commit
+    card: Mapping[str, Any] = {}
+    if "README.md" in names:
+        from huggingface_hub.repocard import metadata_load
+
+        card = metadata_load(_file(address, commit, "README.md", folder)) or {}
+    chosen = choose_files(names, str(address), address.config, address.split, card)
+    files = [_file(address, commit, name, folder) for name in chosen]
+    pinned = HubAddress(address.repository, commit, address.config, address.split)
+    return _joined(files, folder / "joined"), str(pinned)
+
+
+def fetch_tables(address: HubAddress) -> list[Path]:
+    """Return all tables of a dataset in the cache, downloaded if need be."""
+    _hub()
+    home = cache_dir() / "hub" / address.repository
+    commit, names = _listed(address, home)
+    found = _tables_of(names, str(address))
+    return [_file(address, commit, name, home / commit) for name in found]
+
+
+def tables_at_hand(address: HubAddress) -> list[Path]:
+    """Return the tables of a dataset that are in the cache."""
+    folder = cache_dir() / "hub" / address.repository
+    return [path for path in folder.glob("*/files/**/*") if path.name.lower().endswith(_TABLES)]
+
+
+def _joined(files: Sequence[Path], folder: Path) -> Path:
+    """Return a file with the rows of several, made in a folder unless it is there; or the one."""
+    if len(files) == 1:
+        return files[0]
+    joined = folder / f"{files[0].stem}-and-{len(files) - 1}-more.jsonl"
+    if not joined.exists():
+        joined.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(joined) as draft, draft.open("w", encoding="utf-8") as sink:
+            for file in files:
+                sink.writelines(json_line(row) for _, row in read_rows(file))
+    return joined
+
+
+def choose_files(
+    names: Iterable[str],
+    source: str,
+    config: str = "",
+    split: str = "",
+    card: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Return the names of the files that a configuration and a split are made of, sorted.
+
+    Args:
+        config: The only, or the default one, if empty.
+        split: Or the name of a file without its suffix; the only one if empty.
+    """
+    tables = _tables_of(names, source)
+    configs = (card or {}).get("configs")
+    if isinstance(configs, list) and configs:
+        return _by_card(tables, configs, source, config, split)
+    if config:
+        inside = [name for name in tables if config in PurePosixPath(name).parts[:-1]]
+        named = [name for name in tables if PurePosixPath(name).stem.startswith(config)]
+        folders = [PurePosixPath(name).parts[0] for name in tables if "/" in name]
+        tables = _some(inside or named, source, "configuration", config, folders)
+    groups: dict[str, list[str]] = {}
+    for name in tables:
+        groups.setdefault(_split_of(name), []).append(name)
+    if split:
+        stems = [name for name in tables if PurePosixPath(name).stem == split]
+        return _some(groups.get(split) or stems, source, "split", split, groups)
+    _require_one_split(groups, source, split)
+    return tables
+
+
+def _tables_of(names: Iterable[str], source: str) -> list[str]:
+    tables = sorted(
+        name
+        for name in names
+        if name.lower().endswith(_TABLES)
+        and not any(part.startswith(".") for part in PurePosixPath(name).parts)
+        and PurePosixPath(name).name not in ("croissant.json", "schema.json", "dataset_infos.json")
+    )
+    if not tables:
+        raise InputError("there is no table in the dataset", file=source, hint="name another")
+    return tables
+
+
+def _by_card(
+    tables: Sequence[str], configs: Sequence[Any], source: str, config: str, split: str
+) -> list[str]:
+    known = {str(one.get("config_name", "default")): one for one in configs}
+    default = next((name for name, one in known.items() if one.get("default")), "default")
+    chosen = config or (default if default in known else next(iter(known)))
+    if chosen not in known or (not config and len(known) > 1 and default not in known):
+        raise InputError(
+            f"there is no configuration '{config}'" if config else "it has several configurations",
+            file=source,
+            hint=f"name one behind a slash: {', '.join(list(known)[:8])}",
+        )
+    parts = known[chosen].get("data_files") or []
+    splits: dict[str, list[str]] = {}
+    for part in [parts] if isinstance(parts, str) else parts if isinstance(parts, list) else []:
+        entry = part if isinstance(part, dict) else {"path": part}
+        paths = entry.get("path") or []
+        for pattern in [paths] if isinstance(paths, str) else paths:
+            found = fnmatch.filter(tables, str(pattern).removeprefix("./"))
+            splits.setdefault(str(entry.get("split", "train")), []).extend(found)
+    _require_one_split(splits, source, split)
+    wanted = split or next(iter(splits), "")
+    return sorted(_some(splits.get(wanted, []), source, "split", wanted, splits))
+
+
+def _require_one_split(splits: Mapping[str, object], source: str, split: str) -> None:
+    if not split and len(splits) > 1:
+        raise InputError(
+            f"the dataset has several splits: {', '.join(list(splits)[:8])}",
+            file=source,
+            hint=f"name one of them: {source}:{next(iter(splits))}",
+        )
+
+
+def _some(
+    found: Sequence[str], source: str, what: str, wanted: str, known: Iterable[str]
+) -> list[str]:
+    if not found:
+        shown = ", ".join(list(dict.fromkeys(known))[:8]) or "none"
+        raise InputError(f"there is no {what} '{wanted}'", file=source, hint=f"it has: {shown}")
+    return list(found)
+
+
+def _split_of(name: str) -> str:
+    """Return the split that a file's name or folder says, or else its name without a number."""
+    words = re.split(r"[/._-]+", name.lower())
+    split_name = next((split for split in _SPLITS if split in words), None)
+    stem = PurePosixPath(name).stem
+    return split_name or re.sub(r"-\d{5}-of-\d{5}$", "", stem)
+
+
+def _hub() -> Any:
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
+    try:
+        import huggingface_hub
+        from huggingface_hub import constants, utils
+    except ImportError as error:
+        raise InputError(
+            "datasets of the hub need huggingface_hub", hint="pip install 'contrafact[hub]'"
+        ) from error
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # where it was imported before
+    utils.disable_progress_bars()
+    utils.logging.set_verbosity_error()  # what is tried again is no news
+    return huggingface_hub
+
+
+def _endpoint() -> str:
+    return os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+
+
+def _api() -> Any:
+    from contrafact import __version__
+
+    return _hub().HfApi(
+        endpoint=_endpoint(), library_name="contrafact", library_version=__version__
+    )
+
+
+def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
+    held = home / _HELD
+    commit = address.revision if _COMMIT.fullmatch(address.revision) else ""
+    if not address.revision and held.exists():
+        commit = str(_record(held)["revision"])
+    listing = home / commit / "files.json"
+    if commit and listing.exists():
+        return commit, list(_record(listing)["files"])
+    revision = commit or address.revision or None
+    info = _asked(
+        lambda: _api().dataset_info(address.repository, revision=revision, timeout=30),
+        address,
+    )
+    commit = str(info.sha)
+    names = [str(one.rfilename) for one in info.siblings or ()]
+    if not _COMMIT.fullmatch(commit) or any(".." in name.split("/") for name in names):
+        raise InputError("the hub's answer cannot be read", file=str(address), hint="try later")
+    write_text(home / commit / "files.json", json.dumps({"files": names}, indent=1) + "\n")
+    if not address.revision:
+        write_text(held, json.dumps({"revision": commit}) + "\n")
+        say_once(
+            f"{address}: taken at commit {commit[:12]} and kept; "
+            f"hf://{address.repository}@main is the newest"
+        )
+    return commit, names
+
+
+def _record(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError("is damaged", file=file, hint="remove it and try again") from error
+    return dict(found)
+
+
+def _file(address: HubAddress, commit: str, name: str, folder: Path) -> Path:
+    hub = _hub()
+
+    def download() -> Path:
+        return Path(
+            hub.hf_hub_download(
+                address.repository,
+                name,
+                repo_type="dataset",
+                revision=commit,
+                local_dir=folder / "files",
+                endpoint=_endpoint(),
+                library_name="contrafact",
+            )
+        )
+
+    return _asked(download, address)
+
+
+def _asked(call: Callable[[], Result], address: HubAddress) -> Result:
+    """Return what a call of the hub returns, tried again where that may help.
+
+    Raises:
+        InputError: What went wrong, in one line; nothing that the library says is passed on, as it
+            may hold what is private.
+    """
+    import httpx2
+    from huggingface_hub import errors
+
+    no_connection = (httpx2.TransportError, ConnectionError, TimeoutError)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return call()
+        except (errors.HfHubHTTPError, errors.EntryNotFoundError, *no_connection) as error:
+            response = getattr(error, "response", None)
+            status = int(getattr(response, "status_code", 0))
+            passing = isinstance(
+                error, (errors.LocalEntryNotFoundError, *no_connection)
+            ) and not isinstance(error, errors.OfflineModeIsEnabled)
+            if attempt < _ATTEMPTS and (passing or status in RETRY_STATUSES):
+                sleep(0.5 * 2**attempt)
+                continue
+            problem, hint = _failure(error, address, status, attempt)
+            raise InputError(problem, file=str(address), hint=hint) from None
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> tuple[str, str]:
+    from huggingface_hub import errors
+
+    page, signed_in = f"{_endpoint()}/datasets/{address.repository}", "(or run hf auth login)"
+    match error:
+        case errors.GatedRepoError():
+            hint = f"ask for it at {page}, and set HF_TOKEN {signed_in}"
+            return "access to the dataset is gated", hint
+        case errors.RepositoryNotFoundError():
+            hint = f"check the name; for a private one set HF_TOKEN {signed_in}"
+            return "the hub has no such dataset, or it is private", hint
+        case errors.RevisionNotFoundError():
+            return f"there is no revision '{address.revision}'", f"see {page}/commits"
+        case errors.EntryNotFoundError():
+            return "a file cannot be had from the hub", f"look at {page}, and try again"
+        case errors.OfflineModeIsEnabled():
+            hint = "unset it for the first time, or name a file"
+            return "is not in the cache, and HF_HUB_OFFLINE is set", hint
+        case errors.HfHubHTTPError() if status in (401, 403):
+            return f"the hub refuses access ({status})", "check HF_TOKEN, and what it may do"
+        case errors.HfHubHTTPError():
+            times = f", {tries} times" if tries > 1 else ""
+            hint = "run the command again: it goes on where it stopped"
+            return f"the hub answered {status}{times}", hint
+        case _:
+            hint = "check the connection and run the command again, or name a file"
+            where = f"{_endpoint()} ({type(error).__name__})"
+            return f"the hub cannot be reached at {where}", hint

@@ -114,24 +114,12 @@ def test_an_analysts_table(tmp_path, column, suffix):
     assert second.reference is None
 
 
-def test_headline_is_chosen_before_title_and_text(tmp_path):
-    file = write(tmp_path, "t.csv", "text,title,headline\nlong,short,chosen\n")
-    assert [item.text for item in load_headlines(file)] == ["chosen"]
-
-
 def test_duplicates_are_kept_once_and_counted(tmp_path):
     file = write(tmp_path, "t.csv", "headline\nA rises\nB falls\n A rises\nA rises\nB falls \n")
     notes = RowNotes()
     assert [item.text for item in load_headlines(file, notes)] == ["A rises", "B falls"]
     assert notes.rows == 5
     assert notes.lines() == ["3 rows left out: the headline came before (lines 4, 5, 6)"]
-
-
-def test_duplicates_on_one_line_of_json_are_found(tmp_path):
-    file = write(tmp_path, "t.json", '[{"headline": "A"}, {"headline": "A"}, {"headline": "B"}]')
-    notes = RowNotes()
-    assert len(load_headlines(file, notes)) == 2
-    assert notes.lines() == ["1 row left out: the headline came before (line 2)"]
 
 
 def test_unknown_category_and_half_a_reference_are_noted(tmp_path):
@@ -192,16 +180,6 @@ def test_half_a_character_is_replaced_and_reported(tmp_path):
     assert item.text == "lone \N{REPLACEMENT CHARACTER} half"
     assert item.description == "whole"
     assert notes.lines() == ["1 row with broken characters, replaced by U+FFFD (line 1)"]
-
-
-def test_standard_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"headline\nA\n")))
-    assert load_headlines("-")[0].text == "A"
-
-
-def test_table_1_adds_up_to_the_benchmark():
-    assert len(CATEGORIES) == 10
-    assert sum(PUBLISHED_COUNTS.values()) == 1368
 
 
 @pytest.mark.parametrize("name", CATEGORIES)

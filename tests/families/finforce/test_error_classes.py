@@ -45,33 +45,27 @@ def test_case_and_punctuation_do_not_make_a_difference_in_meaning() -> None:
     assert classify(HEADLINE, HEADLINE.replace("climb", "fall")).similar_semantics
     clause = "Germany and Japan sign shipping pact, and exporters' insurance costs fall with it"
     assert not classify(HEADLINE, clause).similar_semantics
+    assert classify("up 3%", "up 3").edit_distance > 0, "signs count as meaning"
 
 
-def test_signs_count_as_meaning() -> None:
-    assert classify("up 3%", "up 3").edit_distance > 0
-
-
-def test_lost_entities_make_a_fantastical_edit() -> None:
-    text = "Bakers in a far valley invent a new kind of bread"
-    assert lost(HEADLINE, text) == 1.0
-    assert classify(HEADLINE, text).fantastical_edit is True
-
-
-def test_one_entity_of_two_may_go_and_other_forms_of_a_name_count() -> None:
-    assert lost(HEADLINE, "Japan's carriers profit from the pact") == 0.5
-    assert classify(HEADLINE, "Japan's carriers profit from the pact").fantastical_edit is False
-    assert lost(HEADLINE, "Germans and Japanese carriers profit") == 0.0
-
-
-def test_a_headline_that_names_nobody_cannot_lose_anybody() -> None:
-    texts = "shares end flat in quiet trade", "shares tumble as lenders fail"
-    assert lost(*texts) is None
-    assert classify(*texts).fantastical_edit is None
-
-
-def test_the_source_of_a_headline_is_not_its_subject() -> None:
-    credited = "Germany sells more bonds than planned - Japan Daily News"
-    assert lost(credited, "Germany pays more for its bonds") == 0.0
+@pytest.mark.parametrize(
+    ("headline", "text", "share", "fantastical"),
+    [
+        (HEADLINE, "Bakers in a far valley invent a new kind of bread", 1.0, True),
+        (HEADLINE, "Japan's carriers profit from the pact", 0.5, False),
+        (HEADLINE, "Germans and Japanese carriers profit", 0.0, False),  # other forms of a name
+        ("shares end flat in quiet trade", "shares tumble as lenders fail", None, None),
+        (  # who is credited is not the subject
+            "Germany sells more bonds than planned - Japan Daily News",
+            "Germany pays more for its bonds",
+            0.0,
+            False,
+        ),
+    ],
+)
+def test_lost_entities_make_a_fantastical_edit(headline, text, share, fantastical) -> None:
+    assert lost(headline, text) == share
+    assert classify(headline, text).fantastical_edit is fantastical
 
 
 LIMIT = PERPLEXITY_RATIO * 40.0
@@ -88,23 +82,12 @@ def test_fluency_lapses_where_perplexity_is_far_above_the_headlines(
     assert classify(HEADLINE, "x", 50.0, math.nan).fluency_lapse is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "thousands of jobs",
-        "billions of dollars",
-        "dozens of carriers",
-        "Hundreds of ships",
-        "a few",
-    ],
-)
-def test_a_size_without_a_figure_is_no_numeric_prediction(text: str) -> None:
-    assert not classify(HEADLINE, f"Pact puts {text} at risk").numeric_prediction
-
-
-def test_a_new_figure_is_a_numeric_prediction() -> None:
-    assert classify(HEADLINE, "Germany and Japan pact cuts freight rates by 5%").numeric_prediction
-    assert classify(HEADLINE, "Germany and Japan pact halved rates").numeric_prediction
+def test_a_new_figure_is_a_numeric_prediction_and_a_size_without_one_is_none() -> None:
+    for text in ("pact cuts freight rates by 5%", "pact halved rates"):
+        assert classify(HEADLINE, f"Germany and Japan {text}").numeric_prediction, text
+    for size in ("thousands of jobs", "billions of dollars", "dozens of carriers", "a few"):
+        assert not classify(HEADLINE, f"Pact puts {size} at risk").numeric_prediction, size
+    assert not classify(HEADLINE, "Pact puts Hundreds of ships at risk").numeric_prediction
     assert not classify(HEADLINE, "Germany and Japan end pact by 2030").numeric_prediction
 
 
@@ -119,7 +102,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, index=[7, 3, 9, 1])
 
 
-def test_a_frame_is_classified_row_by_row() -> None:
+def test_a_frame_is_classified_row_by_row(tmp_path: Path) -> None:
     items = frame()
     result = classify_many(items)
     assert list(result.index) == [7, 3, 9, 1]
@@ -132,16 +115,10 @@ def test_a_frame_is_classified_row_by_row() -> None:
         [False, True, True, False],
     ]
     assert result["edit_distance"].isna().tolist() == [False, True, False, False]
-
-
-def test_classes_survive_parquet(tmp_path: Path) -> None:
-    classify_many(frame()).to_parquet(tmp_path / "items.parquet")
+    result.to_parquet(tmp_path / "items.parquet")
     read = pd.read_parquet(tmp_path / "items.parquet")
     assert list(read["fluency_lapse"]) == [False, None, None, True]
-
-
-def test_an_empty_frame_stays_empty() -> None:
-    assert len(classify_many(frame().iloc[:0])) == 0
+    assert len(classify_many(items.iloc[:0])) == 0
 
 
 @settings(max_examples=25)

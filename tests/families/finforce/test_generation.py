@@ -48,11 +48,6 @@ def test_the_formats_of_paper_and_data_are_read(value):
     assert not generation.invalid
 
 
-def test_keys_of_another_name_are_counted_as_repaired():
-    generation = read_pair(reply(json.dumps({"risk": "a b", "opportunity": "c d"})))
-    assert generation.repairs == ("key 'risk'", "key 'opportunity'")
-
-
 @pytest.mark.parametrize(
     ("risk", "reason"),
     [
@@ -61,29 +56,28 @@ def test_keys_of_another_name_are_counted_as_repaired():
         ("", "empty"),
         (" ... ", "empty"),
         ("x" * 2001, "over 2000 characters"),
+        ("absent", "no risk counterfactual in the reply"),
     ],
 )
-def test_one_bad_side_leaves_the_other_valid(risk, reason):
-    generation = read_pair(reply(json.dumps({**PAIR, "risk_counterfactual": risk})))
+def test_one_bad_side_leaves_the_other_valid_and_is_never_guessed_from_it(risk, reason):
+    value = {**PAIR, "risk_counterfactual": risk}
+    if risk == "absent":
+        del value["risk_counterfactual"]
+    generation = read_pair(reply(json.dumps(value)))
     assert generation.texts == {"risk": None, "opportunity": "Ore prices soar"}
     assert reason in generation.invalid["risk"]
     assert "opportunity" not in generation.invalid
 
 
-def test_a_missing_side_is_never_guessed_from_the_other():
-    generation = read_pair(reply('{"risk_counterfactual": "Ore prices sink"}'))
-    assert generation.texts["opportunity"] is None
-    assert generation.invalid == {"opportunity": "no opportunity counterfactual in the reply"}
-
-
-def test_a_reply_cut_off_says_so():
-    generation = read_pair(reply('{"risk_counterfactual": "Ore pri', stop="max_tokens"))
-    assert set(generation.invalid.values()) == {"cut off at the token limit"}
-
-
-def test_line_breaks_in_a_counterfactual_become_spaces():
-    value = {**PAIR, "risk_counterfactual": "Ore\nprices\t sink "}
-    assert read_pair(reply(json.dumps(value))).texts["risk"] == "Ore prices sink"
+def test_keys_cuts_and_line_breaks_are_told_or_mended():
+    generation = read_pair(reply(json.dumps({"risk": "a\nb\t c ", "opportunity": "c d"})))
+    assert generation.texts == {"risk": "a b c", "opportunity": "c d"}
+    assert generation.repairs == ("key 'risk'", "key 'opportunity'")
+    cut = read_pair(reply('{"risk_counterfactual": "Ore pri', stop="max_tokens"))
+    assert set(cut.invalid.values()) == {"cut off at the token limit"}
+    none = Generation.none("prompt too long")
+    assert none.texts == {"risk": None, "opportunity": None}
+    assert none.invalid == {"risk": "prompt too long", "opportunity": "prompt too long"}
 
 
 def test_the_chain_of_reasoning_is_kept():
@@ -124,12 +118,6 @@ def test_only_guided_says_what_the_judge_looks_for():
     )
     for asked in ("beyond a single party", "do not deny it", "Name a concrete development"):
         assert asked in guided and asked not in plain
-
-
-def test_an_unanswered_call_is_invalid_on_both_sides():
-    generation = Generation.none("prompt too long")
-    assert set(generation.texts.values()) == {None}
-    assert generation.invalid == {"risk": "prompt too long", "opportunity": "prompt too long"}
 
 
 def test_a_pair_that_the_list_repeats_counts_once_and_different_pairs_are_invalid():

@@ -200,7 +200,6 @@ class SheetDecision:
     category: str | None
     decided_by: str
     when: str | None
-    note: str
 
 
 def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
@@ -286,7 +285,6 @@ def _decision(text: dict[str, str], known: set[str], file: str, line: int) -> Sh
         category=category,
         decided_by=text["decided_by"],
         when=text.get("when") or None,
-        note=text.get("note", ""),
     )
 
 

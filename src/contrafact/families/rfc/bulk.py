@@ -198,11 +198,6 @@ class RewriteStage(_RowByRow):
     name: str = "`rfc rewrite`"
 
     @property
-    def partition_rows(self) -> int:
-        """As many as are quickly worked on."""
-        return 1_000 if self.writing is None else 500
-
-    @property
     def asked(self) -> Asked | None:
         """The model that writes, and who judges."""
         one = self.writing

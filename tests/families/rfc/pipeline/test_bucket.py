@@ -14,10 +14,6 @@ from contrafact.records import MANIPULATIONS
 CALM = "The harbour museum of Osmery opened its doors to visitors."
 
 
-def one(text):
-    return bucket(text)
-
-
 def terms(result, manipulation):
     return [(row[0], row[1]) for row in result.evidence[manipulation]]
 
@@ -34,75 +30,56 @@ def terms(result, manipulation):
     ],
 )
 def test_any_digit_makes_a_numerical_candidate(text, kind, term):
-    result = one(text)
+    result = bucket(text)
     assert "numerical" in result.candidates
     assert terms(result, "numerical") == [(kind, term)]
 
 
-def test_without_a_digit_there_is_none():
-    result = one("Quillon Freight hired two people")
-    assert result.reasons["numerical"] == "no digit"
-
-
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("manipulation", "text", "reason"),
     [
-        ("Norrick Steel's revenue climbed", None),
-        ("Norrick Steel climbed 4%", None),
-        ("Analysts downgraded Norrick and cut its price target", None),
-        ("Norrick Steel climbed on Monday", "no financial term and no percentage"),
-        ("Norrick Steel reported its revenue", "no directional term"),
-        ("Norrick Steel set up a unit above the river", "no directional term"),
+        ("numerical", "Quillon Freight hired two people", "no digit"),
+        # a direction and something financial
+        ("flipping", "Norrick Steel's revenue climbed", None),
+        ("flipping", "Norrick Steel climbed 4%", None),
+        ("flipping", "Analysts downgraded Norrick and cut its price target", None),
+        ("flipping", "Norrick Steel climbed on Monday", "no financial term and no percentage"),
+        ("flipping", "Norrick Steel reported its revenue", "no directional term"),
+        ("flipping", "Norrick Steel set up a unit above the river", "no directional term"),
+        # mild financial words and no extreme ones
+        ("sentiment", "Vantry Air may raise its forecast for revenue", None),
+        ("sentiment", "Demand was muted, and sales were steady", None),
+        ("sentiment", "Vantry Air may reopen the route", "no financial term"),
+        ("sentiment", "Vantry Air told investors its revenue", "no hedge and no mild expression"),
+        ("sentiment", "Sales could crash, a steady observer said", "extreme language: crash"),
+        ("sentiment", "Sales may rise to record highs", "extreme language: record high"),
+        ("sentiment", "Sales may surge", None),
+        # a cause, and next to it a context
+        ("causal", "Margins narrowed because fuel became dear", None),
+        ("causal", "Shares fell after a product recall", None),
+        ("causal", "Orders dropped 3%, which led to layoffs", None),
+        ("causal", "Revenue was reported", "no causal connector and no catalyst"),
+        ("causal", "The bridge was closed because of snow", "no financial or reaction context"),
+        ("causal", "It gave an outlook", "no financial or reaction context"),  # one word for both
+        ("causal", "It gave an outlook for its margins", None),
     ],
 )
-def test_flipping_needs_a_direction_and_something_financial(text, reason):
-    assert one(text).reasons.get("flipping") == reason
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Vantry Air may raise its forecast for revenue", None),
-        ("Demand was muted, and sales were steady", None),
-        ("Vantry Air may reopen the route", "no financial term"),
-        ("Vantry Air told investors its revenue", "no hedge and no mild expression"),
-        ("Sales could crash, a steady observer said", "extreme language: crash"),
-        ("Sales may rise to record highs", "extreme language: record high"),
-        ("Sales may surge", None),
-    ],
-)
-def test_sentiment_needs_mild_financial_words_and_no_extreme_ones(text, reason):
-    assert one(text).reasons.get("sentiment") == reason
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Margins narrowed because fuel became dear", None),
-        ("Shares fell after a product recall", None),
-        ("Orders dropped 3%, which led to layoffs", None),
-        ("Revenue was reported", "no causal connector and no catalyst"),
-        ("The bridge was closed because of snow", "no financial or reaction context"),
-        ("It gave an outlook", "no financial or reaction context"),  # one word for both
-        ("It gave an outlook for its margins", None),
-    ],
-)
-def test_causal_needs_a_cause_and_next_to_it_a_context(text, reason):
-    assert one(text).reasons.get("causal") == reason
+def test_what_keeps_a_text_out(manipulation, text, reason):
+    assert bucket(text).reasons.get(manipulation) == reason
 
 
 def test_an_article_may_be_a_candidate_for_all_or_for_none():
-    everything = one("Sales may fall 3% because of soft demand")
+    everything = bucket("Sales may fall 3% because of soft demand")
     assert everything.candidates == list(MANIPULATIONS)
     assert not everything.reasons
-    nothing = one(CALM)
+    nothing = bucket(CALM)
     assert not nothing.candidates and not nothing.evidence
     assert list(nothing.reasons) == list(MANIPULATIONS)
 
 
 def test_evidence_is_kept_in_order_and_says_where():
     text = "Sales may fall 3% because of soft demand"
-    result = one(text)
+    result = bucket(text)
     assert result.evidence["flipping"] == [
         ("kpi", "sales", 0, 5),
         ("directional", "fall", 10, 14),
@@ -127,7 +104,7 @@ paragraphs = st.lists(words, max_size=12).map(" ".join)
 @given(st.lists(st.one_of(paragraphs, st.text(max_size=20)), max_size=5))
 def test_each_manipulation_has_evidence_or_a_reason_whatever_stands_next_to_it(texts):
     results = [bucket(text) for text in texts]
-    assert results == [one(text) for text in texts]
+    assert results == [bucket(text) for text in texts]
     for result in results:
         assert set(result.candidates) == set(result.evidence)
         assert set(result.candidates) | set(result.reasons) == set(MANIPULATIONS)

@@ -34,8 +34,7 @@ def ledger(options: _Options) -> None:
     import pandas as pd
 
     from contrafact.console import show_frame
-    from contrafact.corpus.attrition import attrition, audit_rates, reasons
-    from contrafact.corpus.ledger import read_ledger
+    from contrafact.corpus.ledger import attrition, audit_rates, read_ledger, reasons
     from contrafact.errors import InputError
 
     files, out, level = options.files, options.out, options.level

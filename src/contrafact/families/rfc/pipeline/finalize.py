@@ -29,8 +29,9 @@ __all__ = [
 ]
 
 STAGE = "finalize"
-HARD, REVIEW = "hard", "review"
-"""Tables besides what is kept and dropped: hard cases, and pairs that nobody has decided."""
+HARD = "hard"
+REVIEW = "review"
+"""The table of pairs that nobody has decided."""
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
 Unreviewed = Literal["drop", "keep"]

@@ -318,6 +318,11 @@ class Service:
         self.model = "openai-api/fake/writer"
         self.judge = "openai-api/fake/judge"
 
+    def make_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let models opened in this process find it."""
+        for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
+            monkeypatch.setenv(name, self.environment[name])
+
     def stats(self) -> dict[str, dict[str, int]]:
         return self._get("stats")
 

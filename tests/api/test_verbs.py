@@ -130,8 +130,7 @@ def test_pairs_are_checked():
 
 
 def test_pairs_are_checked_by_judges_and_nothing_is_asked_twice(pair_judge, tmp_path, monkeypatch):
-    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-        monkeypatch.setenv(name, pair_judge.environment[name])
+    pair_judge.make_known(monkeypatch)
     pairs = pd.DataFrame(made_pairs(32))
     asked = {"judge": "openai-api/fake/labels", "out": tmp_path / "c.jsonl", "max_connections": 4}
     found = cf.check(pairs, **asked)
@@ -151,8 +150,7 @@ def test_pairs_are_checked_by_judges_and_nothing_is_asked_twice(pair_judge, tmp_
 
 @pytest.fixture
 def pair_writer(pair_service, monkeypatch):
-    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-        monkeypatch.setenv(name, pair_service.environment[name])
+    pair_service.make_known(monkeypatch)
     return pair_service
 
 

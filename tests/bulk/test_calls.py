@@ -89,8 +89,7 @@ def test_refused_tries_are_seen_by_the_limits_and_none_is_made_behind_them(monke
         return calls
 
     with serving("--faults", "429,500") as service:
-        for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-            monkeypatch.setenv(name, service.environment[name])
+        service.make_known(monkeypatch)
         calls = asyncio.run(work())
         stats = service.stats()
     met = stats["met"]

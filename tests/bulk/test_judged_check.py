@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.support.stages import made_by
+from tests.support.stages import made_by, part_rows
 
 from contrafact.bulk.stage import KEPT
-from contrafact.bulk.tables import from_bytes
 from contrafact.families.rfc.bulk import CheckStage
 from contrafact.families.rfc.checking import JudgeSettings
 
@@ -22,8 +21,7 @@ JUDGE = "openai-api/fake/labels"
 @pytest.fixture
 def known(pair_judge, monkeypatch):
     """The keys of the judges, in this process."""
-    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-        monkeypatch.setenv(name, pair_judge.environment[name])
+    pair_judge.make_known(monkeypatch)
     return pair_judge
 
 
@@ -56,8 +54,7 @@ def test_a_cluster_and_one_process_write_the_same_checks(quick_contrafact, known
     assert len(asked) == 72 and set(asked.values()) == {1}
     made = [
         {name: value for name, value in row.items() if name != "index"}
-        for path in sorted((tmp_path / "out").glob("part-*.parquet"))
-        for row in from_bytes(path.read_bytes())
+        for row in part_rows(tmp_path / "out")
     ]
     (tmp_path / "pairs.json").write_text(json.dumps(pairs), encoding="utf-8")
     alone = quick_contrafact(

@@ -7,6 +7,7 @@ import socket
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -215,6 +216,18 @@ def test_duplicates_by_signatures_made_elsewhere_are_those_of_the_texts_themselv
     assert found == expected
 
 
+def cluster_of(*nodes):
+    """A stand-in for Ray, of nodes with so many processors and GPUs."""
+    each = [{name: float(n) for name, n in zip(("CPU", "GPU"), one, strict=True) if n}
+            for one in nodes]  # fmt: skip
+    whole = {name: sum(one.get(name, 0.0) for one in each) for one in each for name in one}
+    ray = SimpleNamespace(
+        cluster_resources=lambda: whole,
+        nodes=lambda: [{"Alive": True, "Resources": one} for one in each],
+    )
+    return Cluster(ray, "")
+
+
 @pytest.mark.parametrize(
     ("asked", "actors", "held"),
     [
@@ -234,44 +247,18 @@ def test_duplicates_by_signatures_made_elsewhere_are_those_of_the_texts_themselv
 )
 def test_a_model_is_asked_from_where_it_runs(monkeypatch, asked, actors, held):
     monkeypatch.delenv("VLLM_BASE_URL", raising=False)
-    nodes = [(0, 0), (4, 1), (8, 4)]  # the head has no processors
-
-    class Ray:
-        @staticmethod
-        def cluster_resources():
-            return {"CPU": 12.0, "GPU": 5.0}
-
-        @staticmethod
-        def nodes():
-            return [{"Alive": True, "Resources": {"CPU": cpus, "GPU": gpus}}
-                    for cpus, gpus in nodes]  # fmt: skip
-
-    assert shared_out(asked, Cluster(Ray, ""), 100) == (actors, held)
-    assert shared_out(asked, Cluster(Ray, ""), 1) == (1, held)
+    cluster = cluster_of((0, 0), (4, 1), (8, 4))  # the head has no processors
+    assert shared_out(asked, cluster, 100) == (actors, held)
+    assert shared_out(asked, cluster, 1) == (1, held)
 
 
 def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(monkeypatch):
     monkeypatch.delenv("VLLM_BASE_URL", raising=False)
-
-    class Ray:
-        cluster_resources = staticmethod(lambda: {"CPU": 2.0})
-        nodes = staticmethod(lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
-
+    cluster = cluster_of((2, 0))
     with pytest.raises(InputError, match="1 of the cluster's GPUs, and it has 0"):
-        shared_out(Asked("vllm/some/model", 64), Cluster(Ray, ""), 10)
+        shared_out(Asked("vllm/some/model", 64), cluster, 10)
     monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:8000/v1")
-    assert shared_out(Asked("vllm/some/model", 64), Cluster(Ray, ""), 10) == (2, {})
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:70000", "a..b:1"])
-def test_an_address_where_nothing_answers_is_refused_and_nothing_is_written(
-    quick_contrafact, tmp_path, address
-):
-    (tmp_path / "in.jsonl").write_text('{"headline": "Osmery Foods cuts its forecast"}\n')
-    command = ["rfc", "bucket", "in.jsonl", "--engine", "ray", "--out", "out"]
-    done = quick_contrafact(*command, "--address", address)
-    assert f"no cluster answers at '{address}'" in one_line(done)
-    assert not (tmp_path / "out").exists()
+    assert shared_out(Asked("vllm/some/model", 64), cluster, 10) == (2, {})
 
 
 @pytest.mark.parametrize("says", [b"HTTP/1.0 505 Not Supported\r\n\r\n", b"hi", b""])
@@ -298,6 +285,8 @@ def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says)
 @pytest.mark.parametrize(
     ("address", "says"),
     [
+        *((one, f"no cluster answers at '{one}'") for one in ("127.0.0.1:1", "127.0.0.1:70000")),
+        ("a..b:1", "no cluster answers at 'a..b:1'"),
         ("banana", "'banana' is no address of a cluster"),
         ("ray://127.0.0.1:10001", "ray job submit"),
     ],

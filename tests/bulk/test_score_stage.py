@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.support.stages import made_by
+from tests.support.stages import made_by, part_rows
 
 from contrafact.bulk.run import bulk_command
 from contrafact.bulk.stage import KEPT, REJECTS
-from contrafact.bulk.tables import from_bytes
+from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.runs.score_stage import VERDICTS, ScoreStage
 
@@ -68,8 +68,6 @@ def in_partitions(stage: ScoreStage, rows: list[dict], size: int) -> dict[str, l
 
     Parts are written as Parquet and read back.
     """
-    from contrafact.bulk.tables import part_bytes
-
     first: dict[str, int] = {}
     repeats = {}
     for index, row in enumerate(rows):
@@ -104,8 +102,7 @@ def assert_same(found: list[dict], expected: pd.DataFrame) -> None:
 def test_the_tables_are_those_of_a_run(
     quick_contrafact, service, tmp_path, monkeypatch, task, made, judges
 ):
-    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-        monkeypatch.setenv(name, service.environment[name])
+    service.make_known(monkeypatch)
     judges = tuple(service.judge if one == "service" else one for one in judges)
     rows = made()
     (tmp_path / "o.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -138,8 +135,7 @@ def test_a_judge_that_fails_makes_its_row_fail_and_is_asked_again(start_service,
     rows = wide()[:4]
     rows[2]["risk_counterfactual"] = "The doomed firm"  # the server never answers that
     with start_service() as service:
-        for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-            monkeypatch.setenv(name, service.environment[name])
+        service.make_known(monkeypatch)
         bounds = {"max_retries": 0, "max_connections": 4}
         stage = ScoreStage("finforce", "o", given={"judges": (service.judge,), "transport": bounds})
         made = made_by(stage, rows)
@@ -160,17 +156,10 @@ def test_rows_are_judged_on_a_cluster(quick_contrafact, nodes, tmp_path):
     done = quick_contrafact(*command)
     assert done.returncode == 0, done.stderr
     assert "9 rows in 2 partitions: 9 kept, 0 rejected, 0 failed" in done.stderr
-    parts = {
-        name: [
-            row
-            for path in sorted((tmp_path / "out" / name).glob("part-*.parquet"))
-            for row in from_bytes(path.read_bytes())
-        ]
-        for name in ("", "_verdicts")
-    }
     found = in_partitions(ScoreStage("cobe", "in", given={"judges": ("verifier/proof",)}), rows, 5)
-    assert_same(parts[""], pd.DataFrame(found[KEPT]).drop(columns="index"))
-    assert_same(parts["_verdicts"], pd.DataFrame(found[VERDICTS]).drop(columns="index"))
+    assert_same(part_rows(tmp_path / "out"), pd.DataFrame(found[KEPT]).drop(columns="index"))
+    verdicts = pd.DataFrame(found[VERDICTS]).drop(columns="index")
+    assert_same(part_rows(tmp_path / "out", "_verdicts"), verdicts)
     again = quick_contrafact(*command)
     assert "2 of the partitions were finished before" in again.stderr
     refused = quick_contrafact(*command, "--limit", "3")

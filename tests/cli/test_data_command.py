@@ -52,22 +52,14 @@ def test_check_exits_with_0_on_a_clean_file_and_gives_its_statistics(tmp_path):
     assert "Supply chain & logistics                1" in result.stdout
     assert "headline  1      22" in result.stdout
     assert "Violations: none\nNotes: none\n" in result.stdout
-
-
-def test_check_exits_with_0_when_there_are_only_notes(tmp_path):
     result = call("check", write(tmp_path, HEADLINES.replace("Supply chain &", "supply chain and")))
     assert result.exit_code == 0
     assert "Notes: 1\n  - 1 row with the category 'supply chain and logistics'" in result.stdout
 
 
 def test_check_exits_with_1_on_violations(tmp_path):
-    result = call(
-        "check",
-        write(
-            tmp_path,
-            HEADLINES + "Tern Air lands a new order,Sport\n,Banking & financial stability\n",
-        ),
-    )
+    bad = "Tern Air lands a new order,Sport\n,Banking & financial stability\n"
+    result = call("check", write(tmp_path, HEADLINES + bad))
     assert result.exit_code == 1
     assert "unknown: Sport" in result.stdout
     assert "  - 1 row with the unknown category 'Sport'" in result.stdout

@@ -125,6 +125,7 @@ def answer(decision, category=None, by="a"):
     return SheetDecision("h1", decision, category, by, None)
 
 
+CORPORATE = "Corporate strategy & operations"
 LABOUR, TRADE = "Labour & employment", "Supply chain & logistics"
 
 
@@ -215,16 +216,14 @@ def test_failed_calls_are_tried_again_and_them_alone(
 
 def test_another_set_is_kept_out(quick_contrafact, tmp_path):
     titles = [PRICES, "Maria Keller takes over at Nordax in spring"]
-    (tmp_path / "raw.jsonl").write_text("".join(json.dumps({"title": t}) + "\n" for t in titles))
-    (tmp_path / "old.json").write_text(json.dumps([{"headline": PRICES.replace("May", "may")}]))
-    result = quick_contrafact(
-        *("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--against", "old.json")
-    )
+    write_lines(tmp_path / "raw.jsonl", [{"title": title} for title in titles])
+    write_lines(tmp_path / "old.jsonl", [{"headline": PRICES.replace("May", "may")}])
+    command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--against", "old.jsonl")
+    result = quick_contrafact(*command)
     assert result.returncode == 0, result.stderr
     assert [row["headline"] for row in read_lines(tmp_path / "s.jsonl")] == titles[1:]
-    assert (
-        "of the other set" in read_lines(tmp_path / "s.jsonl.dropped.jsonl")[0]["dropped_because"]
-    )
+    (gone,) = read_lines(tmp_path / "s.jsonl.dropped.jsonl")
+    assert "of the other set" in gone["dropped_because"]
 
 
 def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, raw, tmp_path):
@@ -239,11 +238,7 @@ def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, 
     folder = tmp_path / "out"
     assert json.loads((folder / "headlines.json").read_text()) == [
         {"headline": RATE, "classification": "market_event", "category": CATEGORIES[0]},
-        {
-            "headline": OPEN,
-            "classification": "market_event",
-            "category": "Corporate strategy & operations",
-        },
+        {"headline": OPEN, "classification": "market_event", "category": CORPORATE},
     ]
     released = read_lines(folder / "headlines.jsonl")
     assert [row["reviewed_by"] for row in released] == [2, 1]
@@ -277,39 +272,28 @@ def test_proposals_that_nobody_saw_enter_on_demand_and_are_marked(quick_contrafa
     assert "seen by nobody" in (tmp_path / "out" / "README.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("sheet", "message"),
-    [
-        ("item_id,decision,decided_by\nh0,yes,anna\n", "d.csv:2: 'h0' is no headline"),
-        ("item_id,decision,decided_by\nID,perhaps,anna\n", "d.csv:2: 'perhaps' is no decision"),
-        ("item_id,decision,decided_by\nID,yes,\n", "d.csv:2: nobody is named"),
-        (
-            "item_id,decision,decided_by,category\nID,yes,anna,Sport\n",
-            "d.csv:2: 'Sport' is none of the ten categories",
-        ),
-    ],
-)
-def test_a_sheet_that_cannot_be_read_is_reported_by_its_line(
-    quick_contrafact, raw, tmp_path, sheet, message
-):
+def test_what_cannot_be_released_is_one_line(quick_contrafact, raw, tmp_path):
     quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
     identity = read_lines(tmp_path / "s.jsonl")[0]["id"]
-    (tmp_path / "d.csv").write_text(sheet.replace("ID", identity))
-    result = quick_contrafact(
-        "finforce", "release", "s.jsonl", "--decisions", "d.csv", "--out", "out"
-    )
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert not (tmp_path / "out").exists()
 
+    def refused(*arguments):
+        return one_line(quick_contrafact("finforce", "release", *arguments, "--out", "out"))
 
-def test_bad_usage_of_release_is_one_line(quick_contrafact, raw, tmp_path):
-    quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    for row, message in (
+        ("h0,yes,anna,", "'h0' is no headline"),
+        ("ID,perhaps,anna,", "'perhaps' is no decision"),
+        ("ID,yes,,", "nobody is named"),
+        ("ID,yes,anna,Sport", "'Sport' is none of the ten categories"),
+    ):
+        (tmp_path / "d.csv").write_text(
+            f"item_id,decision,decided_by,category\n{row.replace('ID', identity)}\n"
+        )
+        assert f"d.csv:2: {message}" in refused("s.jsonl", "--decisions", "d.csv")
     for arguments, message in (
         (("s.jsonl",), "no decisions are given"),
         (("raw.jsonl", "--unreviewed"), "is not a file of screened headlines"),
         (("s.jsonl", "--unreviewed", "--version", "one"), "'one' is no version"),
         (("s.jsonl", "--unreviewed", "--name", "a/b"), "'a/b' is no name"),
     ):
-        result = quick_contrafact("finforce", "release", *arguments, "--out", "out")
-        assert message in one_line(result)
+        assert message in refused(*arguments)
+    assert not (tmp_path / "out").exists()

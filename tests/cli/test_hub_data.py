@@ -137,24 +137,6 @@ def fetched(hub, tmp_path, address):
     return Path(path), origin
 
 
-FROM = (
-    "Brackwater Ferries gained 8% on Monday because fares rose on its northern routes, and the "
-    "board of the company expects another strong quarter ahead."
-)
-SCREENED = [
-    {
-        "id": f"h{number}",
-        "headline": text,
-        "market_event": True,
-        "proposed_category": "Labour & employment",
-        "date": "2026-01-31",
-        "url": f"https://news.example/{number}",
-        "source": "Harbour News",
-    }
-    for number, text in enumerate(NEWS)
-]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

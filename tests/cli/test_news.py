@@ -110,7 +110,6 @@ def test_a_429_is_waited_out_and_the_wait_is_the_servers(news, server, tmp_path)
 
 def test_a_wait_of_hours_ends_the_command_and_a_later_one_goes_on(news, server, tmp_path):
     server.articles = {"pumps": [article(n) for n in range(150)], "valves": [article(200)]}
-    server.faults = []
     first = news("fetch", "newsapi", "pumps", "--out", "whole.jsonl")
     assert first.returncode == 0
     server.asked.clear()
@@ -165,18 +164,13 @@ def test_the_key_is_sent_in_a_header_and_shown_nowhere(news, server, tmp_path):
     good = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
     assert all(KEY not in path for path in server.asked)
     bad = news("fetch", "newsapi", "pumps", "--out", "m.jsonl", key="wrong-key-98765")
-    assert bad.returncode == 2
-    assert "refuses the key" in bad.stderr
+    assert "refuses the key" in one_line(bad)
     shown = good.stdout + good.stderr + bad.stdout + bad.stderr
     kept = "".join(p.read_text() for p in tmp_path.iterdir() if p.is_file())
     for key in (KEY, "wrong-key-98765"):
         assert key not in shown + kept
-
-
-def test_without_a_key_nothing_is_asked(news, server):
-    result = news("fetch", "newsapi", "--out", "n.jsonl", key="")
-    assert result.returncode == 2
-    assert "set NEWSAPI_API_KEY" in result.stderr
+    server.asked.clear()
+    assert "set NEWSAPI_API_KEY" in one_line(news("fetch", "newsapi", "--out", "x", key=""))
     assert server.asked == []
 
 
@@ -304,12 +298,16 @@ def test_files_of_news_are_joined_and_bad_rows_kept_apart(news, server, tmp_path
             "the window ends before it begins",
         ),
         (("fetch", "elsewhere", "--out", "x"), "elsewhere"),
+        (("fetch", "file", "n.csv", "--out", "x"), "n.csv: the file holds no rows"),
+        (("dedupe", "n.jsonl", "--out", "n.jsonl"), "is the input"),
     ],
 )
 def test_bad_usage_is_one_line_and_writes_nothing(news, tmp_path, arguments, message):
-    result = news(*arguments)
-    assert message in one_line(result)
-    assert list(tmp_path.iterdir()) == []
+    given = {"n.csv": "title,summary\n", "n.jsonl": '{"title": "A mill grows"}\n'}
+    for name, text in given.items():
+        (tmp_path / name).write_text(text)
+    assert message in one_line(news(*arguments))
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == given
 
 
 def test_without_a_connection_it_says_so_soon(news, server):
@@ -321,11 +319,7 @@ def test_without_a_connection_it_says_so_soon(news, server):
 
 
 PLAIN = [
-    {
-        "title": "Veltra names Maria Keller as chief",
-        "summary": "Keller led its pumps unit.",
-        "x": 1,
-    },
+    {"title": "Veltra names Keller as chief", "summary": "Keller led its pumps unit.", "x": 1},
     {"title": "Orders rise at Nordax in May", "summary": "They were up 4% at the valve maker."},
     {"title": "Orders rise at Nordax in May!", "summary": "They were up 4% at the valve maker"},
     {"title": "Prices rise in Norvania", "summary": "Inflation was 3%."},
@@ -334,10 +328,8 @@ PLAIN = [
 
 def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_path):
     write_lines(tmp_path / "n.jsonl", PLAIN)
-    write_lines(
-        tmp_path / "old.jsonl",
-        [{"headline": "PRICES rise in Norvania", "description": "Inflation was 3%"}],
-    )
+    old = {"headline": "PRICES rise in Norvania", "description": "Inflation was 3%"}
+    write_lines(tmp_path / "old.jsonl", [old])
     result = news("dedupe", "n.jsonl", "--against", "old.jsonl", "--out", "d.jsonl")
     assert result.returncode == 0, result.stderr
     kept, dropped = read_lines(tmp_path / "d.jsonl"), read_lines(tmp_path / "d.jsonl.dropped.jsonl")
@@ -369,22 +361,6 @@ def test_a_date_that_cannot_be_read_stays_as_it_stands_and_is_said(
     news("fetch", "file", "in.jsonl", "--from", "2024-01-01", "--out", "w.jsonl")
     (gone,) = read_lines(tmp_path / "w.jsonl.dropped.jsonl")
     assert (gone["date"], "cannot be read" in gone["dropped_because"]) == (date, True)
-
-
-def test_the_input_is_never_written_over(news, tmp_path):
-    write_lines(tmp_path / "n.jsonl", PLAIN)
-    result = news("dedupe", "n.jsonl", "--out", "n.jsonl")
-    assert result.returncode == 2
-    assert "is the input" in result.stderr
-    assert len(read_lines(tmp_path / "n.jsonl")) == 4
-
-
-def test_a_file_with_a_header_and_no_rows_is_no_news(news, tmp_path):
-    (tmp_path / "n.csv").write_text("title,summary\n")
-    result = news("fetch", "file", "n.csv", "--out", "n.jsonl")
-    assert result.returncode == 2
-    assert "n.csv: the file holds no rows" in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["n.csv"]
 
 
 @pytest.mark.parametrize(

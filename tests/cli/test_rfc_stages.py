@@ -6,7 +6,6 @@ import json
 import jsonschema
 import pytest
 from tests.support.lines import one_line, read_lines, write_lines
-from tests.support.sheets import fill, read_sheet
 
 from contrafact.corpus.ledger import read_ledger
 from contrafact.records import NewsItem, Rewrite
@@ -265,24 +264,6 @@ def test_what_a_judge_found_decides_pairs(quick_contrafact, pairs, tmp_path):
 def test_the_schema_of_decisions_is_printed(quick_contrafact):
     result = quick_contrafact("rfc", "finalize", "--schema")
     jsonschema.Draft202012Validator.check_schema(json.loads(result.stdout))
-
-
-def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path):
-    result = quick_contrafact("rfc", "study", "sample", "pairs.jsonl", "--n", "5", "--out", "s.csv")
-    assert result.returncode == 0, result.stderr
-    assert len(read_sheet(tmp_path / "s.csv")) == 5
-    says = {"category_correct": "TRUE", "rewrite_valid": "TRUE"}
-    for name in ("ann", "ben"):
-        fill(tmp_path / "s.csv", tmp_path / f"{name}.csv", lambda _: says)
-    command = ("rfc", "study", "score", "ann.csv", "ben.csv", "--key", "s.key.csv")
-    result = quick_contrafact(*command, "--out", "f")
-    assert result.returncode == 0, result.stderr
-    assert "undefined" in result.stdout
-    with (tmp_path / "f" / "raters.csv").open() as stream:
-        found = {row["question"]: row for row in csv.DictReader(stream)}
-    assert (found["rewrite_valid"]["percent"], found["rewrite_valid"]["fleiss"]) == ("1.0", "")
-    alone = quick_contrafact("rfc", "study", "score", "ann.csv", "--key", "s.key.csv")
-    assert alone.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -29,21 +29,6 @@ def test_other_names_of_the_fields_are_read(tmp_path):
     assert item == NewsItem.of("A b", "C d", ticker="XX", date="2025-01-31", url="u")
 
 
-def test_the_supplement_is_read_as_it_is(tmp_path):
-    row = {
-        "item_index": 0,
-        "input_item": {"headline": "A", "description": "B", "category": "Labour & employment"},
-        "output": {"scenarios": []},
-    }
-    (row,) = news_rows(write_lines(tmp_path / "s.jsonl", [row]))
-    assert (row.item.title, row.item.summary, row.item.category) == (
-        "A",
-        "B",
-        "Labour & employment",
-    )
-    assert row.fields["item_index"] == 0
-
-
 def test_nothing_is_passed_over_in_silence(tmp_path):
     rows = [
         {"title": "A", "summary": "B", "date": "someday"},

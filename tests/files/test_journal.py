@@ -19,6 +19,7 @@ def test_answers_outlive_the_process_and_a_torn_line(tmp_path):
         stream.write(b'{"key": "c", "ans')
     with Journal(path, facts) as answers:
         assert answers.known == {"a": "Causal", "b": {"why": "404"}}
+        answers.keep("c", "Causal")
         answers.keep("c", "Flipping")
     with Journal(path, facts) as answers:
         assert answers.known["c"] == "Flipping"
@@ -98,14 +99,6 @@ def test_work_that_came_to_nothing_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError), of_output(tmp_path / "out.jsonl"):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_of_one_key_the_last_piece_counts(tmp_path):
-    for value in (1, 2):
-        with Journal(tmp_path / "a.jsonl", {}) as journal:
-            journal.keep("k", value)
-    with Journal(tmp_path / "a.jsonl", {}) as journal:
-        assert journal.known == {"k": 2}
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,7 @@ def test_a_used_up_quota_is_not_asked_again(ask):
 def test_who_opens_a_model_again_asks_a_quota_that_was_used_up_anew(start_service, monkeypatch):
     monkeypatch.setattr(module, "_FIRST", 0.02)
     with start_service("--faults", "quota") as running:
-        for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-            monkeypatch.setenv(name, running.environment[name])
+        running.make_known(monkeypatch)
         for opened in (1, 2):
             model = open_model(f"openai-api/fake/again-{running.port}", transport={})
             for _ in range(2):

@@ -104,7 +104,7 @@ def is_fetched(dataset: Dataset) -> bool:
 def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]:
     """Download what is missing of a dataset into the cache, check it, and return its files.
 
-    One of the hub is held to the commit of its first fetch (`contrafact.corpus.hub`).
+    One of the hub is held to the commit of its first fetch (`fetch_table`).
     """
     from contrafact.files.download import fetch
 
@@ -136,9 +136,9 @@ class DataSource:
 def data_source(given: str | Path) -> DataSource:
     """Return the file that somebody names, downloaded if it has to be.
 
-    A file that is there is itself. Else ``hf://…`` is a dataset of the hub
-    (`contrafact.corpus.hub`), and ``fin-force``, ``fin-force/supplement``, ``rfc-bench`` are the
-    published sets (`contrafact.corpus.datasets`), of which ``:SPLIT`` takes one file of several.
+    A file that is there is itself. Else ``hf://…`` is a dataset of the hub (`fetch_table`), and
+    ``fin-force``, ``fin-force/supplement``, ``rfc-bench`` are the published sets (`datasets`), of
+    which ``:SPLIT`` takes one file of several.
     """
     text = str(given)
     if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:

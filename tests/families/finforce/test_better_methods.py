@@ -219,12 +219,9 @@ ROLES = ("--model", "openai-api/fake/writer", "--judge", "openai-api/fake/judge"
 
 @pytest.mark.slow
 def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp_path):
-    done = quick_contrafact(
-        *("run", "finforce", "--limit", "5", *ROLES, "--method", "best-of"),
-        *("--method", "zero-shot"),
-        *("--fluency-model", "none", "--out", "run"),
-        env=writers,
-    )
+    command = ("run", "finforce", "--limit", "5", *ROLES, "--method", "best-of")
+    command += ("--method", "zero-shot", "--fluency-model", "none", "--out", "run")
+    done = quick_contrafact(*command, env=writers)
     assert done.returncode == 0, done.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
     usage = pd.read_csv(tmp_path / "run" / "usage.csv")
@@ -244,12 +241,7 @@ def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp
         details = json.loads(row.details)
         fates = {name: text for name, text in details.items() if name.startswith("Draft")}
         assert fates and all("score" not in text for text in fates.values())
-    again = quick_contrafact(
-        *("run", "finforce", "--limit", "5", *ROLES, "--method", "best-of"),
-        *("--method", "zero-shot"),
-        *("--fluency-model", "none", "--out", "run"),
-        env=writers,
-    )
+    again = quick_contrafact(*command, env=writers)
     assert "no model was called" in again.stdout
 
 

@@ -1,6 +1,4 @@
-import io
 import json
-import sys
 
 import pandas as pd
 import pytest
@@ -8,7 +6,6 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import (
     CATEGORIES,
-    PUBLISHED_COUNTS,
     canonical_category,
     load_headlines,
 )

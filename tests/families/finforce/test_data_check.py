@@ -4,6 +4,8 @@ from tests.support.lines import write_lines
 from contrafact.families.finforce.data import PUBLISHED_COUNTS, raw_items
 from contrafact.families.finforce.data_check import check_items
 
+LONG = "A long enough headline"
+
 
 def check(tmp_path, rows):
     file = write_lines(tmp_path / "rows.jsonl", rows)
@@ -65,28 +67,16 @@ def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
 @pytest.mark.parametrize(
     ("row", "violation"),
     [
-        (
-            headline("A long enough headline", "Sport"),
-            "1 row with the unknown category 'Sport' (line 2)",
-        ),
+        (headline(LONG, "Sport"), "1 row with the unknown category 'Sport' (line 2)"),
         (headline(""), "1 row with an empty headline (line 2)"),
         (headline(None), "1 row with an empty headline (line 2)"),
         (headline(" \t"), "1 row with an empty headline (line 2)"),
         (headline(7), "1 row with a headline that is not text (line 2)"),
-        (headline("A long enough headline", ""), "1 row with an empty category (line 2)"),
-        (headline("A long enough headline", 7), "1 row with a category that is not text (line 2)"),
-        (
-            headline(" The first of the headlines "),
-            "line 2: the headline of line 1 again",
-        ),
-        (
-            headline("A long enough headline", risk_counterfactual="It sinks"),
-            "1 row with one counterfactual of two (line 2)",
-        ),
-        (
-            headline("A long enough headline", description=["x"]),
-            "1 row with a description that is not text (line 2)",
-        ),
+        (headline(LONG, ""), "1 row with an empty category (line 2)"),
+        (headline(LONG, 7), "1 row with a category that is not text (line 2)"),
+        (headline(" The first of the headlines "), "line 2: the headline of line 1 again"),
+        (headline(LONG, risk_counterfactual="x"), "1 row with one counterfactual of two (line 2)"),
+        (headline(LONG, description=["x"]), "1 row with a description that is not text (line 2)"),
     ],
 )
 def test_each_violation_is_one_sentence_with_its_line(tmp_path, row, violation):
@@ -159,7 +149,7 @@ def test_lengths_and_what_is_short_or_long(tmp_path):
 
 
 def test_another_classification_and_mixed_layouts_are_noted(tmp_path):
-    rows = [{**headline("A long enough headline"), "classification": "opinion"}]
+    rows = [{**headline(LONG), "classification": "opinion"}]
     rows.append({"title": "Ore exports rise again"})
     assert check(tmp_path, rows).notes == (
         "1 row classified 'opinion', not 'market_event' (line 1)",

@@ -96,8 +96,7 @@ def test_a_headline_that_was_cut_off_is_none():
 
 
 def test_a_judge_gives_the_share_of_both_sides_that_pass_each_criterion(service, monkeypatch):
-    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
-        monkeypatch.setenv(name, service.environment[name])
+    service.make_known(monkeypatch)
     answer = {"risk": "Ferries lose more riders", "opportunity": "Ferries win riders back"}
     judged = judge_pair(open_pack(None), service.judge, "Ferries lose riders", answer)
     found = asyncio.run(judged)

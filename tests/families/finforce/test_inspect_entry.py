@@ -97,6 +97,8 @@ def test_a_wrong_task_argument_is_reported_before_anything_runs(tmp_path):
             log_dir=str(tmp_path),
         )
     assert list_eval_logs(str(tmp_path)) == []
+    with pytest.raises(InputError, match="finforce has no argument 'judge_fault'"):
+        finforce(judge_fault=True)
 
 
 def test_looking_a_name_up_pulls_in_nothing_heavy():
@@ -116,8 +118,3 @@ def test_inspect_lists_the_task_of_the_source_folder():
     result = inspect("list", "tasks", "--json", cwd=folder)
     assert result.returncode == 0, result.stderr
     assert [task["name"] for task in json.loads(result.stdout)] == ["finforce"]
-
-
-def test_an_argument_that_the_task_does_not_know_is_refused_by_its_name():
-    with pytest.raises(InputError, match="finforce has no argument 'judge_fault'"):
-        finforce(judge_fault=True)

@@ -111,11 +111,10 @@ def test_a_model_without_weights_here_is_refused_before_any_call(model):
 
 
 def test_a_method_of_ones_own_is_named_by_its_import_path(tmp_path, monkeypatch):
-    (tmp_path / "my_method.py").write_text(
-        "from contrafact.families.finforce.methods.zero_shot import method\n", encoding="utf-8"
-    )
     (tmp_path / "mine").mkdir()
-    (tmp_path / "my_method.py").rename(tmp_path / "mine" / "my_method.py")
+    (tmp_path / "mine" / "my_method.py").write_text(
+        "from contrafact.families.finforce.methods.zero_shot import method\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     assert METHODS.make("mine.my_method", MethodContext()).plan(bundled_headlines()[0])
 
@@ -133,11 +132,8 @@ def test_a_draw_never_holds_the_item_and_is_the_same_for_all_others(seed, draw, 
 
 
 def test_draws_differ():
-    draws = [
-        tuple(s.id for s in draw_shots(POOL, 3, seed=0, draw=draw, exclude=""))
-        for draw in range(1, 6)
-    ]
-    assert len(set(draws)) == 5
+    draws = [draw_shots(POOL, 3, seed=0, draw=draw, exclude="") for draw in range(1, 6)]
+    assert len({tuple(shot.id for shot in shots) for shots in draws}) == 5
 
 
 def shown(shots):
@@ -161,12 +157,7 @@ def test_masks_cover_topic_and_noun_phrases_merged_in_whole_words():
     masked, found = mask_headline("Central bank of Norwind raises key rate sharply", "rate")
     assert found
     assert masked == f"{MASK} of {MASK} raises {MASK} sharply"
-
-
-def test_a_topic_that_the_headline_lacks_is_not_masked_and_reported():
-    masked, found = mask_headline("Markets fell", "inflation")
-    assert not found
-    assert masked == f"{MASK} fell"
+    assert mask_headline("Markets fell", "inflation") == (f"{MASK} fell", False)
 
 
 def test_a_topic_is_masked_as_whole_words_and_wherever_it_stands():

@@ -1,9 +1,8 @@
 """The leakage battery finds what was planted, and nothing where there is nothing."""
 
-import json
-
 import numpy as np
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import bundled_pairs
@@ -73,15 +72,9 @@ def test_the_five_diagnostics_by_manipulation():
 @pytest.mark.slow
 def test_the_command_writes_tables_and_says_no_when_the_limit_is_passed(quick_contrafact, tmp_path):
     rows = pairs(30, lambda w, _: " ".join([*w, "reportedly"]))
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps(r.model_dump(mode="json")) + "\n" for r in rows))
+    write_lines(tmp_path / "pairs.jsonl", [row.model_dump(mode="json") for row in rows])
     made = quick_contrafact("rfc", "surface", "pairs.jsonl", "--out", "a")
     assert made.returncode == 0, made.stderr
-    assert {p.name for p in (tmp_path / "a").iterdir()} >= {
-        "diagnostics.csv",
-        "leakage.csv",
-        "pairs.csv",
-    }
     refused = quick_contrafact("rfc", "surface", "pairs.jsonl", "--out", "b", "--max-auroc", "0.7")
     assert refused.returncode == 1
     assert "n-grams tells all rewrites from originals: AUROC" in refused.stderr

@@ -1,25 +1,19 @@
 """Pairs in: every shape that stages and the published set have; faults are reported by line."""
 
-import json
-
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import PairNotes, bundled_pairs, items_of, load_pairs
 
 
 def write(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def row(**fields):
-    base = {
-        "manipulation": "numerical",
-        "original": "Sales rose 4%.",
-        "rewritten": "Sales rose 7%.",
-    }
-    return base | fields
+    texts = {"original": "Sales rose 4%.", "rewritten": "Sales rose 7%."}
+    return {"manipulation": "numerical", **texts, **fields}
 
 
 def test_rows_of_three_fields_get_ids_and_cluster_by_their_original(tmp_path):

@@ -19,10 +19,48 @@ def rewrites(text: str, seeds: int = 25) -> list[str]:
     return [result.rewritten for result in results]
 
 
-def test_a_rise_is_half_as_large_again_at_least_or_less_than_half():
-    for text in rewrites("Shares of Norrick Steel rose 12% on Tuesday."):
-        (new,) = figures(text)
-        assert 18 <= new <= 24 or new < 6
+@pytest.mark.parametrize(
+    ("source", "holds"),
+    [
+        # half as large again at least, or less than half
+        (
+            "Shares of Norrick Steel rose 12% on Tuesday.",
+            lambda new: 18 <= new <= 24 or new < 6,
+        ),
+        (
+            "Norrick Steel raised its price target 10% to $110 from $100 on Tuesday.",
+            lambda rate, new, old: (
+                100 * (new - old) / old == pytest.approx(rate, abs=1)
+                and {rate, new, old}.isdisjoint({10, 110, 100})
+            ),
+        ),
+        (
+            "EBITDA came to CHF 812 million on sales of CHF 3,944 million, a margin of 20.6%.",
+            lambda part, whole, margin: (
+                100 * part / whole == pytest.approx(margin, rel=0.02)
+                and {part, whole, margin}.isdisjoint({812, 3944, 20.6})
+            ),
+        ),
+        (
+            "Norrick Steel sees sales growth of 10% to 14% next year.",
+            lambda low, high: low < high,
+        ),
+        (
+            "Norrick Steel posted earnings of $1.20 a share, beating estimates of $1.10.",
+            lambda actual, expected: actual > expected,
+        ),
+        # a policy rate moves by a point at most
+        (
+            "The central bank of Merrowland raised its key interest rate to 5.25% on Friday.",
+            lambda new: 0 < abs(new - 5.25) <= 1,
+        ),
+        ("Norrick Steel holds a market share of 62% in pipes.", lambda new: 0 < new < 100),
+        ("Norrick Steel shut 3 mills in May.", lambda new: new >= 2),  # several stay several
+    ],
+)
+def test_figures_change_and_stay_what_they_may_be(source, holds):
+    for text in rewrites(source, 40):
+        assert holds(*figures(text)), text
 
 
 @pytest.mark.parametrize(("old", "top"), [(30, 60), (50, 90), (70, 100)])
@@ -40,22 +78,6 @@ def test_equal_figures_stay_equal_and_others_change_too():
         first, second, growth = figures(text)
         assert first == second != 3.2
         assert growth != 8
-
-
-def test_a_growth_rate_fits_the_levels_it_is_between():
-    source = "Norrick Steel raised its price target 10% to $110 from $100 on Tuesday."
-    for text in rewrites(source):
-        rate, new, old = figures(text)
-        assert 100 * (new - old) / old == pytest.approx(rate, abs=1)
-        assert {rate, new, old}.isdisjoint({10, 110, 100})
-
-
-def test_a_margin_fits_the_amounts_it_is_worked_out_from():
-    source = "EBITDA came to CHF 812 million on sales of CHF 3,944 million, a margin of 20.6%."
-    for text in rewrites(source):
-        part, whole, margin = figures(text)
-        assert 100 * part / whole == pytest.approx(margin, rel=0.02)
-        assert {part, whole, margin}.isdisjoint({812, 3944, 20.6})
 
 
 @pytest.mark.parametrize(
@@ -94,19 +116,6 @@ def test_several_never_become_one_of_several():
         assert not re.search(r"\b1 percentage points", text)
 
 
-def test_range_ends_stay_in_order():
-    for text in rewrites("Norrick Steel sees sales growth of 10% to 14% next year."):
-        low, high = figures(text)
-        assert low < high
-
-
-def test_a_beat_stays_a_beat():
-    source = "Norrick Steel posted earnings of $1.20 a share, beating estimates of $1.10."
-    for text in rewrites(source):
-        actual, expected = figures(text)
-        assert actual > expected
-
-
 def test_time_and_names_stay():
     source = (
         "On June 3, 2031, Norrick Steel (NYSE: NRK) said in its 10-K that sales rose 9% in the "
@@ -117,18 +126,6 @@ def test_time_and_names_stay():
             assert kept in text
         assert "rose 9%" not in text
         assert "4.25%" not in text
-
-
-def test_a_policy_rate_moves_by_a_point_at_most():
-    source = "The central bank of Merrowland raised its key interest rate to 5.25% on Friday."
-    for text in rewrites(source):
-        (new,) = figures(text)
-        assert 0 < abs(new - 5.25) <= 1
-
-
-def test_a_share_stays_a_share():
-    for text in rewrites("Norrick Steel holds a market share of 62% in pipes."):
-        assert 0 < figures(text)[0] < 100
 
 
 def test_values_are_written_as_the_old_ones_are():
@@ -143,12 +140,6 @@ def test_values_are_written_as_the_old_ones_are():
 def test_no_figure_no_rewrite():
     result = rewrite_numerical("Norrick Steel names a new chief.", 1)
     assert result == NoRewrite("states no quantity that could be changed")
-
-
-def test_a_count_of_several_stays_one_of_several():
-    for text in rewrites("Norrick Steel shut 3 mills in May.", 40):
-        (new,) = figures(text)
-        assert new >= 2
 
 
 def test_a_long_text_is_read_back_only_where_its_values_fit(monkeypatch):

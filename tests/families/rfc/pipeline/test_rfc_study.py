@@ -101,14 +101,8 @@ def test_agreement_per_step_and_category_and_undefined_where_it_is(tmp_path):
 
 
 def test_macro_f1_is_that_of_the_paper(tmp_path):
-    # 2 x 2 counts: both true 12, ann only 3, ben only 1, both false 4.
-
-    cells = (
-        [("true", "true")] * 12
-        + [("true", "false")] * 3
-        + [("false", "true")]
-        + [("false", "false")] * 4
-    )
+    counted = {("true", "true"): 12, ("true", "false"): 3, ("false", "true"): 1}
+    cells = [pair for pair, n in (counted | {("false", "false"): 4}).items() for _ in range(n)]
     names = [f"i{n}" for n in range(20)]
     key = pd.DataFrame({"category": "causal", "probability": 1.0, "article_id": names}, index=names)
     rows = [
@@ -149,6 +143,7 @@ def test_every_table_is_in_the_folder_and_what_is_undefined_says_so(quick_contra
     assert whole[["true", "false"]].to_numpy().sum() == 2 * 8
     pairs = pd.read_csv(tmp_path / "figures" / "pairs.csv")
     assert (pairs["kappa"] == "undefined").all() and (pairs["percent"] == 1.0).all()
+    assert "undefined" in found.stdout
 
 
 def test_a_baseline_is_held_against_what_is_right(tmp_path):

@@ -3,17 +3,13 @@
 import json
 
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import read_stage
 from contrafact.files.tables import write_rows
 
 GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritten": "It fell."}
-
-
-def stage(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(
@@ -29,24 +25,16 @@ def stage(path, *rows):
     ],
 )
 def test_a_bad_row_is_reported_by_its_line(tmp_path, second, message):
-    path = stage(tmp_path / "pairs.jsonl", GOOD, second)
+    path = write_lines(tmp_path / "pairs.jsonl", [GOOD, second])
     with pytest.raises(InputError, match=r"pairs\.jsonl:2: ") as caught:
         read_stage(path, ("original", "rewritten"), manipulated=True)
     assert message in str(caught.value)
     assert caught.value.hint
 
 
-def test_a_row_in_another_encoding_is_reported_by_its_line(tmp_path):
-    path = stage(tmp_path / "pairs.jsonl", GOOD)
-    with path.open("ab") as stream:
-        stream.write('{"id": "b", "original": "Société Générale"}\n'.encode("latin-1"))
-    with pytest.raises(InputError, match=r":2: is not UTF-8"):
-        read_stage(path)
-
-
 def test_unknown_fields_and_long_paragraphs_pass_through_unchanged(tmp_path):
     row = {**GOOD, "original": "It rose. " * 120_000, "desk": {"name": "Übersee", "n": [1, 2]}}
-    path = stage(tmp_path / "in.jsonl", row)
+    path = write_lines(tmp_path / "in.jsonl", [row])
     rows = read_stage(path, ("original",), manipulated=True)
     write_rows(tmp_path / "out.jsonl", [r.fields for r in rows])
     assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == row
@@ -54,7 +42,7 @@ def test_unknown_fields_and_long_paragraphs_pass_through_unchanged(tmp_path):
 
 def test_labels_are_read_in_any_case_and_half_characters_replaced(tmp_path):
     row = {**GOOD, "manipulation": " Flipping ", "original": "It rose \ud83d."}
-    (read,) = read_stage(stage(tmp_path / "in.jsonl", row), ("original",), manipulated=True)
+    (read,) = read_stage(write_lines(tmp_path / "in.jsonl", [row]), ("original",), manipulated=True)
     assert read.fields["manipulation"] == "flipping"
     assert read.fields["original"] == "It rose \ufffd."
 

@@ -1,7 +1,6 @@
 """Whatever people do, in any order: the workflow's promises hold, in every built-in project."""
 
 from collections import Counter
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -23,7 +22,6 @@ from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, staffing_problems
 from contrafact.review.corrections import edit, reopen, retract, withdraw
 from contrafact.review.discussion import say, under_discussion
-from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import ReviewState, replay
@@ -69,6 +67,17 @@ class Machine(RuleBasedStateMachine):
                 for seq in event.body["set_aside"]:
                     self.answered[self.decisions[seq]] -= 1
 
+    def act(self, action: Any, *arguments: Any, **options: Any) -> list[Any] | None:
+        """Let an action change the review; None where it is refused, and nothing is changed."""
+        before = self.state.seq
+        try:
+            events = do(self.state, self.now, action, *arguments, rng=self.rng, **options)
+        except InputError:
+            assert self.state.seq == before, "a refusal changed something"
+            return None
+        self.take(events)
+        return events
+
     @initialize(n=st.integers(1, 6), seed=st.integers(0, 999))
     def begin(self, n: int, seed: int) -> None:
         self.rng = self.team.rng(seed)
@@ -79,7 +88,7 @@ class Machine(RuleBasedStateMachine):
     def bring(self, n: int) -> None:
         new = {f"i{k}": self.team.item(k) for k in range(self.imported, self.imported + n)}
         self.imported += n
-        self.take(do(self.state, self.now, import_items, "Max", new))
+        assert self.act(import_items, "Max", new)
 
     @rule(data=st.data())
     def ask(self, data: Any) -> None:
@@ -107,72 +116,52 @@ class Machine(RuleBasedStateMachine):
         screen = self.screens[who]
         answers = self.team.answers(self.state.project, screen.stage, pick)
         if screen.training:
-            self.take(do(self.state, self.now, answer_training, who, screen, Decision(answers)))
+            assert self.act(answer_training, who, screen, Decision(answers)) is not None
             return
         corrects = self.state.project.stage(screen.stage).corrects
         shown: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
         if corrects and corrects.on in answers.values():
             shown["correction"] = text
-        place = (self.state, self.now, answer, who, screen, Decision(answers, **shown))
-        before = self.state.seq
-        try:
-            self.take(do(*place, rng=self.rng))
-        except InputError:
-            assert self.state.seq == before, "a refusal changed something"
-            return
-        seq = self.state.seq
-        again = do(*place, rng=self.rng)
-        assert again == [] and self.state.seq == seq, "a repeated submit changed something"
+        sent = (answer, who, screen, Decision(answers, **shown))
+        if self.act(*sent) is not None:
+            seq = self.state.seq
+            assert self.act(*sent) == [], "a repeated submit changed something"
+            assert self.state.seq == seq
 
     @rule(data=st.data())
     def take_back(self, data: Any) -> None:
         who = data.draw(st.sampled_from(sorted(self.state.people)))
-        before = self.state.seq
-        try:
-            events = do(self.state, self.now, undo, who)
-        except NotAllowed:
-            assert self.state.seq == before
-            return
-        self.take(events)
-        assert self.state.in_hand[who] == events[0].item, "what is undone is asked again"
+        if events := self.act(undo, who):
+            assert self.state.in_hand[who] == events[0].item, "what is undone is asked again"
 
     @rule(data=st.data(), out=st.booleans())
     @precondition(lambda self: self.imported)
     def correct(self, data: Any, out: bool) -> None:
         item = data.draw(st.sampled_from(sorted(self.state.items)))
         stages = [s.id for s in self.state.project.flow if not s.barrier]
-        before = self.state.seq
         about = ("Max", item, "a slip")
-        try:
-            if out:
-                self.take(do(self.state, self.now, withdraw, *about, rng=self.rng))
+        if out:
+            if self.act(withdraw, *about):
                 assert self.state.items[item].outcome == "removed"
-            else:
-                stage = data.draw(st.sampled_from(stages))
-                self.take(do(self.state, self.now, reopen, *about, stage, rng=self.rng))
-                assert self.state.items[item].stage == stage
-        except NotAllowed:
-            assert self.state.seq == before, "a refusal changed something"
+            return
+        stage = data.draw(st.sampled_from(stages))
+        if self.act(reopen, *about, stage):
+            assert self.state.items[item].stage == stage
 
     @rule(data=st.data(), text=TEXTS)
     def speak(self, data: Any, text: str) -> None:
         who = data.draw(st.sampled_from(sorted(self.state.people)))
         for item in under_discussion(self.state, self.state.people[who]):
-            self.take(do(self.state, self.now, say, who, item.id, text))
+            assert self.act(say, who, item.id, text)
 
     @rule(data=st.data(), text=TEXTS)
     @precondition(lambda self: self.imported)
     def rewrite(self, data: Any, text: str) -> None:
         item = data.draw(st.sampled_from(sorted(self.state.items)))
         field = data.draw(st.sampled_from(self.state.project.show))
-        before = self.state.seq
-        about = ("Max", item, "a slip", {field: text})
-        try:
-            events = do(self.state, self.now, edit, *about, rng=self.rng)
-        except NotAllowed:
-            assert self.state.seq == before, "a refusal changed something"
+        events = self.act(edit, "Max", item, "a slip", {field: text})
+        if events is None:
             return
-        self.take(events)
         found = self.state.items[item]
         assert found.fields[field] == text
         if events:
@@ -191,12 +180,7 @@ class Machine(RuleBasedStateMachine):
             for v in self.state.items[item].votes
             if (v.stage, v.round) == (vote.stage, vote.round) and v is not vote
         ]
-        before = self.state.seq
-        try:
-            about = ("Max", item, "a slip", vote.seq)
-            self.take(do(self.state, self.now, retract, *about, rng=self.rng))
-        except NotAllowed:
-            assert self.state.seq == before, "a refusal changed something"
+        if self.act(retract, "Max", item, "a slip", vote.seq) is None:
             return
         found = self.state.items[item]
         assert found.stage == vote.stage and found.round == vote.round
@@ -206,15 +190,13 @@ class Machine(RuleBasedStateMachine):
     @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
     def wait(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
-        self.take(do(self.state, self.now, settle, rng=self.rng))
+        assert self.act(settle) is not None
 
     @rule(data=st.data())
     def hurry(self, data: Any) -> None:
         barriers = [s.id for s in self.state.project.flow if s.barrier]
         if barriers:
-            with suppress(NotAllowed):
-                force = data.draw(st.sampled_from(barriers))
-                self.take(do(self.state, self.now, settle, force=force, rng=self.rng))
+            self.act(settle, force=data.draw(st.sampled_from(barriers)))
 
     @invariant()
     def no_place_has_two_people(self) -> None:
@@ -296,7 +278,7 @@ class Machine(RuleBasedStateMachine):
         for item in under_discussion(self.state, self.state.people[who]):
             place = (item.stage, item.round)
             if who not in {r.who for r in item.thread if (r.stage, r.round) == place}:
-                self.take(do(self.state, self.now, say, who, item.id, "So it seems."))
+                assert self.act(say, who, item.id, "So it seems.")
 
     def any(self, options: tuple[str, ...]) -> str:
         return options[int(self.rng.integers(len(options)))]

@@ -61,7 +61,7 @@ def available_exports(project: Project) -> tuple[Export, ...]:
 
 
 def export_rows(
-    state: ReviewState, what: Export, stage: str | Sequence[str] = (), question: str | None = None
+    state: ReviewState, what: Export, stages: Sequence[str] = (), question: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the rows of an export that follows from the state; ``history`` does not.
 
@@ -70,7 +70,6 @@ def export_rows(
     Raises:
         InputError: There is no such stage or question, or the project has no such export.
     """
-    stages = [stage] if isinstance(stage, str) and stage else list(stage)
     known = {s.id for s in state.project.flow}
     for name in stages:
         if name not in known:

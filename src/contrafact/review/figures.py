@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import nan
 from pathlib import Path
 
@@ -53,16 +53,6 @@ class FigureTable:
     columns: Sequence[str]
     rows: Sequence[Row]
     text: str = ""
-
-    @cached_property
-    def numbers(self) -> frozenset[int]:
-        """Which columns hold numbers, from 0."""
-
-        def numeric(cell: str) -> bool:
-            return cell[:1].isdigit() or cell[:1] == "-" or cell in ("", "undefined", "–")
-
-        places = range(1, len(self.columns)) if self.rows else ()
-        return frozenset(at for at in places if all(numeric(row[at]) for row in self.rows))
 
 
 def figure_tables(state: ReviewState, now: datetime) -> list[FigureTable]:

@@ -10,6 +10,20 @@ PASSWORD = "otter lantern gravel 7"
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture
+def rating(served, open_tab):
+    """Open a studio with so many stories to rate; Cem has the first in his tab."""
+
+    def begin(items):
+        studio = served().review("ours", "cobe-rating", items=items)
+        tab = open_tab(studio.base)
+        tab.sign_in("Cem")
+        tab.page.goto(WORK)
+        return studio, tab
+
+    return begin
+
+
 def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, open_tab):
     studio = served().review("ours", "rfc-rewrite", items=10)
     for who, answers in (("Ada", {"review": "pass"}), ("Ben", {"audit": "pass"})):
@@ -62,11 +76,8 @@ def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, op
     )
 
 
-def test_a_flag_without_a_word_is_stopped_and_keys_can_be_turned_off(served, open_tab):
-    studio = served().review("ours", "cobe-rating", items=1)
-    tab = open_tab(studio.base)
-    tab.sign_in("Cem")
-    tab.page.goto(WORK)
+def test_a_flag_without_a_word_is_stopped_and_keys_can_be_turned_off(rating):
+    studio, tab = rating(1)
     for key in ("1", "f", "Escape", "Enter"):
         tab.page.keyboard.press(key)
     assert tab.page.evaluate("document.activeElement.id") == "comment"
@@ -109,11 +120,8 @@ def fill(tab, rating, comment):
     tab.page.fill("#comment", comment)
 
 
-def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab):
-    studio = served().review("ours", "cobe-rating", items=2)
-    tab = open_tab(studio.base)
-    tab.sign_in("Cem")
-    tab.page.goto(WORK)
+def test_what_was_typed_comes_back_after_the_session_has_ended(rating):
+    studio, tab = rating(2)
     fill(tab, "No", "It rains on.\nThen <b>more</b>.")
     studio.now += 13 * 3600  # the session is over
     tab.follow("#submit")
@@ -135,11 +143,8 @@ def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab)
     tab.console.clear()  # Chromium names the page that was refused
 
 
-def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_tab):
-    studio = served().review("ours", "cobe-rating", items=2)
-    tab = open_tab(studio.base)
-    tab.sign_in("Cem")
-    tab.page.goto(WORK)
+def test_what_was_typed_for_an_item_that_went_to_others_is_shown(rating, open_tab):
+    studio, tab = rating(2)
     fill(tab, "Yes", "A long thought.")
     studio.store.act("ours", withdraw, "Max", "i0", "the source was taken back")
     tab.follow("#submit")
@@ -159,15 +164,12 @@ def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_ta
     tab.console.clear()
 
 
-def test_a_database_that_was_down_is_tried_again_with_what_was_typed(served, open_tab, monkeypatch):
+def test_a_database_that_was_down_is_tried_again_with_what_was_typed(rating, monkeypatch):
     from sqlalchemy.exc import OperationalError
 
     from contrafact.review.store.store import Store
 
-    studio = served().review("ours", "cobe-rating", items=1)
-    tab = open_tab(studio.base)
-    tab.sign_in("Cem")
-    tab.page.goto(WORK)
+    studio, tab = rating(1)
     fill(tab, "No", "  It rains on.\n\n")
     with monkeypatch.context() as patch:
         error = OperationalError("", {}, Exception("down"))

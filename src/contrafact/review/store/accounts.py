@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from threading import BoundedSemaphore
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +36,6 @@ LONGEST = 200
 
 GUESSABLE = 3
 """The least score of zxcvbn, of 0 to 4: a password takes more than 10^8 guesses."""
-
-# Each hash takes 64 MiB and a core: many at once would starve everything else.
-_HASHING = BoundedSemaphore(2)
 
 
 @dataclass(frozen=True)
@@ -81,22 +77,18 @@ def check_password(password: str, name: str) -> None:
 
 def hash_password(password: str) -> str:
     """Return a password's Argon2id hash, with its parameters and salt."""
-    with _HASHING:
-        return password_hasher().hash(password)
+    return password_hasher().hash(password)
 
 
 def password_matches(hashed: str | None, password: str) -> bool:
     """Return whether a password is the one that was hashed; as slow where there is no hash."""
     from argon2.exceptions import VerifyMismatchError
 
-    with _HASHING:
-        try:
-            return (
-                password_hasher().verify(hashed or unknown_password_hash(), password)
-                and hashed is not None
-            )
-        except VerifyMismatchError:
-            return False
+    try:
+        right = password_hasher().verify(hashed or unknown_password_hash(), password)
+    except VerifyMismatchError:
+        return False
+    return right and hashed is not None
 
 
 def password_outdated(hashed: str) -> bool:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.family import DraftFinding, draft_check
+from contrafact.family import draft_check
 from contrafact.review.answers import Assignment
 from contrafact.review.assignment import visible_votes
 from contrafact.review.discussion import thread
@@ -43,14 +43,6 @@ class WorkProgress:
     total: int
     here: int
     decided: int
-
-
-@dataclass(frozen=True)
-class DraftReport:
-    """What was found in a draft, or why it was not looked at."""
-
-    findings: tuple[DraftFinding, ...] = ()
-    not_checked: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,16 +96,16 @@ class ItemView:
             return None
         return _text(self.fields.get(self.stage.corrects.field))
 
-    def findings(self, draft: str) -> DraftReport | None:
-        """What the project's check finds in a draft of the text; None where it names no check."""
+    def findings(self, draft: str) -> dict[str, Any] | None:
+        """What the project's check finds in a draft, or why not; None where it names no check."""
         corrects = self.stage.corrects
         if corrects is None or corrects.check is None:
             return None
         try:
             found = draft_check(corrects.check)({**self.fields, corrects.field: draft})
         except InputError as error:
-            return DraftReport(not_checked=str(error))
-        return DraftReport(tuple(found))
+            return {"not_checked": str(error)}
+        return {"findings": list(found)}
 
 
 def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:

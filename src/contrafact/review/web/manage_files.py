@@ -102,7 +102,10 @@ def export(page: TheReviewPage, file: str, stage: str = "", question: str = "") 
         made = history_rows(store.history(review))
     else:
         made = store.read(
-            review, lambda state: export_rows(state, cast(Export, what), stage, question)
+            review,
+            lambda state: export_rows(
+                state, cast(Export, what), [stage] if stage else (), question
+            ),
         )
     page.log("exported", f"{what}.{form}")
     return Response(

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -73,15 +72,6 @@ def test_a_text_alone_is_scored_as_among_others(
     small = values(perplexities(TEXTS[::-1], model=tiny))[::-1]
     assert together == pytest.approx(alone, rel=1e-5)
     assert small == pytest.approx(alone, rel=1e-5)
-
-
-@pytest.mark.slow
-def test_likely_text_is_less_perplexing_than_its_words_shuffled(smollm: CausalModel) -> None:
-    plain = "The company said on Monday that its profit rose in the second quarter."
-    words = plain.split()
-    np.random.default_rng(1).shuffle(words)
-    likely, shuffled = values(perplexities([plain, " ".join(words)], model=smollm))
-    assert 1 < likely < shuffled / 3
 
 
 def test_an_empty_text_has_no_perplexity_and_says_why(tiny: CausalModel) -> None:

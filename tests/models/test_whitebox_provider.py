@@ -317,16 +317,3 @@ asyncio.run(main())
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
-
-
-@pytest.mark.slow  # loads the embedded weights
-def test_the_embedded_weights_judge() -> None:
-    model = get_model("whitebox/smollm2-135m")
-    prompt = "Reply with exactly one character, T or F. Is Paris in France? T or F:"
-    verdict = asyncio.run(judge_letter(model, prompt, "E1"))
-    assert verdict.judge == "whitebox/smollm2-135m"
-    # A small model may say something else than a letter; then it gives no verdict.
-    if verdict.reply.strip() in ("T", "F"):
-        assert verdict.probability is not None
-    else:
-        assert verdict.passed is None and verdict.invalid is not None

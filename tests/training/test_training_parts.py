@@ -115,12 +115,6 @@ def test_the_best_is_set_against_the_worst_and_ties_are_counted():
     assert figures["spread"] == pytest.approx((8 + 0 + 0.5) / 3)
 
 
-def test_the_same_reply_is_never_preferred_to_itself():
-    made, figures = pair_up([scored("a", "x", 2), scored("a", "x", 9)], margin=0)
-    assert made == []
-    assert figures["alone"] == 1
-
-
 def test_an_unreadable_reply_is_never_chosen():
     made, _ = pair_up([scored("a", "x", 3, valid=False), scored("a", "y", 1)], margin=0)
     assert made == []

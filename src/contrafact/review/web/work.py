@@ -4,7 +4,7 @@ Annotators and adjudicators work on the same page; adjudicators see what others 
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
@@ -55,20 +55,13 @@ class ItemForm(BaseModel):
     step: Literal["", "first"] = ""
 
 
-@dataclass(frozen=True)
-class SubmittedForm:
-    """An item's form: what was decided, about what.
+async def read_form(
+    request: Request, about: Annotated[ItemForm, Form()]
+) -> tuple[Assignment, Decision, bool]:
+    """Return what an item's form is about, what was decided, and if it asked the first step alone.
 
-    ``first_step`` says that nothing but a stage's first step was asked in it.
+    Lines are ended as texts' are; no field of it is there twice.
     """
-
-    assignment: Assignment
-    filled: Decision
-    first_step: bool
-
-
-async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> SubmittedForm:
-    """Return an item's form, with lines ended as texts' are; no field of it is there twice."""
     sent = [one for one in (await request.form()).multi_items() if isinstance(one[1], str)]
     form = {name: str(text).replace("\r\n", "\n") for name, text in sent}
     if len(form) < len(sent):
@@ -83,10 +76,10 @@ async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> Sub
         request=about.request,
     )
     place = Assignment(about.item, about.stage, about.round, about.training)
-    return SubmittedForm(place, filled, about.step == "first")
+    return place, filled, about.step == "first"
 
 
-TheForm = Annotated[SubmittedForm, Depends(read_form)]
+TheForm = Annotated[tuple[Assignment, Decision, bool], Depends(read_form)]
 
 
 @router.get("/", name="home")
@@ -143,8 +136,8 @@ def answer(page: TheMemberPage, form: TheForm) -> Response:
     What cannot be taken is shown again: in its form where it can be corrected there, and as it was
     filled in where the item is not theirs any more.
     """
-    filled, place = form.filled, form.assignment
-    if form.first_step and (view := _view_of(page, form)) is not None:
+    place, filled, first_step = form
+    if first_step and (view := _view_of(page, place)) is not None:
         step, missing = view.stage.first_step, _missing(view, filled)
         if step is not None and missing and not set(missing) & set(step.asks):
             return _form_page(page, view, filled)  # the whole item
@@ -152,7 +145,7 @@ def answer(page: TheMemberPage, form: TheForm) -> Response:
         decision = replace(filled, request=page.own_key(str(filled.request)))
         page.studio.store.answer(page.review, page.who, place, decision)
     except InputError as error:
-        view = _view_of(page, form)
+        view = _view_of(page, place)
         if view is not None and not isinstance(error, NotAllowed):
             return _form_page(page, view, filled, problem=error)
         project = page.studio.store.read(page.review, lambda state: state.project)
@@ -175,16 +168,17 @@ def check_draft(page: TheMemberPage, form: TheForm) -> Response:
 
     The page's script asks for JSON; without it the page itself comes back, as it was filled in.
     """
-    view = _view_of(page, form)
+    place, filled, _ = form
+    view = _view_of(page, place)
     if view is None:
         raise HTTPException(409, "This item is not with you any more.")
-    found = view.findings(form.filled.correction or "")
+    found = view.findings(filled.correction or "")
     if found is None:
         raise HTTPException(409, "Nothing is checked at this stage.")
     if "application/json" in page.request.headers.get("accept", ""):
         part = render_part("findings.html", found=found)
         return JSONResponse({"html": part}, headers={"cache-control": "no-store"})
-    return _form_page(page, view, form.filled, found=found)
+    return _form_page(page, view, filled, found=found)
 
 
 @router.post("/r/{review:review}/undo", name="undo")
@@ -239,10 +233,10 @@ def _next_view(
     return page.studio.store.work(page.review, who, reader)
 
 
-def _view_of(page: MemberPage, form: SubmittedForm) -> ItemView | None:
+def _view_of(page: MemberPage, place: Assignment) -> ItemView | None:
     """Return the item that a form is about; None where it is not theirs any more."""
     view, _ = _next_view(page, None)
-    same = isinstance(view, ItemView) and view.assignment == form.assignment
+    same = isinstance(view, ItemView) and view.assignment == place
     return view if isinstance(view, ItemView) and same else None
 
 

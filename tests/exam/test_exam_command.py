@@ -81,16 +81,24 @@ def test_a_judge_that_cannot_tell_is_reported(quick_contrafact, tmp_path, start_
     assert "this judge cannot tell" in run.stdout
 
 
-def test_failed_calls_are_reported_and_leave_no_exam(
+def test_failed_calls_leave_no_exam_and_only_what_has_no_answer_is_asked(
     quick_contrafact, tmp_path, start_judge, verdicts
 ):
-    few = dict(list(verdicts.items())[:10])
-    options = ("--no-order", "--n", "20", "--max-retries", "0", "--out", "exam.json")
-    with start_judge(few) as judge:
-        run = quick_contrafact("exam", "--judge", judge.judge, *options, env=judge.environment)
+    command = ("exam", "--no-order", "--n", "20", "--max-retries", "0", "--out", "exam.json")
+    half = dict(list(verdicts.items())[::4])  # every second, in one order of two
+    with start_judge(half) as judge:
+        command += ("--judge", judge.judge)
+        run = quick_contrafact(*command, env=judge.environment)
+        first = judge.answered()
     assert run.returncode == 1
     assert "questions failed; the same command tries them again" in run.stderr
     assert not (tmp_path / "exam.json").exists()
+    with start_judge(verdicts) as judge:
+        for more, asked in (((), 1), ((), 1), (("--repeats", "3"), 3)):
+            run = quick_contrafact(*command, *more, env=judge.environment)
+            assert run.returncode == 0, run.stderr
+            rows = len((tmp_path / "exam.items.jsonl").read_text().splitlines())
+            assert judge.answered() == asked * rows - first and 0 < first < rows
 
 
 @pytest.mark.parametrize(

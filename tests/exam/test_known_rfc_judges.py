@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.lines import read_lines
 
 from contrafact.families.rfc.exam import WHOLES, rfc_items
 from contrafact.families.rfc.judging import CRITERIA
@@ -116,10 +117,18 @@ def test_what_cannot_be_read_is_invalid_and_never_guessed(exam_of):
             assert not exam.trust(kind)[0]
 
 
-def test_a_panel_is_examined_as_one(exam_of):
+def test_a_panel_is_examined_as_one_and_a_tie_is_invalid(exam_of, tmp_path):
     exam, _, asked = exam_of("labels", "labels-2", "fails", more=("--n", "60"))
     assert asked == 180
     assert rates(exam, "response") == (1.0, 1.0)
+    row = next(one for one in read_lines(tmp_path / exam.items) if one["known"] and one["members"])
+    said = {"labels": True, "labels-2": True, "fails": False}
+    assert row["members"] == {FAKE + name: passed for name, passed in said.items()}
+    exam, _, _ = exam_of("fails", "labels", more=("--n", "30", "--repeats", "2"))
+    for row in read_lines(tmp_path / exam.items):
+        tied, why = (None, "tie") if row["known"] else (False, None)
+        assert row["repeats"] == [tied, tied] and row["passed"] is tied
+        assert row["criterion"] == "response" or row["invalid"] == why
 
 
 def test_an_estimate_calls_nothing(judge, quick_contrafact, tmp_path):

@@ -88,16 +88,10 @@ def test_every_json_object_reads_as_itself_with_words_around_it(value):
 @pytest.mark.parametrize(
     ("reply", "label"),
     [
-        ("true", "true"),
-        (" FALSE.\n", "false"),
-        ("**False**", "false"),
-        ("Label: true", "true"),
         ('{"label": "false"}', "false"),
         ("The answer is _true_, yes: true.", "true"),
-        ("<think>It says false here, or true?</think>\nfalse", "false"),
         ("so it is true and also false</think> true", "true"),
         ("<reasoning>false</reasoning><think>true</think>False", "false"),
-        ("“True”", "true"),
     ],
 )
 def test_one_label_in_any_dress_is_read(reply, label):
@@ -182,18 +176,17 @@ def test_a_label_that_is_taken_back_is_none(reply):
     assert read_label(reply, DETECT).invalid == "a label that is taken back: true"
 
 
+# What stands in the grid of shapes (`test_reply_grid`) is not said again.
 BOTH = [
-    (True, "true"), (True, "**True.**"), (True, "“true”"), (True, "\u200btrue"), (True, "### True"),
-    (True, "The answer is: true"), (True, "**Verdict:** True"), (True, "<answer>true</answer>"),
-    (True, "true\n\nThe text follows from the headline."), (True, '{"%K": "True"}'),
+    (True, "**True.**"), (True, "**Verdict:** True"), (True, '{"%K": "True"}'),
+    (True, "\\boxed{true}"),
     (True, '```json\n{"%K": {"value": True}}\n```'), (True, '{"%C": {"value": true}}'),
-    (True, "<think>false?</think>true"), (True, "It seems false.\n</think>\n\ntrue"),
-    (True, "Draft: false\nFinal answer: true"), (True, "\\boxed{true}"),
+    (True, "It seems false.\n</think>\n\ntrue"),
     (False, '{"%K": {"reason": "it is true that banks lend", "value": false}}'),
     (False, '{"%K": {"value": true}}\n</think>\nfalse'),
     (False, '<reasoning>{"%K": {"value": true}}</reasoning>{"%K": {"value": false}}'),
     (None, "not true"), (None, "untrue"), (None, "true... on reflection, false"),
-    (None, "true\nWait, no."), (None, "<think>true"), (None, "Is it true? Or false?"),
+    (None, "true\nWait, no."), (None, "Is it true? Or false?"),
     (None, '{"%K": {"value": true}} Hm, {"%K": {"value": false}}'),
     (None, '{"%K": {"value": true}}\n\nfalse'), (None, '{"%K": {"value": true}} No, false.'),
     (None, '{"%K": {"value": true}} and {"verdict": false}'), (None, '{"%K": {"value": true}, '),
@@ -203,8 +196,8 @@ BOTH = [
     (False, "~~true~~ false"), (False, "<seed:think>true</seed:think>false"),
     (False, "<rationale>true</rationale>false"), (False, "false<|im_end|>"), (True, "true</s>"),
     (True, "<|START_THINKING|>false<|END_THINKING|>true"),
-    (None, "I think this is true of most banks"), (None, '{"%K": {"value": 1}}'), (None, ""),
-    (False, '{"%K": "False"}'), (True, '{"value": true}'), (False, "`false`"),
+    (None, "I think this is true of most banks"), (None, '{"%K": {"value": 1}}'),
+    (False, '{"%K": "False"}'), (True, '{"value": true}'),
     (None, '{"%K": {"value": "maybe"}}'), (None, '{"%Ks": {"value": true}}'),
     (None, "It is true that markets fell."), (None, "true or false"),
 ]  # fmt: skip
@@ -252,15 +245,9 @@ def test_a_verdict_among_others_is_never_read_as_its_opposite(before, after, ver
         assert read_bool(reply, "direction")[0] in (verdict, None)
 
 
-def test_free_text_is_what_is_left_without_reasoning_and_its_mark():
-    story = "The hose split, but the van kept cool."
-    for reply in (
-        story, f"<think>A draft.</think>{story}", f"A draft: it overheated.\n</think>\n{story}",
-        f"I keep the hose.\n\n**Final answer:** {story}", f"```\n{story}\n```",
-    ):  # fmt: skip
-        assert answer_text(reply).text == story
-    assert answer_text(f"<think>{story}").invalid == "the reasoning never ended"
+def test_a_final_answer_within_a_sentence_marks_no_free_text():
     assert answer_text("The final answer is always late.").text.startswith("The final")
+    assert answer_text("I keep it.\n\n**Final answer:** It held.").text == "It held."
 
 
 def test_long_replies_are_read():

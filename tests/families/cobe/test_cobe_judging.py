@@ -9,7 +9,6 @@ from tests.support.replies import says
 from contrafact.families.cobe.data import bundled_known, bundled_stories, criteria_of
 from contrafact.families.cobe.judging import Judging, probability
 from contrafact.families.cobe.scoring import failure_modes, suggested_mode
-from contrafact.judges.judge import all_pass
 from contrafact.prompts import open_pack
 
 STORIES = {story.id: story for story in bundled_stories()}
@@ -98,20 +97,6 @@ def test_a_hostile_response_cannot_close_its_tag():
         assert prompt.count("</response>") == 1 + prompt.count("and </response>")
         assert prompt.endswith("T or F:")
         assert "{{ 7 * 7 }}" in prompt
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "whole"),
-    [
-        ((True, True), True),
-        ((True, False), False),
-        ((False, None), False),
-        ((True, None), None),
-        ((), None),
-    ],
-)
-def test_one_failure_decides_and_an_invalid_verdict_leaves_it_open(verdicts, whole):
-    assert all_pass(verdicts) is whole
 
 
 def test_a_panel_votes_criterion_by_criterion():

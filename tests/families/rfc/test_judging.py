@@ -75,7 +75,7 @@ def test_all_true_passes_one_false_fails_and_what_has_no_verdict_stays_open(
     members, passed, broken, open_
 ):
     found = settled(OPEN, judged("flipping", *members), "flipping", *PAIR)
-    assert found.passed is passed
+    assert found.passed is passed and Judged({}, {}).passed is None
     assert [one.rule for one in found.violations] == broken
     assert [one.rule for one in found.review] == ["meaning-undecided"] * open_
 

@@ -26,7 +26,7 @@ from contrafact.text.diff import word_diff
 from contrafact.text.likeness import bleu
 from contrafact.text.parsing import entities
 from contrafact.text.quantities import quantities
-from contrafact.text.quantities.movement import movements
+from contrafact.text.quantities.context import movements
 from contrafact.text.tokens import sentence_spans
 
 ROOMS = sorted(one.name for one in Path(contrafact.__file__).parent.iterdir() if one.is_dir())

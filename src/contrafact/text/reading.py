@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from contrafact.text.alignment import Sentence, Span, Token, sentences, tokenize
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
-from contrafact.text.quantities.movement import Movement, movements
+from contrafact.text.quantities.context import Movement, movements
 from contrafact.text.times import TIME_KINDS, TimeReference, times
 from contrafact.text.tokens import folded, stem
 

@@ -1,23 +1,363 @@
-"""The quantities of a text, with what its sentences say of them."""
+"""The quantities of a text, with what its sentences say of them.
+
+A quantity states a level or a change, which moves up or down; two of them may be the ends of a
+range, or an old and a new value.
+"""
 
 import re
 from bisect import bisect_right
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from contrafact.text.numerals import plain_digits
 from contrafact.text.quantities.grammar import found_quantities
-from contrafact.text.quantities.movement import Pair, Statement, by_values, movements, moving, pairs
-from contrafact.text.quantities.quantity import Quantity
+from contrafact.text.quantities.quantity import Direction, Quantity
 from contrafact.text.quantities.roles import (
     Cue,
+    cue_data,
     cues,
+    expression,
     nearest_cue,
     outcome,
     role_and_unit,
 )
-from contrafact.text.tokens import sentence_spans
+from contrafact.text.tokens import alternation, folded, sentence_spans
 
-__all__ = ["new_quantities", "quantities"]
+__all__ = ["Movement", "movements", "new_quantities", "quantities"]
+
+# Two words of a sentence between which more than this stands have nothing to do with each other.
+_REACH = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """A word that says up or down; ``direction`` is None where the text denies the movement."""
+
+    start: int
+    end: int
+    word: str
+    direction: Direction | None
+    is_noun: bool
+
+
+class Statement(NamedTuple):
+    """What the words around say.
+
+    ``worded`` is False where they say nothing of a movement; ``leads`` is True where the
+    movement stands before the quantity, so that what follows may continue it.
+    """
+
+    direction: Direction | None
+    is_level: bool
+    worded: bool
+    leads: bool = False
+
+
+_DATA = cue_data()["movement"]
+_NOUNS = frozenset((*_DATA["up"]["nouns"], *_DATA["down"]["nouns"]))
+_UP = frozenset((*_DATA["up"]["verbs"], *_DATA["up"]["nouns"]))
+_MOVING = re.compile(
+    rf"\b(?:{alternation([*_UP, *_DATA['down']['verbs'], *_NOUNS])})\b", re.IGNORECASE
+)
+_VERBS_AFTER = frozenset(_DATA["after"])
+_FILLERS = re.compile(
+    rf"(?:[\s(~]*(?:\b(?:{alternation(_DATA['fillers'])}|[a-z]+ly)\b)?)*+", re.IGNORECASE
+)
+_LEVELS = frozenset(_DATA["levels"])
+_PREPOSITION = re.compile(rf"\b(?:{alternation([*_LEVELS, *_DATA['changes']])})\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    rf"(?:\b(?:{alternation(_DATA['negations'])})\b(?!\sonly)|n['’]t\b)(?:\s[\w-]+){{0,2}}\s*\Z",
+    re.IGNORECASE,
+)
+_PHRASAL = re.compile(rf"\b(?:{alternation(_DATA['phrasal'])})\s\Z", re.IGNORECASE)
+_OTHER_SENSE_AFTER = re.compile(
+    r"\s(?:payments?\b|time\b|side\b|to\sdate\b|the\sroad|for\sgrabs|and\srunning)", re.IGNORECASE
+)
+# "up to 5%" is a bound, unless a verb of moving or being stands before it.
+_BOUND = re.compile(r"\sto\s", re.IGNORECASE)
+_MOVED = expression("movement", "moved")
+
+
+def movements(text: str) -> list[Movement]:
+    """Return the words of a text that say up or down, in order."""
+    found = []
+    for match in _MOVING.finditer(text):
+        word = " ".join(re.split(r"[\s-]+", folded(match[0])))
+        before = text[max(0, match.start() - 40) : match.start()]
+        if _OTHER_SENSE_AFTER.match(text, match.end()):
+            continue
+        if word in ("up", "down"):
+            if _PHRASAL.search(before):
+                continue
+            if word == "up" and _BOUND.match(text, match.end()) and not _MOVED.search(before):
+                continue
+        direction: Direction | None = "up" if word in _UP else "down"
+        if _NEGATION.search(before):
+            direction = None
+        found.append(Movement(match.start(), match.end(), word, direction, word in _NOUNS))
+    return found
+
+
+_BETWEEN_AFTER = expression("movement", "between_after")
+_OBJECT_STOP = expression("movement", "object_stop")
+# "cut rates 25 bps": what moves stands between, and no preposition.
+_BARE_OBJECT = expression("movement", "bare_object")
+_OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
+_RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
+
+
+def moving(
+    text: str, found: list[Quantity], moves: list[Movement], ends: list[int]
+) -> list[Statement]:
+    """Return for each quantity its direction and whether it is a level."""
+    by_sentence: dict[int, list[Movement]] = {}
+    for move in moves:
+        by_sentence.setdefault(bisect_right(ends, move.start), []).append(move)
+    result: list[Statement] = []
+    last_sentence, last = -1, -1
+    for i, quantity in enumerate(found):
+        sentence = bisect_right(ends, quantity.start)
+        if sentence != last_sentence:
+            last_sentence, last = sentence, -1
+        inside = by_sentence.get(sentence, [])
+        previous = found[last] if last >= 0 else None
+        leading = _multiple(text, quantity) or _moved_before(text, quantity, inside, previous)
+        moved = leading or _moved_after(text, quantity, inside)
+        if moved is None and previous is not None:
+            moved = leading = _chained(text, quantity, previous, result[last], inside)
+        if moved is None:
+            result.append(_by_itself(text, quantity))
+        else:
+            result.append(Statement(*moved, worded=True, leads=leading is not None))
+        if quantity.kind != "duration":
+            # A time between does not part what belongs together: "rose $5 in two years to $20".
+            last = i
+    return result
+
+
+_LEVEL_BEFORE = re.compile(r"\b(?:at|to|from|below|above|is|was|were)\s\Z", re.IGNORECASE)
+
+
+def _by_itself(text: str, quantity: Quantity) -> Statement:
+    """Return what a quantity shows by itself: "-2.4%" is a fall, "25 bps" a change."""
+    sign = quantity.form.sign if quantity.kind in ("money", "percent", "basis points") else ""
+    if sign and not _LEVEL_BEFORE.search(text[max(0, quantity.start - 8) : quantity.start]):
+        return Statement("up" if sign == "+" else "down", is_level=False, worded=False)
+    return Statement(None, quantity.kind != "basis points", worded=False)
+
+
+def _multiple(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | None:
+    if quantity.form.style != "multiple":
+        return None
+    if _NEGATION.search(text[max(0, quantity.start - 40) : quantity.start]):
+        return None, False
+    return ("down" if (quantity.value or 0) < 1 else "up"), False
+
+
+_OWN = re.compile(r"\b(?:its|their|his|her|the)\s\Z", re.IGNORECASE)
+_AT_LEAST = re.compile(r"\bat\s(?:least|most)\b", re.IGNORECASE)
+
+
+def _level(gap: str) -> bool:
+    """Tell by the last preposition of a gap whether a level follows."""
+    last = _last(_PREPOSITION, _AT_LEAST.sub("", gap))
+    return last is not None and " ".join(re.split(r"[\s-]+", folded(last[0]))) in _LEVELS
+
+
+def _moved_before(
+    text: str, quantity: Quantity, moves: list[Movement], previous: Quantity | None
+) -> tuple[Direction | None, bool] | None:
+    if quantity.kind == "duration":
+        return None
+    for move in reversed(moves):
+        if move.end > quantity.start or move.end < quantity.start - _REACH:
+            continue
+        gap = text[move.end : quantity.start]
+        if _FILLERS.fullmatch(gap):
+            if _raises_money(move, gap, quantity):
+                return None
+            if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
+                return None
+            return move.direction, _level(gap) or bool(_OWN.search(gap))
+        if previous is not None and previous.start >= move.end:
+            continue
+        if _OBJECT_STOP.search(gap):
+            continue
+        if _BARE_OBJECT.fullmatch(gap) and not move.is_noun and quantity.unit in ("%", "bps", "pp"):
+            return move.direction, False
+        ending = next(
+            (e for e in _OBJECT_END.finditer(gap) if _FILLERS.fullmatch(gap, e.start())), None
+        )
+        if ending is None:
+            continue
+        of_noun = folded(ending["to"]) == "of"
+        if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
+            continue
+        # "cut its growth forecast to 5%": the verb before the noun is what moves.
+        governed = any(not m.is_noun and 0 < move.start - m.end < _REACH for m in moves)
+        if move.is_noun and not of_noun and governed:
+            continue
+        return move.direction, _level(gap[ending.start() :])
+    return None
+
+
+def _raises_money(move: Movement, gap: str, quantity: Quantity) -> bool:
+    return (
+        quantity.kind == "money"
+        and bool(_RAISED_MONEY.match(move.word))
+        and not re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
+    )
+
+
+def _moved_after(
+    text: str, quantity: Quantity, moves: list[Movement]
+) -> tuple[Direction | None, bool] | None:
+    if quantity.kind == "duration":
+        return None
+    for move in moves:
+        if move.start < quantity.end:
+            continue
+        if not move.is_noun and move.word not in _VERBS_AFTER:
+            return None
+        if move.word in ("loss", "losses") and quantity.kind == "money":
+            return None
+        if not _BETWEEN_AFTER.fullmatch(text, quantity.end, move.start):
+            return None
+        return move.direction, False
+    return None
+
+
+_TO_OR_FROM = re.compile(r"\b(?:to|from)\s", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[;:—]")
+_NEXT_TO = expression("movement", "next_to")
+_COMPARED = re.compile(
+    r"\b(?:compared|relative|owing|due|thanks|according|related)\s(?:to|from)", re.I
+)
+
+
+def _chained(
+    text: str,
+    quantity: Quantity,
+    previous: Quantity,
+    stated: Statement,
+    moves: list[Movement],
+) -> tuple[Direction | None, bool] | None:
+    """Return what a quantity has from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
+    if not stated.leads or quantity.kind == "duration":
+        return None
+    if any(previous.end <= m.start < quantity.start for m in moves):
+        return None
+    gap = text[previous.end : quantity.start]
+    if _COMPARED.search(gap):
+        return None
+    adjoining = _NEXT_TO.match(gap)
+    if adjoining and _FILLERS.fullmatch(gap[adjoining.end() :]):
+        level = stated.is_level and quantity.kind != "basis points"
+        return stated.direction, level or _level(gap[adjoining.end() :])
+    last = _last(_TO_OR_FROM, gap)
+    if last is None or _CLAUSE_END.search(gap) or not _FILLERS.fullmatch(gap[last.start() :]):
+        return None
+    return stated.direction, True
+
+
+def by_values(first: Quantity, second: Quantity) -> Direction | None:
+    """Return where two levels in the order old, new move."""
+    if first.value is None or second.value is None or first.value == second.value:
+        return None
+    return "up" if second.value > first.value else "down"
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    match = None
+    for found in pattern.finditer(text):
+        match = found
+    return match
+
+
+class Pair(NamedTuple):
+    """Two quantities of one sentence, by index; ``old`` is the old one of from-to."""
+
+    first: int
+    second: int
+    kind: str
+    old: int | None
+
+
+_FILL = (
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|just|over|under|more than|less than"
+    r"|as (?:high|low|much) as|a|an|the|its|some|only|at least|[a-z]+ly|between)\s)*"
+)
+_FROM = re.compile(rf"\bfrom\s{_FILL}\Z", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s(?:about\s|around\s)?\Z", re.IGNORECASE)
+_RANGING = expression("movement", "ranging")
+_WORDS = r"(?:[\s,]{1,4}(?!to\b|from\b)[^\s,;:.!?]{1,40}){0,8}?"
+_TO_AFTER = re.compile(rf"{_WORDS},?\sto\s{_FILL}", re.IGNORECASE)
+_FROM_AFTER = re.compile(rf"{_WORDS}[,(]?\s[,(]?(?:up\s|down\s)?from\s{_FILL}", re.IGNORECASE)
+_VERSUS = re.compile(
+    rf"{_WORDS},?\s\(?(?:compared\s(?:with|to)|versus|vs\.?|against)\s{_FILL}", re.IGNORECASE
+)
+_EARLIER = expression("movement", "earlier")
+_ASIDE = re.compile(r",?\sor\s(?:about\s)?|\s\((?:or\s|about\s)*", re.IGNORECASE)
+_DASH = re.compile(r"\s?[-–—]\s?|\sto\s(?:about\s|around\s)?")
+
+
+def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) -> list[Pair]:
+    """Return the pairs of a text's quantities; a quantity is in one pair at most.
+
+    Args:
+        changed: The indices of the changes that follow a word of movement ("rose $5").
+    """
+    result: list[Pair] = []
+    used: set[int] = set()
+    for i, low in enumerate(found[:-1]):
+        if i in used or low.kind == "duration":
+            continue
+        sentence = bisect_right(ends, low.start)
+        first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
+        # The next quantity; or the one after an aside: "$5 million, or 12 cents a share".
+        aside = i + 2 < len(found) and _ASIDE.fullmatch(text, low.end, found[i + 1].start)
+        for j in (i + 2, i + 1) if aside else (i + 1,):
+            if found[j].kind != low.kind or found[j].end > end or j in used:
+                continue
+            pair = _pair(text, (first, end), found, i, j, i in changed)
+            if pair:
+                result.append(pair)
+                used |= {i, j}
+                break
+    return result
+
+
+def _pair(
+    text: str, sentence: tuple[int, int], found: list[Quantity], i: int, j: int, changed: bool
+) -> Pair | None:
+    low, high = found[i], found[j]
+    before = text[max(sentence[0], low.start - 60) : low.start]
+    start = low.end if j == i + 1 else found[i + 1].end
+    gap = text[start : high.start]
+    between = folded(gap)
+    if "to" in between and _TO_AFTER.fullmatch(gap):
+        if _RANGING.search(before):
+            return Pair(i, j, "range", None)
+        if _FROM.search(before):
+            return Pair(i, j, "from-to", i)
+    # "beat estimates from 2% to 3%": the quantity after "from" has its own "to".
+    own = j + 1 < len(found) and _DASH.fullmatch(text, high.end, found[j + 1].start)
+    if "from" in between and _FROM_AFTER.fullmatch(gap) and not own:
+        return Pair(i, j, "from-to", j)
+    compared = any(word in between for word in ("compared", "versus", "vs", "against"))
+    if compared and _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
+        return Pair(i, j, "from-to", j)
+    if j > i + 1:
+        return None
+    if between == " and " and _BETWEEN.search(before):
+        return Pair(i, j, "range", None)
+    if _DASH.fullmatch(gap):
+        far = changed and low.value and high.value and high.value > 4 * low.value
+        return None if far else Pair(i, j, "range", None)
+    return None
+
+
+# All of it
 
 _GROWTH = re.compile(r"\b(?:growth|contraction|recession)\b", re.IGNORECASE)
 

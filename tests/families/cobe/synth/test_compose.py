@@ -5,25 +5,19 @@ import itertools
 import json
 import re
 from collections import Counter, defaultdict
-from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import known_story, load_known, read_story, story_object
+from contrafact.families.cobe.data import known_story, read_story, story_object
 from contrafact.families.cobe.synth.compose import (
     Cell,
-    cells_of,
     compose,
     compose_block,
 )
-from contrafact.families.cobe.synth.crossing import situation, true_claim
-from contrafact.families.cobe.synth.expressions import build
 from contrafact.families.cobe.synth.library import bundled_library, load_library
-from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import check_story, prove_rows
 from contrafact.families.cobe.synth.reading import Reader
 from contrafact.records import DOMAINS, GRAPHS
@@ -189,28 +183,6 @@ def test_any_block_proves_itself(seed, graph):
         assert check_story(json.loads(line)) == []
 
 
-@given(st.integers(0, 10**9), st.sampled_from(GRAPHS))
-@settings(max_examples=60, deadline=None)
-def test_masks_of_worlds_say_what_the_model_says(seed, graph):
-    rng = Random(seed)
-    plot = draw_plot(LIBRARY, rng.choice(LIBRARY.scenes), graph, rng)
-    if plot is None:
-        return
-    model = build(plot.text())
-    chosen = [rng.choice(list(plot.events))]
-    one = situation(plot, rng.randrange(plot.everything.bit_length()), 1, chosen)
-    facts = dict(one.facts)
-    if plot.measure is not None:
-        facts["q"] = one.before_quantity
-    from contrafact.causal.counterfactual import consequences
-
-    proof = consequences(model, facts, one.supposed)
-    for name, then in one.after.items():
-        assert proof.of(name).after == then
-    for name, value in one.implied.items():
-        assert proof.of(name).before == value
-
-
 def test_a_text_that_leaves_a_verdict_open_is_refused(rows):
     """Take away a sentence that tells a rule: what hangs on it is named, or was told otherwise."""
     named = Counter()
@@ -263,28 +235,6 @@ def test_a_proof_without_relations_is_incomplete(rows):
     assert found.problems == ("'Proof' is incomplete: 'relations'",)
 
 
-def test_because_needs_that_the_effect_would_not_be_so_without_the_cause():
-    found = Counter()
-    for seed in range(400):
-        rng = Random(seed)
-        plot = draw_plot(LIBRARY, rng.choice(LIBRARY.scenes), "collider", rng)
-        if plot is None:
-            continue
-        gates = {n: g for n, g in plot.gates.items() if g.form == "any"}
-        for name, gate in gates.items():
-            one = situation(plot, rng.randrange(plot.everything.bit_length()), 0, [])
-            causes = [one.facts[p] for p in gate.parents]
-            if one.facts[name] and all(causes):
-                from contrafact.families.cobe.synth.crossing import Claim
-
-                alone = Claim(gate.parents[:1], name, follows=True)
-                both = Claim(gate.parents, name, follows=True)
-                assert not true_claim(plot, alone, one.facts, one.worlds, {})
-                assert true_claim(plot, both, one.facts, one.worlds, {})
-                found["both"] += 1
-    assert found["both"] > 5
-
-
 def altered(row, **changes):
     again = copy.deepcopy(row)
     for key, value in changes.items():
@@ -323,17 +273,6 @@ def test_the_checker_finds_what_is_wrong(rows):
     assert "'Proof' is incomplete" in altered(row, Proof=proof)[0]
 
 
-def test_cells_are_chosen_and_wrong_ones_reported():
-    arts = cells_of(LIBRARY, domain="  arts and  ENTERTAINMENT ")
-    assert {c.domain for c in arts} == {"Arts and Entertainment"}
-    with pytest.raises(InputError, match="no domain 'Cooking'; use one of Health"):
-        cells_of(LIBRARY, domain="Cooking")
-    assert {c.graph for c in cells_of(LIBRARY, graph="fork")} == {"fork"}
-    assert len(cells_of(LIBRARY, domain="Engineering")) == 6
-    with pytest.raises(InputError, match="no graph type 'tree'; use one of chain"):
-        cells_of(LIBRARY, graph="tree")
-
-
 def test_wordings_of_one_kind_share_no_telling_word():
     """What tells an event from its absence in one wording tells nothing in another."""
     alike = 0
@@ -347,13 +286,6 @@ def test_wordings_of_one_kind_share_no_telling_word():
             shared = [{w for w in a & b if len(w) > 3} for a, b in zip(first, second, strict=True)]
             alike += any(shared)
     assert alike < 0.06 * 6 * len(events)
-
-
-def test_the_library_holds_rules_of_every_domain_for_every_graph():
-    links = sum(len(e.links) for s in LIBRARY.scenes for e in s.events.values())
-    moves = sum(len(q.links) for s in LIBRARY.scenes for q in s.quantities.values())
-    assert links + moves >= 80
-    assert {scene.domain for scene in LIBRARY.scenes} == set(DOMAINS)
 
 
 def test_a_library_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_path):
@@ -404,14 +336,3 @@ def test_grammar_is_clean(rows):
         lints = linter.lint(sentence, language=Language.PLAINTEXT)
         found = [(lint.problem_text, lint.message) for lint in lints]
         assert [one for one in found if "words long" not in one[1]] == [], sentence
-
-
-def test_known_answers_are_loaded_with_their_verdicts(rows, tmp_path):
-    path = write_lines(tmp_path / "stories.jsonl", rows[:8])
-    known = load_known(path)
-    assert len(known) == 8
-    by_fails = defaultdict(int)
-    for one in known:
-        for answer in one.wrong:
-            by_fails[sum(not v for v in one.verdicts(answer).values())] += 1
-    assert by_fails[0] == 0

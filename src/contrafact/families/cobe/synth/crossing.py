@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
 
-__all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block", "situation"]
+__all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block"]
 
 SIZE = 4
 """Stories in a block."""
@@ -130,11 +130,6 @@ class Situation:
             for claim in _sayable(self.plot)[1]
             if true_claim(self.plot, claim, self.facts, self.worlds, {})
         )
-
-
-def situation(plot: Plot, world: int, base: int, chosen: Sequence[str]) -> Situation:
-    """Return what follows where some events of a world are supposed to be otherwise."""
-    return _acted(plot, *_told_in(plot, world), base, chosen)
 
 
 def _told_in(plot: Plot, world: int) -> tuple[dict[str, bool], int]:

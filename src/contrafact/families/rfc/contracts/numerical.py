@@ -9,21 +9,19 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.exempt import (
+from contrafact.families.rfc.contracts.limits import (
+    MACRO,
+    MACRO_LIMITS,
     SMALL_NUMBER,
+    TWICE,
     WHOLE,
+    allowed,
     is_bounded_share,
     is_exempt,
     is_period,
     is_version,
-    perturbed_quantities,
-)
-from contrafact.families.rfc.contracts.limits import (
-    MACRO,
-    MACRO_LIMITS,
-    TWICE,
-    allowed,
     macro_problem,
+    perturbed_quantities,
     role_of,
 )
 from contrafact.families.rfc.contracts.numbers import matched_quantities, place, quantity_matches
@@ -31,7 +29,7 @@ from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, precision, same_value, worth
-from contrafact.text.quantities.movement import movements
+from contrafact.text.quantities.context import movements
 from contrafact.text.relations import (
     comparatives,
     earlier_and_later,

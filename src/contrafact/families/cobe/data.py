@@ -25,7 +25,6 @@ few-shot prompts. The two share no core story.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -73,66 +72,48 @@ CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
 PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
 
 
+_NOTES = {
+    "duplicate": "{n} repeated stories left out ({lines})",
+    "domain": "{n} x the domain '{what}', which is not one of table 3",
+    "free": "{n} stories with queries in free form ({lines})",
+    "other": "{lines}: a criterion of no known kind, not asked: {what!r}",
+    "blank": "{lines}: {what} is empty and not asked",
+    "long": "{lines}: 'Variation text' has {what} characters; a model may not read it whole",
+    "key": "{n} x the key '{what}', passed over",
+    "awaiting": "{n} stories await a person's approval",
+    "broken": "{n} stories with broken characters, replaced by U+FFFD ({lines})",
+}
+"""What may be noted of stories, in the order in which it is said."""
+
+
 @dataclass
 class StoryNotes:
     """What the loader met and the user should know; lines are those of the file.
 
     Attributes:
         duplicates: Rows left out because the very same story came before: line, and the first's.
-        free_queries: Stories with a query that does not have the form of its phrasing.
-        others: Criteria of no known kind, which are not asked.
-        blank: Criteria, E1 or E2, that are there and empty, which are not asked.
-        long: Stories from `_LONG` characters on, with their length.
-        awaiting: Stories that no person has approved yet.
-        broken: Stories with half a character (a lone surrogate), replaced by U+FFFD.
     """
 
     rows: int = 0
     duplicates: list[tuple[int, int]] = field(default_factory=list)
-    domains: Counter[str] = field(default_factory=Counter)
-    free_queries: list[int] = field(default_factory=list)
-    others: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    blank: list[tuple[int, str]] = field(default_factory=list)
-    long: list[tuple[int, int]] = field(default_factory=list)
-    keys: Counter[str] = field(default_factory=Counter)
-    awaiting: int = 0
-    broken: list[int] = field(default_factory=list)
+    _found: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
+
+    def note(self, kind: str, line: int, what: str = "") -> None:
+        """Take note of one of `_NOTES`; what is said by its line is said of each line."""
+        own = line if _NOTES[kind].startswith("{lines}") else 0
+        self._found.setdefault((kind, what, own), []).append(line)
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        sentences = []
+        found = dict(self._found)
         if self.duplicates:
-            shown = line_list(line for line, _ in self.duplicates)
-            sentences.append(f"{len(self.duplicates)} repeated stories left out ({shown})")
-        sentences += [
-            f"{number} x the domain '{name}', which is not one of table 3"
-            for name, number in self.domains.items()
+            found["duplicate", "", 0] = [line for line, _ in self.duplicates]
+        return [
+            said.format(n=len(lines), what=what, lines=line_list(lines))
+            for kind, said in _NOTES.items()
+            for (of, what, _), lines in found.items()
+            if of == kind
         ]
-        if self.free_queries:
-            sentences.append(
-                f"{len(self.free_queries)} stories with queries in free form "
-                f"({line_list(self.free_queries)})"
-            )
-        for line, texts in self.others.items():
-            sentences += [
-                f"line {line}: a criterion of no known kind, not asked: {t!r}" for t in texts
-            ]
-        sentences += [f"line {line}: {name} is empty and not asked" for line, name in self.blank]
-        sentences += [
-            f"line {line}: 'Variation text' has {size:,} characters; a model may not read it whole"
-            for line, size in self.long
-        ]
-        sentences += [
-            f"{number} x the key '{key}', passed over" for key, number in self.keys.items()
-        ]
-        if self.awaiting:
-            sentences.append(f"{self.awaiting} stories await a person's approval")
-        if self.broken:
-            sentences.append(
-                f"{len(self.broken)} stories with broken characters, replaced by U+FFFD "
-                f"({line_list(self.broken)})"
-            )
-        return sentences
 
 
 NUMERICAL = "Numerical change expected:"
@@ -245,7 +226,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
     )
     whole = _whole(story)
     if whole != story:
-        notes.broken.append(line)
+        notes.note("broken", line)
     _note(whole, given, line, notes)
     return whole
 
@@ -303,18 +284,21 @@ def _graph_named(value: Any) -> str | None:
 
 def _note(story: Story, given: Mapping[str, Any], line: int, notes: StoryNotes) -> None:
     if story.domain not in DOMAINS:
-        notes.domains[story.domain] += 1
+        notes.note("domain", line, story.domain)
     if free_forms(story.queries):
-        notes.free_queries.append(line)
-    if story.other_criteria:
-        notes.others[line] = story.other_criteria
+        notes.note("free", line)
+    for text in story.other_criteria:
+        notes.note("other", line, text)
     for name, text in (("E1", story.unchanged), ("E2", story.changed)):
         if not text:
-            notes.blank.append((line, name))
+            notes.note("blank", line, name)
     if len(story.text) > _LONG:
-        notes.long.append((line, len(story.text)))
-    notes.awaiting += given.get(APPROVAL) is True
-    notes.keys.update(key for key in given if key not in _KEYS and key not in _OURS)
+        notes.note("long", line, f"{len(story.text):,}")
+    for key in given:
+        if key not in _KEYS and key not in _OURS:
+            notes.note("key", line, key)
+    if given.get(APPROVAL) is True:
+        notes.note("awaiting", line)
 
 
 def _number(given: Mapping[str, Any], key: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from contrafact.cli import demo
 from contrafact.errors import EXTRAS
-from contrafact.families.cobe.compared import compared_texts as cobe_texts
+from contrafact.families.cobe.editing import compared_texts as cobe_texts
 from contrafact.families.cobe.editing import write_held_out
 from contrafact.families.finforce.compared import compared_texts as finforce_texts
 from contrafact.runs.prepare import make_settings, prepare

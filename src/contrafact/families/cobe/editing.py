@@ -8,7 +8,7 @@ is what to change, and not which other words a file has for it.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -26,7 +26,7 @@ from contrafact.prompts import PromptPack
 from contrafact.records import GRAPHS
 from contrafact.text.delimit import delimit
 
-__all__ = ["EDITING", "held_out_stories", "write_held_out"]
+__all__ = ["EDITING", "compared_texts", "write_held_out"]
 
 _HELD_GRAPHS = frozenset(("diamond", "hybrid"))
 _HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
@@ -124,6 +124,33 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any
 def held_out_stories(n: int) -> list[str]:
     """Return stories of the demo, a JSON object each: editors learned of none, nor are measured."""
     return [line for _, line, _, _ in islice(_stories("all", _DEMO), n)]
+
+
+def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
+    """Return rows for ``contrafact score cobe``: four systems for each of the demo's stories.
+
+    They are its right answer, proven by its causal model, and three that must not pass: the story
+    left as it is, a wrong answer, and the right answer of another story.
+    """
+    from contrafact.families.cobe.items import REFERENCE
+
+    stories = [json.loads(line) for line in held_out_stories(count)]
+    found: list[Mapping[str, Any]] = []
+    for place, story in enumerate(stories):
+        other = stories[(place + 1) % count]
+        texts = {
+            REFERENCE: story["Representative answer"],
+            "control: story unchanged": story["Variation text"],
+            "control: wrong answer": story["Wrong answers"][0]["text"],
+        }
+        if count > 1:
+            texts["control: another story's answer"] = other["Representative answer"]
+        name = f"{story['Core Set ID']}v{story['Variation ID']}"
+        for system, text in texts.items():
+            for phrasing in PHRASINGS:
+                row = {"id": name, "phrasing": phrasing, "response": text}
+                found.append({"system": system, **row})
+    return found
 
 
 def write_held_out(path: Path, n: int) -> None:

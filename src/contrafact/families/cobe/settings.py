@@ -36,7 +36,7 @@ DEMO = (
         models=("embedded/smollm2-135m-cobe",),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
-        compared=Lazy("contrafact.families.cobe.compared:compared_texts"),
+        compared=Lazy("contrafact.families.cobe.editing:compared_texts"),
         data=Lazy("contrafact.families.cobe.editing:write_held_out"),
         generation={"temperature": 0.0, "max_tokens": 256},  # most of what the base model says
     ),

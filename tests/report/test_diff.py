@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -23,7 +22,7 @@ from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems
 from contrafact.report.diff_tables import _direction, diff_json
-from contrafact.report.estimates import compare_figures, prepare_items
+from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.regression import Check, find_regressions, parse_check
 from contrafact.runs.folder import read_manifest, read_prompts
@@ -63,9 +62,6 @@ def make_run(folder: Path, items: pd.DataFrame, task: str = "finforce", **change
         },
     }
     (folder / "manifest.json").write_text(json.dumps(manifest | changes), encoding="utf-8")
-    # As runs wrote it before they said what a model was asked for, and what it cost.
-    usage = "model,calls,input_tokens,output_tokens,reasoning_tokens,cached_tokens\nx/y,3,9,3,0,0\n"
-    (folder / "usage.csv").write_text(usage, encoding="utf-8")
     return folder
 
 
@@ -119,33 +115,15 @@ class TestFigures:
         for _, row in compared.differences.iterrows():
             assert row["after"] == pytest.approx(own[row["measure"], row["form"]])
 
-    def test_of_no_mean_are_the_difference_of_the_two_figures(self, compared: RunDiff) -> None:
-        for name in ("perplexity_median", "delta_perplexity"):
-            row = figure(compared, name, "valid")
-            assert row["difference"] == pytest.approx(row["after"] - row["before"])
-            assert row["low"] < row["difference"] < row["high"]
-            assert math.isnan(row["p_value"])
-
-    @pytest.mark.slow
-    def test_of_a_mean_agree_whether_resampled_as_a_figure_or_compared_pairwise(
-        self, study: Any
+    def test_of_no_mean_are_not_compared_and_a_check_of_one_says_so(
+        self, compared: RunDiff
     ) -> None:
-        """Two ways to one interval: of a rate without gaps both must say the same."""
-        items = study.make_items(headlines=30, judged=False, scored=False)
-        frame = prepare_items(items[items["system"].isin((FIRST, SECOND))], SPEC)
-        rng = np.random.default_rng(3)
-        found = compare_figures(
-            frame, SPEC, study.make_meta(), measures=[SPEC.measure("valid")],
-            systems=(FIRST, SECOND), rng=rng, resamples=400,
-        ).iloc[0]  # fmt: skip
-        values = frame.groupby(["system", "sample_id"])["valid"].mean()
-        apart = (values[FIRST] - values[SECOND]).to_numpy()
-        drawn = rng.integers(0, len(apart), size=(4_000, len(apart)))
-        low, high = np.quantile(apart[drawn].mean(axis=1), [0.025, 0.975])
-        assert found["difference"] == pytest.approx(apart.mean())
-        # The report's interval is a little wider than the plain percentiles, on purpose.
-        assert found["low"] == pytest.approx(low, abs=0.04)
-        assert found["high"] == pytest.approx(high, abs=0.04)
+        names = {"perplexity_median", "delta_perplexity"}
+        assert names.isdisjoint(compared.differences["measure"])
+        check = parse_check("perplexity_median", SPEC.measures)
+        pairs = [(pair.first, pair.second) for pair in compared.pairs]
+        with pytest.raises(InputError, match="a measure that is a mean over outputs"):
+            find_regressions([check], compared.differences, pairs)
 
     def test_of_a_run_and_itself_are_zero_and_nothing_flips(self, two: tuple[Path, Path]) -> None:
         same = diff_runs(two[0], two[0], resamples=20)
@@ -405,10 +383,6 @@ class TestRegression:
         with pytest.raises(InputError, match=re.escape(message)) as error:
             parse_check(text, SPEC.measures)
         assert "\n" not in str(error.value)
-
-
-def test_runs_from_before_costs_were_kept_say_their_calls(compared: RunDiff) -> None:
-    assert [(run.calls, run.costs) for run in compared.meta.runs] == [(3, ()), (3, ())]
 
 
 def test_the_json_is_strict_and_whole(compared: RunDiff) -> None:

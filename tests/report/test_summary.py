@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.families.finforce.report_figures import few_shot_change
 from contrafact.family.display import Table
 from contrafact.family.report import ChapterData
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
-from contrafact.report.tables import comparison_table, panel_tables
+from contrafact.report.tables import panel_tables
 from contrafact.report.write import row_groups
 from contrafact.stats.paired import holm
 
@@ -158,41 +157,17 @@ def paid(items: pd.DataFrame) -> None:
     items["dollars"] = 0.002 * items["calls"]
 
 
-def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
+def test_what_it_cost_stands_beside_the_scores(opened: Any) -> None:
+    costs = ["calls", "tokens", "dollars_per_1000"]
     _, data = opened(paid)
-    names = {measure.name for measure in data.spec.measures if measure.cost}
-    own = ("overall", "by_category", "errors")
-    for table in (tables_of(data)[key] for key in own):
-        keys = [column.key for column in table.columns]
-        costs = [key for key in keys if key.removeprefix("cost_") in names]
-        scored = any(key.startswith(("average", *CRITERIA)) for key in keys)
-        assert len(costs) == (3 if scored else 0), table.key
-        if table.key == "overall":
-            rows = table.frame.query("scope == 'Both sides'").set_index("system")
-            assert sorted(rows[costs[1]]) == [100.0, 400.0]
-            assert sorted(rows[costs[2]]) == [2.0, 8.0]
-    _, data = opened()
     table = tables_of(data)["overall"]
-    assert not any("cost" in column.key for column in table.columns), "not known: no column"
-
-
-def test_what_it_cost_stands_beside_changes_and_comparisons(study: Any) -> None:
-    items = study.make_items(headlines=8)
-    paid(items)
-    data = chapter_data(TaskRuns("finforce", items, study.make_meta()), Options(resamples=100))
-    zero, few, small = data.systems
-    (shots,) = few_shot_change(data).shows
-    pairs = comparison_table(data)
-    tables = (shots, pairs)
-    for table in tables:
-        assert table is not None
-        there = [c.key for c in table.columns if c.key.startswith("cost_")]
-        assert there == ["cost_calls", "cost_tokens", "cost_dollars_per_1000"], table.key
-    assert shots.frame["cost_tokens"].tolist() == [300.0]
-    assert shots.frame["cost_dollars_per_1000"].tolist() == pytest.approx([6.0])
-    apart = pairs.frame.groupby("pair")["cost_calls"].first()
-    assert apart[f"{zero} minus {few}"] == -3.0
-    assert apart[f"{few} minus {small}"] == -5.0
+    assert [column.key for column in table.columns if column.key in costs] == costs
+    rows = table.frame.query("scope == 'Both sides'").set_index("system")
+    assert sorted(rows["tokens"]) == [100.0, 400.0]
+    assert sorted(rows["dollars_per_1000"]) == [2.0, 8.0]
+    _, data = opened()
+    shown = {column.key for column in tables_of(data)["overall"].columns}
+    assert shown.isdisjoint(costs), "not known: no column"
 
 
 MARKS = ("reference (ours)", "control: said again")

@@ -56,8 +56,6 @@ class Part:
     Attributes:
         rows: The rows; ``whole`` are all of the system.
         breakdown: The breakdown's name, and ``group`` the group's; None over all rows.
-        wanted: The measures that are asked for, others being ignored; None for all. A figure of
-            resampled rows is made a thousand times, so what nobody asks for is best not made.
     """
 
     rows: pd.DataFrame
@@ -66,11 +64,6 @@ class Part:
     group: str | None
     cluster: str
     bootstrap: Bootstrap
-    wanted: frozenset[str] | None = None
-
-    def wants(self, *measures: str) -> bool:
-        """Whether any of some measures is asked for."""
-        return self.wanted is None or not self.wanted.isdisjoint(measures)
 
     def mean(self, rows: pd.DataFrame, column: str) -> Interval:
         """Return the mean of a column of some rows; NaN values are left out."""
@@ -110,7 +103,6 @@ class Measure:
         family: Comparisons of one family share Holm's adjustment.
         headline: Whether the chapter's first sentence may speak of it: it speaks of the first such
             measure that has figures, or of shares with a better direction where none is named.
-        cost: Whether it is what it took to write: it stands beside every score, where it is known.
         phrase: What it is called in a sentence: "average of the two scores"; the label where empty.
         units: From rows to other rows, where it is a mean over something else than the items: both
             members of a pair, all outputs for one input. They have the cluster's column and the
@@ -132,7 +124,6 @@ class Measure:
     compared: str = ""
     family: str = ""
     headline: bool = False
-    cost: bool = False
     phrase: str = ""
     units: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     key: tuple[str, ...] = ()

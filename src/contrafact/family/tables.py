@@ -13,8 +13,7 @@ from contrafact.family.display import MARK, OWN, Column, GridChart, Panel, Table
 from contrafact.family.report import Breakdown, ChapterData, Form, Measure
 from contrafact.models.asking import CAUSES, UNREADABLE, cause_of
 
-__all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table",
-           "with_costs"]  # fmt: skip
+__all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table"]
 
 _MOST_SYSTEMS = 8
 _LEADERBOARD = 3
@@ -77,7 +76,6 @@ def measure_table(
     spec = data.spec
     chosen = [spec.measure(name) for name in measures]
     columns = list(_measure_columns(data, chosen))
-    scope = of if of in spec.scopes else ""
     figures, breakdown, group = _figures_of(data, of)
     if breakdown is None:
         by, frame = ["system"], _counted(data.items, data)
@@ -85,14 +83,11 @@ def measure_table(
         return None
     else:
         by, frame = [group, "system"], _group_lines(data, breakdown, figures, group)
-    at = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
+    at = {"scope": of if of in spec.scopes else spec.scopes[0]} if spec.scopes else {}
     wanted = {
         column.key: {"measure": one.name, "form": form, **at} for one, form, column in columns
     }
     frame = with_figures(frame, figures, wanted, by)
-    costs: tuple[Column, ...] = ()
-    if _scored(chosen):
-        frame, costs = with_costs(data, frame, figures, scope=scope, on=by)
     ranks: _Judged = {}
     rates: _Judged = {}
     if of in ("", *spec.scopes[:1]):
@@ -107,7 +102,7 @@ def measure_table(
         key,
         title,
         caption or _usual_caption(data),
-        (*first, *valid, *rates, *strict, *costs),
+        (*first, *valid, *rates, *strict),
         frame.assign(source=marks.map({True: MARK, False: OWN})),
         notes_on(data, *measures) if notes else (),
         by[0] if breakdown else None,
@@ -119,12 +114,6 @@ def measure_table(
     table = table.without_empty_columns([c.key for one, _, c in columns if one.name in there])
     needed = breakdown is not None or key == "overall"
     return table if needed or not wanted.keys().isdisjoint(c.key for c in table.columns) else None
-
-
-def _scored(measures: Sequence[Measure]) -> bool:
-    """Whether what it took to write is to stand beside some measures: they are scores."""
-    scored = any(one.kind == "share" and one.better and one.ranked for one in measures)
-    return scored and not any(one.cost for one in measures)
 
 
 _Judged = dict[Column, pd.DataFrame]
@@ -240,49 +229,6 @@ def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
         frame["judge"] = grouped["judge"].first()
     frame["invalid"] = (frame["asked"] - frame.pop("valid")).astype(int)
     return frame.reindex([name for name in data.systems if name in frame.index]).reset_index()
-
-
-def with_costs(
-    data: ChapterData,
-    frame: pd.DataFrame,
-    figures: pd.DataFrame | None = None,
-    *,
-    scope: str = "",
-    on: Sequence[str] = ("system",),
-    minus: str = "",
-) -> tuple[pd.DataFrame, tuple[Column, ...]]:
-    """Return lines of a table with what it took to write, and the columns for it.
-
-    Of what is not known there is no column. The figures stand without their intervals.
-
-    Args:
-        frame: The lines, with the columns ``on``, by which a figure finds its line.
-        figures: The figures that the table is of; those over all rows of a system where none.
-        scope: What they are about, where the spec knows several scopes.
-        minus: The column of other systems, whose costs are taken from the first ones'.
-    """
-    spec = data.spec
-    if figures is None:
-        figures = data.figures[spec.is_overall(data.figures)]
-    costs = [one for one in spec.measures if one.cost and figures["measure"].eq(one.name).any()]
-    where = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
-    wanted = {f"cost_{c.name}": {"measure": c.name, "form": c.forms[0], **where} for c in costs}
-    values = with_figures(frame[[*on]], figures, wanted, on)[[*wanted]]
-    if minus:
-        others = frame[[minus]].rename(columns={minus: "system"})
-        values -= with_figures(others, figures, wanted)[[*wanted]]
-    columns = tuple(
-        Column(
-            f"cost_{one.name}",
-            one.label,
-            "signed" if minus and one.kind == "number" else one.kind,
-            f"{one.group}, difference" if minus else one.group,
-            one.better,
-            ranked=False,
-        )
-        for one in costs
-    )
-    return pd.concat([frame.reset_index(drop=True), values], axis=1), columns
 
 
 def measure_chart(

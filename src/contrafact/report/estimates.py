@@ -11,13 +11,12 @@ in the place of a corrected figure.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import (
@@ -29,29 +28,14 @@ from contrafact.exam.correct import (
     ranked_systems,
 )
 from contrafact.family.exam_file import Exam
-from contrafact.family.report import (
-    ROLES,
-    ChapterData,
-    Estimate,
-    Form,
-    Measure,
-    Part,
-    ReportSpec,
-)
+from contrafact.family.report import ROLES, ChapterData, Estimate, Measure, Part, ReportSpec
 from contrafact.family.run_facts import ReportMeta
-from contrafact.stats.intervals import (
-    Interval,
-    Resampling,
-    interval_from_resamples,
-    resampled_counts,
-    resampling,
-)
+from contrafact.stats.intervals import Resampling
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
     "NO_MODEL",
-    "compare_figures",
     "compare_systems",
     "estimate_figures",
     "judged_ranks",
@@ -226,9 +210,11 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
         whole = items if own_rows.all() else items[own_rows]  # not a copy of all, where it is alone
         for name, group, own in _parts(whole, spec):
             part = Part(own, whole, name, group, spec.cluster, bootstrap)
+            found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
             rows += [
                 {"system": system, **_where(spec, part), **_row(spec, one, own)}
-                for one in _estimated(part, spec)
+                for one in found
+                if not np.isnan(one.interval.estimate)
             ]
     return pd.DataFrame(rows)
 
@@ -243,24 +229,16 @@ def _parts(
             yield breakdown.name, name, part
 
 
-def _estimated(part: Part, spec: ReportSpec) -> list[Estimate]:
-    found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
-    return [one for one in found if not np.isnan(one.interval.estimate)]
-
-
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
     wanted: Sequence[str] = ()
     if part.breakdown is None:
-        if part.wants("invalid"):
-            rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
-            yield Estimate("invalid", "all", part.mean(rows, "invalid"))
+        rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
+        yield Estimate("invalid", "all", part.mean(rows, "invalid"))
     else:
         wanted = {one.name: one.measures for one in spec.breakdowns}[part.breakdown]
     for form in ("all", "valid", "strict"):
         for measure in spec.measures:
             if form not in measure.forms or (wanted and measure.name not in wanted):
-                continue
-            if not part.wants(measure.name):
                 continue
             if measure.compute is not None:
                 interval = measure.compute(part, form)
@@ -354,127 +332,6 @@ def _judges(items: pd.DataFrame) -> dict[str, str]:
     return {str(system): str(judge) for system, judge in distinct["judge"].fillna("").items()}
 
 
-_LOOPED = 1_000
-"""So many resamples of figures that are no means: each is computed anew from resampled rows."""
-
-
-def compare_figures(
-    items: pd.DataFrame,
-    spec: ReportSpec,
-    meta: ReportMeta,
-    *,
-    measures: Sequence[Measure],
-    systems: tuple[str, str],
-    **how: Unpack[Resampling],
-) -> pd.DataFrame:
-    """Compare two systems by figures that are no mean over rows: F1, a median, a coefficient.
-
-    A figure is computed as in the report, for each system on the items that both were asked about.
-    The interval of the difference draws whole clusters, for both systems the same ones; a cluster
-    that is drawn twice counts as two. There is no p-value: a difference of such figures is no mean
-    of differences, whose signs could be flipped. The columns are those of `compare_systems`.
-    """
-    judges, (first, second) = _judges(items), systems
-    names = {
-        measure.name
-        for measure in measures
-        if not (measure.judged and judges[first] != judges[second])
-        and (meta.one_fluency_model or not measure.fluency)
-    }
-    if not names:
-        return pd.DataFrame()
-    sides = [items[items["system"].eq(name)] for name in (first, second)]
-    seen = [_figures_of(side, spec, names) for side in sides]
-    shared = [key for key in seen[0] if key in seen[1]]
-    names = {measure for measure, _ in shared}
-    if not names:
-        return pd.DataFrame()
-    labels = sorted({str(label) for side in sides for label in side[spec.cluster]})
-    level, resamples, rng = resampling(how)
-    drawn = resampled_counts(len(labels), min(resamples, _LOOPED), rng)
-    counts = np.concatenate(list(drawn))
-    drawn_of = [_resampler(side, spec, labels, int(counts.max())) for side in sides]
-    made = {key: np.full(len(counts), np.nan) for key in shared}
-    for i, times in enumerate(counts):
-        again = [_figures_of(drawn(times), spec, names) for drawn in drawn_of]
-        for key in shared:
-            if key in again[0] and key in again[1]:
-                made[key][i] = again[0][key].estimate - again[1][key].estimate
-    rows = []
-    for measure, form in shared:
-        ours, theirs = (figures[measure, form] for figures in seen)
-        interval = interval_from_resamples(
-            ours.estimate - theirs.estimate,
-            made[measure, form],
-            n=min(ours.n, theirs.n),
-            clusters=min(ours.clusters, theirs.clusters),
-            level=level,
-        )
-        found = vars(interval) | {"difference": interval.estimate, "p_value": np.nan}
-        rows.append(_pair_row(systems, measure, form, found, spec))
-    return pd.DataFrame(rows)
-
-
-def _pair_row(
-    systems: tuple[str, str], measure: str, form: Form, found: Mapping[str, Any], spec: ReportSpec
-) -> dict[str, object]:
-    return {
-        **dict(zip(("first", "second"), systems, strict=True)),
-        "measure": measure,
-        "form": form,
-        **{name: found[name] for name in ("difference", "low", "high", "p_value")},
-        "p_adjusted": np.nan,
-        "n": found["n"],
-        spec.clusters: found["clusters"],
-        "method": found["method"],
-    }
-
-
-def _figures_of(
-    rows: pd.DataFrame, spec: ReportSpec, names: set[str]
-) -> dict[tuple[str, Form], Interval]:
-    quick = Bootstrap(rng=np.random.default_rng(0), resamples=1)
-    part = Part(rows, rows, None, None, spec.cluster, quick, frozenset(names))
-    return {
-        (one.measure, one.form): one.interval
-        for one in _estimated(part, spec)
-        if one.measure in names and (not spec.scopes or one.scope == spec.scopes[0])
-    }
-
-
-def _resampler(
-    rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int
-) -> Callable[[NDArray[np.intp]], pd.DataFrame]:
-    """Return what gives the rows of clusters, each as often as it is told to, ``most`` at most.
-
-    What is drawn again gets names of its own, so that it counts as another unit.
-    """
-    # Text columns of plain objects are the quickest to take rows from.
-    rows = rows.reset_index(drop=True)
-    rows = rows.astype(dict.fromkeys(rows.select_dtypes("string").columns, object))
-    renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)} & {
-        *rows
-    }
-    size, names = len(rows), {}
-    for name in renamed:
-        plain = rows[name].astype(str).to_numpy(object)
-        again = [plain + f"#{copy}" for copy in range(1, most)]
-        names[name] = np.concatenate([rows[name].to_numpy(object), *again])
-    found = rows.groupby(rows[spec.cluster].astype(str)).indices
-    places = [found.get(label, np.empty(0, dtype=np.intp)) for label in labels]
-
-    def drawn(times: NDArray[np.intp]) -> pd.DataFrame:
-        again = [
-            places[cluster] + copy * size
-            for cluster in np.flatnonzero(times)
-            for copy in range(times[cluster])
-        ]
-        taken = np.concatenate(again)
-        return rows.iloc[taken % size].assign(**{name: own[taken] for name, own in names.items()})
-
-    return drawn
-
-
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:
     rows = items if measure.units is None else measure.units(items)
     by = ["system", *dict.fromkeys((spec.cluster, *(measure.key or spec.key)))]
@@ -501,13 +358,23 @@ def _differences(
         both = a[column].notna() & b[column].notna() if column in values.columns else None
         if both is None or not both.any():
             continue
-        result = paired_comparison(
+        found = paired_comparison(
             a.loc[both, column].to_numpy(float),
             b.loc[both, column].to_numpy(float),
             shared[both].get_level_values(spec.cluster).to_numpy(object),
             **how,
         )
-        yield _pair_row(systems, measure.name, form, vars(result), spec)
+        yield {
+            "first": first,
+            "second": second,
+            "measure": measure.name,
+            "form": form,
+            **{one: getattr(found, one) for one in ("difference", "low", "high", "p_value")},
+            "p_adjusted": np.nan,
+            "n": found.n,
+            spec.clusters: found.clusters,
+            "method": found.method,
+        }
 
 
 def judged_ranks(data: ChapterData) -> pd.DataFrame:

@@ -89,9 +89,8 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
     usage = pd.read_csv(folder / USAGE) if (folder / USAGE).exists() else None
     calls = None
     if usage is not None:
-        # Texts that were scored for fluency were not asked of anybody. Older tables have no roles.
-        roles = usage["role"] if "role" in usage.columns else pd.Series("", index=usage.index)
-        calls = int(usage.loc[roles.ne(FLUENCY_ROLE), "calls"].sum())
+        # Texts that were scored for fluency were not asked of anybody.
+        calls = int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum())
     notes = list(manifest.data.notes)
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))
@@ -139,8 +138,6 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
 
 
 def _costs(usage: pd.DataFrame) -> tuple[Cost, ...]:
-    if "dollars" not in usage.columns:
-        return ()
     rows = usage.astype(object).where(usage.notna(), None)
     columns = ["model", "method", "role", "dollars", "price"]
     return tuple(Cost.model_validate(row) for row in rows[columns].to_dict("records"))

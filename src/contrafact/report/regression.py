@@ -114,8 +114,9 @@ def find_regressions(
                 raise InputError(
                     f"--fail-on-regression {check.name}: {check.measure.name} cannot be compared "
                     f"between {second} and {first}",
-                    hint="judge both runs with one judge, score both with one fluency model, or "
-                    "choose what is compared with --system",
+                    hint="name a measure that is a mean over outputs, judge both runs with one "
+                    "judge, score both with one fluency model, or choose what is compared with "
+                    "--system",
                 )
             found.append(_finding(check, rows.iloc[0], rule))
     return found

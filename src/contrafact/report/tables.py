@@ -4,7 +4,6 @@ import pandas as pd
 
 from contrafact.family.display import Column, Table, listed
 from contrafact.family.report import ChapterData
-from contrafact.family.tables import with_costs
 from contrafact.runs.items import agreement, cluster_labels
 from contrafact.stats.intervals import cluster_bootstrap
 
@@ -22,8 +21,6 @@ def comparison_table(data: ChapterData) -> Table | None:
         measure = spec.measure(str(name))
         line: dict[str, object] = {
             "pair": f"{first} minus {second}",
-            "system": first,
-            "other": second,
             "measure": measure.compared,
         }
         for _, row in forms.iterrows():
@@ -44,17 +41,14 @@ def comparison_table(data: ChapterData) -> Table | None:
             Column(f"p_adjusted_{form}", "p, Holm", "p", group=group),
             Column(f"n_{form}", "Items", "count", group=group),
         ]
-    frame, costs = with_costs(data, pd.DataFrame(lines), minus="other")
     caption = (
         "The first system minus the second, on what both were asked, few-shot draws averaged "
         f"first: {data.percent_level} interval by {spec.cluster_noun}, p-value by flipping the "
         f"sign of whole {spec.clusters}, and the same adjusted (Holm) for all comparisons of its "
         "form. Read the adjusted one."
-        + (" What it took to write is the difference of the two means." if costs else "")
     )
-    frame = frame.drop(columns=["system", "other"])
-    title = "Paired comparisons"
-    return Table("paired", title, caption, (*columns, *costs), frame, (), "pair")
+    title, frame = "Paired comparisons", pd.DataFrame(lines)
+    return Table("paired", title, caption, tuple(columns), frame, (), "pair")
 
 
 def corrected_table(data: ChapterData) -> Table | None:

@@ -203,7 +203,7 @@ def write_tables(
         earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
         if earlier:
             verdicts = pd.concat([pd.DataFrame(earlier), verdicts], ignore_index=True)
-        if any(one.cost for one in spec.measures):
+        if any(one.column_of("all") in COST_COLUMNS for one in spec.measures):
             items = with_recorded_costs(items, prepared.recorded.systems)
     items = with_verdicts(items, verdicts)
     write_frame(items, folder / ITEMS)

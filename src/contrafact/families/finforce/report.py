@@ -130,9 +130,7 @@ def _results(data: ChapterData) -> Section:
         titles |= {side: side.title() for side in SIDES}
     made = {title: _scope_table(data, scope, title) for scope, title in titles.items()}
     parts = {title: table for title, table in made.items() if table is not None}
-    table = stacked("overall", "Overall", "scope", parts)
-    columns = tuple(one for one in table.columns if not one.key.startswith("cost_"))
-    return Section("results", "Results", (replace(table, columns=columns),))
+    return Section("results", "Results", (stacked("overall", "Overall", "scope", parts),))
 
 
 def _categories(data: ChapterData) -> Section:
@@ -258,7 +256,6 @@ SPEC = ReportSpec(
                 forms=("all",),
                 group="A headline",
                 ranked=False,
-                cost=True,
             )
             for name, label in COSTS.items()
         ),

@@ -33,7 +33,7 @@ from contrafact.family.display import (
 )
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
-from contrafact.family.tables import measure_table, notes_on, with_costs
+from contrafact.family.tables import measure_table, notes_on
 from contrafact.records import CRITERIA, SIDES
 from contrafact.stats.replicates import Bootstrap, Replicates, Sampler, mean_over
 
@@ -107,7 +107,7 @@ def side_figures(part: Part) -> Iterator[Estimate]:
     Perplexity has a median besides, which pools the draws.
     """
     rows, sampler = part.rows, part.bootstrap.sampler(part.rows["sample_id"])
-    for scope, figures in _figures(rows, sampler, _columns(part)).items():
+    for scope, figures in _figures(rows, sampler).items():
         for (measure, form), figure in figures.items():
             replicates = mean_over(figure.draws)
             if np.isnan(replicates[0]):
@@ -118,7 +118,7 @@ def side_figures(part: Part) -> Iterator[Estimate]:
                 if not np.isnan(low):
                     interval = replace(interval, low=low, high=high, method=_EXACT)
             yield Estimate(measure, form, interval, scope, _spread(figure.draws))
-        scored = rows[rows["perplexity"].notna()] if part.wants("perplexity_median") else rows[:0]
+        scored = rows[rows["perplexity"].notna()]
         if scope in SIDES:
             scored = scored[scored["side"] == scope]
         if scope != _BETWEEN and len(scored):
@@ -145,26 +145,15 @@ def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
     return (a - d, b - c) if figure.differ else ((a + c) / 2, (b + d) / 2)
 
 
-def _columns(part: Part) -> dict[Key, str]:
-    made_of = {"delta_perplexity": ("perplexity",), "average": tuple(CRITERIA)}
-    return {
-        key: column
-        for key, column in _COLUMNS.items()
-        if part.wants(key[0], *(name for name, parts in made_of.items() if key[0] in parts))
-    }
-
-
 def _spread(draws: Sequence[Replicates]) -> float:
     figures = np.array([draw[0] for draw in draws])
     figures = figures[~np.isnan(figures)]
     return float(figures.std(ddof=1)) if len(figures) > 1 else float("nan")
 
 
-def _figures(
-    rows: pd.DataFrame, sampler: Sampler, columns: dict[Key, str]
-) -> dict[str, dict[Key, _Figure]]:
+def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
     """Return the figures of one system by scope and key, draw by draw."""
-    sides = _by_side(rows, sampler, columns)
+    sides = _by_side(rows, sampler)
     headline = _headline(rows, sampler)
     for figures in sides.values():
         for form in ("valid", "strict"):
@@ -228,15 +217,13 @@ def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
     return _Figure(tuple(sampler.means([(values, labels)])), len(values), len(values))
 
 
-def _by_side(
-    rows: pd.DataFrame, sampler: Sampler, wanted: dict[Key, str]
-) -> dict[str, dict[Key, _Figure]]:
+def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
     """Return each side's means, draw by draw, all from one matrix product."""
     draws = sorted(int(draw) for draw in rows["draw"].unique())
     columns: dict[tuple[str, Key, int], tuple[NDArray[np.float64], NDArray[np.object_]]] = {}
     for (side, draw), part in rows.groupby(["side", "draw"], sort=False):
         labels = part["sample_id"].to_numpy(object)
-        for key, column in wanted.items():
+        for key, column in _COLUMNS.items():
             values = part[column].to_numpy(float)
             known = ~np.isnan(values)
             if known.any():
@@ -245,7 +232,7 @@ def _by_side(
     missing = np.full(1 + sampler.resamples, np.nan)
     sides: dict[str, dict[Key, _Figure]] = {side: {} for side in SIDES}
     for side in SIDES:
-        for key in wanted:
+        for key in _COLUMNS:
             held_draws = [draw for draw in draws if (side, key, draw) in columns]
             if not held_draws:
                 continue
@@ -348,16 +335,14 @@ def few_shot_change(data: ChapterData) -> Section:
     caption = (
         "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
         "perplexity and a higher score are better; an interval that leaves out zero says that the "
-        "change is more than chance. Scores in percentage points; what it took to write is the "
-        "difference of the two means."
+        "change is more than chance. Scores in percentage points."
     )
-    frame, costs = with_costs(data, pd.DataFrame(lines), minus="other")
-    frame = frame.drop(columns="other")
+    frame = pd.DataFrame(lines)
     # A pair of which one had no valid text has no change in the valid form.
     columns = [column for column in columns if column.key in frame]
     notes = notes_on(data, "perplexity", *SHORT_NAMES)
     title = "Few-shot minus zero-shot"
-    table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)
+    table = finished_table("few_shot_change", title, caption, columns, frame, notes)
     if data.published:
         rows, facts = published_table(PAPER, "changes"), published_facts(PAPER)
         paper = pd.DataFrame({"model": rows["model"], "draws": facts["draws"]})
@@ -374,15 +359,11 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
     ids = pd.concat([few["sample_id"], zero["sample_id"]])
     sampler = data.bootstrap.sampler(ids)
     a, b = (
-        {
-            key: mean_over(figure.draws)
-            for key, figure in _figures(part, sampler, _COLUMNS)["overall"].items()
-        }
+        {key: mean_over(figure.draws) for key, figure in _figures(part, sampler)["overall"].items()}
         for part in (few, zero)
     )
     line: dict[str, object] = {
         "system": label["system"],
-        "other": other,
         "model": label["model"],
         "shots": label["shots"],
         "draws": int(few["draw"].nunique()),

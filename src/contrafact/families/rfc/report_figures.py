@@ -90,12 +90,10 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
         yield from _over_all(part, labels)
     else:
         yield from _of_class(part, part.group)
-    if part.wants("auroc"):
-        yield from _area(part, task)
-    if part.wants("brier", "ece") and (detects or part.group is None):
+    yield from _area(part, task)
+    if detects or part.group is None:
         yield from _calibration(part, labels)
-    of_pairs = ("pairwise_accuracy", "says_true", "right_on_true", "right_on_false")
-    if detects and part.rows["manipulation"].notna().any() and part.wants(*of_pairs):
+    if detects and part.rows["manipulation"].notna().any():
         yield from _of_detection(part)
 
 

@@ -17,14 +17,8 @@ from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import REFERENCE
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.display import (
-    PUBLISHED,
-    Column,
-    Table,
-    finished_table,
-    with_published,
-)
-from contrafact.family.published import published_facts, published_notes, published_table
+from contrafact.family.display import Column, Table, finished_table, with_published
+from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
@@ -273,41 +267,6 @@ def suggested_modes(data: ChapterData) -> Table | None:
     return Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
 
 
-def _judge(data: ChapterData) -> Section:
-    shown = ("judge", _published_study() if data.published else None)
-    return Section("judge", "What the judge is worth", shown)
-
-
-def _published_study() -> Table:
-    facts = published_facts(_PAPER)
-    study = facts["study"]
-    judge = f"{facts['judge']} against the majority of {study['raters']} people"
-    against, among = "Judge against the majority", "Among the raters"
-    columns = (
-        Column("system", "Judge", "text"),
-        Column("items", "Responses", "count"),
-        Column("accuracy", "Agree, %", "share", against),
-        Column("precision", "Precision, %", "share", against),
-        Column("recall", "Recall, %", "share", against),
-        Column("f1", "F1, %", "share", against),
-        Column("judge_kappa", "Cohen's κ", "coefficient", against),
-        Column("fleiss_kappa", "Fleiss' κ", "coefficient", among),
-        Column("unanimous", "Unanimous, %", "share", among),
-    )
-    line = {column.key: study.get(column.key, judge) for column in columns}
-    counts = study["confusion"]
-    caption = (
-        "The paper's study of its judge: of the responses that both pass "
-        f"{counts['true_positive']}, that only the judge passes {counts['false_positive']}, that "
-        f"only people pass {counts['false_negative']}, that neither passes "
-        f"{counts['true_negative']}. Your own: contrafact cobe study."
-    )
-    notes = tuple(n for key, n in published_notes(_PAPER).items() if key.startswith("study"))
-    title, label = "The paper's judge, against people", "Published · CoBe, appendix C.3"
-    frame = pd.DataFrame([line]).assign(source=PUBLISHED)
-    return Table("published_study", title, caption, columns, frame, notes, None, label)
-
-
 def _unread(rows: pd.DataFrame) -> int:
     names = (f"{name}_invalid" for name in CRITERION_LABELS)
     return sum(int(rows[name].notna().sum()) for name in names if name in rows)
@@ -378,7 +337,7 @@ SPEC = ReportSpec(
     breakdowns=tuple(
         Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
     ),
-    sections=(_results, _criteria, _parts, "paired", _judge, "agreement", _errors),
+    sections=(_results, _criteria, _parts, "paired", "judge", "agreement", _errors),
     examples=Examples(
         cluster="sample_id",
         text="story",

@@ -3,63 +3,22 @@
 They are data (``published/*.csv``, ``facts.json``), typed in from the paper as printed. Shares
 are percentages and perplexities are GPT-2's, as the paper has them. Nothing printed fails to follow
 from the other columns within its rounding, which a test holds.
-
-The arithmetic between the columns (sections 3.5, 4 and B.4) has one definition each, on numbers,
-columns and arrays of bootstrap replicates alike: a report's figures and that test call the same
-four functions.
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from contrafact.family.display import Table, listed, with_published
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData
 from contrafact.records import CRITERIA, SIDES
 
-__all__ = [
-    "average",
-    "change",
-    "delta_perplexity",
-    "fluency_notes",
-    "overall",
-    "paper_fluency",
-    "with_paper",
-    "with_published_scope",
-]
-
-Figure = TypeVar("Figure", float, "pd.Series[float]", NDArray[np.float64])
+__all__ = ["fluency_notes", "paper_fluency", "with_paper", "with_published_scope"]
 
 PAPER = "contrafact.families.finforce"
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
 """Names of the fluency model whose perplexities the paper's may stand beside."""
-
-
-def delta_perplexity(perplexity: Figure, headline_perplexity: Figure) -> Figure:
-    """Return Δ perplexity: the mean over counterfactuals minus the mean over headlines.
-
-    Negative is better: the counterfactuals read more fluently than the news (section 3.5).
-    """
-    return perplexity - headline_perplexity
-
-
-def average(forward_compatibility: Figure, directionality: Figure) -> Figure:
-    """Return FwdCompat-Dir Avg., the mean of the two judged scores (section 5)."""
-    return (forward_compatibility + directionality) / 2
-
-
-def overall(risk: Figure, opportunity: Figure) -> Figure:
-    """Return the overall figure, the mean of the two sides' figures (appendix B.4)."""
-    return (risk + opportunity) / 2
-
-
-def change(figure: Figure, reference: Figure) -> Figure:
-    """Return ``figure`` minus ``reference``, as few-shot minus zero-shot in figure 3."""
-    return figure - reference
 
 
 def paper_fluency(models: Sequence[str]) -> bool:

@@ -19,7 +19,6 @@ from contrafact.families.finforce.report_figures import (
     ERROR_CLASSES,
     PLAIN_CAPTION,
     SHORT_NAMES,
-    agreement,
     base_distance,
     few_shot_change,
     risk_against_opportunity,
@@ -265,7 +264,7 @@ SPEC = ReportSpec(
     breakdowns=(Breakdown("category"),),
     sections=(
         *(_results, "judge", risk_against_opportunity, few_shot_change, base_distance, _categories),
-        *("paired", agreement, _errors),
+        *("paired", "agreement", _errors),
     ),
     examples=Examples(
         by=("sample_id",),

@@ -14,23 +14,11 @@ from numpy.typing import NDArray
 
 from contrafact.families.finforce.published import (
     PAPER,
-    average,
-    change,
-    delta_perplexity,
     fluency_notes,
-    overall,
     paper_fluency,
     with_paper,
 )
-from contrafact.family.display import (
-    PUBLISHED,
-    Column,
-    GridChart,
-    Panel,
-    Table,
-    finished_table,
-    with_figures,
-)
+from contrafact.family.display import Column, GridChart, Panel, finished_table, with_figures
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import measure_table, notes_on
@@ -42,7 +30,6 @@ __all__ = [
     "CRITERION_NAMES",
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
-    "agreement",
     "base_distance",
     "few_shot_change",
     "risk_against_opportunity",
@@ -157,20 +144,17 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
     headline = _headline(rows, sampler)
     for figures in sides.values():
         for form in ("valid", "strict"):
-            pair = [figures.get((criterion, form)) for criterion in CRITERIA]
-            if pair[0] is not None and pair[1] is not None:
-                figures["average", form] = _Figure(
-                    tuple(map(average, pair[0].draws, pair[1].draws)),
-                    min(pair[0].n, pair[1].n),
-                    min(pair[0].headlines, pair[1].headlines),
-                    parts=(pair[0], pair[1]),
-                )
+            first, second = (figures.get((criterion, form)) for criterion in CRITERIA)
+            if first is not None and second is not None:
+                n, headlines = min(first.n, second.n), min(first.headlines, second.headlines)
+                # The mean of the two judged scores (section 5).
+                figures["average", form] = _of_two(first, second, n, headlines)
         perplexity = figures.get(("perplexity", "valid"))
         if headline is not None and perplexity is not None:
-            figures["delta_perplexity", "valid"] = _Figure(
-                tuple(delta_perplexity(draw, headline.draws[0]) for draw in perplexity.draws),
-                perplexity.n,
-                perplexity.headlines,
+            # Of counterfactuals minus that of headlines: negative reads more fluently (3.5).
+            draws = tuple(draw - headline.draws[0] for draw in perplexity.draws)
+            figures["delta_perplexity", "valid"] = replace(
+                perplexity, draws=draws, values=None, labels=None
             )
     risk, opportunity = (sides[side] for side in SIDES)
     shared = [key for key in risk if key in opportunity]
@@ -180,31 +164,32 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
     if headline is not None:
         for figures in (both, *sides.values()):
             figures["headline_perplexity", "valid"] = headline
-    difference = {
-        key: _Figure(
-            tuple(map(change, risk[key].draws, opportunity[key].draws)),
-            risk[key].n + opportunity[key].n,
-            max(risk[key].headlines, opportunity[key].headlines),
-            parts=(risk[key], opportunity[key]),
-            differ=True,
-        )
-        for key in shared
-    }
+    difference = {}
+    for key in shared:
+        n = risk[key].n + opportunity[key].n
+        headlines = max(risk[key].headlines, opportunity[key].headlines)
+        difference[key] = _of_two(risk[key], opportunity[key], n, headlines, differ=True)
     return {"overall": both, **sides, _BETWEEN: difference}
 
 
+def _of_two(a: _Figure, b: _Figure, n: int, headlines: int, *, differ: bool = False) -> _Figure:
+    """Return the mean of two figures, or the first minus the second where they differ."""
+    pairs = zip(a.draws, b.draws, strict=True)
+    draws = tuple(x - y if differ else (x + y) / 2 for x, y in pairs)
+    return _Figure(draws, n, headlines, parts=(a, b), differ=differ)
+
+
 def _both(risk: _Figure, opportunity: _Figure) -> _Figure:
-    values = labels = None
+    """Return the mean of the two sides' figures (appendix B.4)."""
+    n, headlines = risk.n + opportunity.n, max(risk.headlines, opportunity.headlines)
+    found = _of_two(risk, opportunity, n, headlines)
+    if risk.labels is None or opportunity.labels is None:
+        return found
+    labels = np.concatenate([risk.labels, opportunity.labels])
+    values = None
     if risk.values is not None and opportunity.values is not None:
         values = np.concatenate([risk.values, opportunity.values])
-    if risk.labels is not None and opportunity.labels is not None:
-        labels = np.concatenate([risk.labels, opportunity.labels])
-    headlines = max(risk.headlines, opportunity.headlines)
-    if labels is not None:
-        headlines = len(set(labels))
-    draws = tuple(map(overall, risk.draws, opportunity.draws))
-    n = risk.n + opportunity.n
-    return _Figure(draws, n, headlines, values, labels, (risk, opportunity))
+    return replace(found, headlines=len(set(labels)), values=values, labels=labels)
 
 
 def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
@@ -276,8 +261,8 @@ def risk_against_opportunity(data: ChapterData) -> Section:
         rows = {side: published_table(PAPER, side) for side in SIDES}
         paper = pd.DataFrame({"system": rows["risk"]["system"]})
         for criterion in CRITERIA:
-            shares = [rows[side][criterion] / 100 for side in SIDES]
-            paper[f"{criterion}_valid"] = change(*shares)
+            risk, opportunity = (rows[side][criterion] / 100 for side in SIDES)
+            paper[f"{criterion}_valid"] = risk - opportunity
         table = with_paper(table, paper, "tables 14 and 15")
     return replace(section, shows=[chart, table])
 
@@ -373,8 +358,9 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
         wanted += [(measure, "valid"), (measure, "strict")]
     for key in wanted:
         if key in a and key in b:
-            moved = change(a[key], b[key])
-            interval = sampler.interval(moved, n=len(few) + len(zero), clusters=ids.nunique())
+            interval = sampler.interval(
+                a[key] - b[key], n=len(few) + len(zero), clusters=ids.nunique()
+            )
             line |= interval.columns(key[0] if key[0] == "perplexity" else "_".join(key))
     return line
 
@@ -393,31 +379,3 @@ def base_distance(data: ChapterData) -> Section:
     if table is not None:  # only some methods write one
         table = replace(table, frame=table.frame[table.frame[f"{key}_valid"].notna()])
     return Section("base", "Counterfactuals and their base", [table], "Distance from the base")
-
-
-def agreement(data: ChapterData) -> Section:
-    """Return how far judges agree, and the paper's agreement of its judge with people."""
-    shown = ("panel", "members", _published_study() if data.published else None)
-    return Section("agreement", "How far the judges agree", shown, "Agreement")
-
-
-def _published_study() -> Table:
-    facts = published_facts(PAPER)
-    frame = pd.DataFrame(
-        {
-            "criterion": [CRITERION_NAMES[name] for name in facts["study_agreement"]],
-            "coefficient": "Agreement, average over annotators",
-            "estimate": [value / 100 for value in facts["study_agreement"].values()],
-            "n": facts["study_samples"],
-            "source": PUBLISHED,
-        }
-    )
-    columns = (
-        Column("criterion", "Criterion", "text"),
-        Column("coefficient", "Coefficient", "text"),
-        Column("estimate", "Value", "coefficient"),
-        Column("n", "Samples", "count"),
-    )
-    label = f"Published · FIN-FORCE, section 3.5 · judge {facts['judge']}"
-    caption = "How far the judge's labels agree with people's on the same counterfactuals."
-    return Table("study", "Agreement with people", caption, columns, frame, published_label=label)

@@ -11,13 +11,10 @@ from statsmodels.stats.multitest import multipletests
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import (
     EXACT_CLUSTERS,
-    Difference,
-    Rank,
-    compare_all,
     holm,
     mcnemar,
     paired_comparison,
-    rank_intervals,
+    ranked,
 )
 
 BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
@@ -208,51 +205,44 @@ def test_holm_leaves_out_tests_that_could_not_be_made():
 
 
 def test_a_chain_of_systems_of_which_only_the_ends_differ():
-    pairs = [
-        Difference("a", "b", 0.02, 0.4),
-        Difference("b", "c", 0.02, 0.4),
-        Difference("a", "c", 0.04, 0.01),
-    ]
-    ranks = rank_intervals(["a", "b", "c"], pairs)
-    assert ranks == {"a": Rank(1, 2), "b": Rank(1, 3), "c": Rank(2, 3)}
+    step = np.arange(60) % 20
+    values = {"a": step < 12, "b": step < 10, "c": step < 8}
+    found = ranked(values, np.arange(60), rng=rng(), resamples=2_000, level=0.9925)
+    assert found == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
 
 
-def test_the_order_in_a_pair_does_not_matter_and_unknown_pairs_tell_nothing_apart():
-    one = rank_intervals("ab", [Difference("a", "b", 0.5, 0.001)])
-    other = rank_intervals("ba", [Difference("b", "a", -0.5, 0.001)])
-    assert one["a"] == other["a"] == Rank(1, 1)
-    apart = rank_intervals("ab", [Difference("a", "b", 0.5, float("nan"))])
-    assert apart["a"] == apart["b"] == Rank(1, 2)
-    with pytest.raises(ValueError, match="not both are ranked"):
-        rank_intervals("a", [Difference("a", "z", 0.5, 0.1)])
+def test_systems_that_share_no_item_are_not_told_apart_and_lengths_must_agree():
+    nan = [np.nan] * 20
+    found = ranked({"a": [1.0] * 20 + nan, "b": [*nan, *[0.0] * 20]}, None, rng=rng())
+    assert found == {"a": (1, 2), "b": (1, 2)}
+    assert ranked({"alone": [1.0]}, None, rng=rng()) == {"alone": (1, 1)}
+    with pytest.raises(ValueError, match="same items"):
+        ranked({"a": [1.0], "b": [1.0, 0.0]}, None, rng=rng())
 
 
 def test_systems_that_differ_get_ranks_of_their_own_and_equals_share_theirs():
-    rng = np.random.default_rng(4)
-    hard = rng.random(400)
+    hard = rng(4).random(400)
     values = {
         "good": (hard < 0.9).astype(float),
         "same": np.where(np.arange(400) < 3, 1.0 - (hard < 0.9), hard < 0.9),
         "bad": (hard < 0.4).astype(float),
     }
     values["bad"][:50] = np.nan  # items that it was not asked
-    compared = compare_all(values, np.arange(400) // 2, rng=rng, resamples=2_000)
-    ranks = rank_intervals(list(values), [pair for pair, _ in compared])
-    assert (ranks["good"].best, ranks["good"].worst) == (1, 2)
-    assert (ranks["same"].best, ranks["same"].worst) == (1, 2)
-    assert (ranks["bad"].best, ranks["bad"].worst) == (3, 3)
-    assert {result.n for _, result in compared} == {400, 350}
+    found = ranked(values, np.arange(400) // 2, rng=rng(4), resamples=2_000)
+    assert found == {"good": (1, 2), "same": (1, 2), "bad": (3, 3)}
+    back = {name: found[name] for name in reversed(values)}
+    values = dict(reversed(values.items()))
+    assert ranked(values, np.arange(400) // 2, rng=rng(4), resamples=2_000) == back
 
 
 @pytest.mark.slow
 def test_true_ranks_lie_in_all_intervals_together_as_often_as_promised():
     """With two equal systems and one worse: a false "better" anywhere is a miss."""
-    rng = np.random.default_rng(8)
+    noise = rng(8)
     misses, studies, rates = 0, 400, {"a": 0.7, "b": 0.7, "c": 0.6}
     for _ in range(studies):
-        values = {name: (rng.random(120) < rate).astype(float) for name, rate in rates.items()}
-        compared = compare_all(values, None, rng=rng, resamples=500)
-        ranks = rank_intervals(list(values), [pair for pair, _ in compared])
-        equal = (ranks["a"], ranks["b"])
-        misses += any(rank.best > 1 or rank.worst < 2 for rank in equal) or ranks["c"].worst < 3
+        values = {name: (noise.random(120) < rate).astype(float) for name, rate in rates.items()}
+        found = ranked(values, None, rng=noise, resamples=500)
+        equal = (found["a"], found["b"])
+        misses += any(best > 1 or worst < 2 for best, worst in equal) or found["c"][1] < 3
     assert misses / studies <= 0.08

@@ -16,7 +16,7 @@ from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import UNSURE, CriterionExam, Exam, Seen
 from contrafact.stats.correction import Corrected, correct_rate, ppi_share
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
-from contrafact.stats.paired import Difference, compare_all, rank_intervals
+from contrafact.stats.paired import ranked
 from contrafact.stats.sampling import verdict_levels
 
 if TYPE_CHECKING:
@@ -183,21 +183,19 @@ def ranked_systems(
             continue
         clusters = table.index.get_level_values("sample_id").to_numpy(object)
         values = {str(name): table[name].to_numpy(float) for name in table.columns}
-        compared = compare_all(values, clusters, **how)
-        pairs: list[Difference] = [pair for pair, _ in compared]
-        ranks = rank_intervals(list(values), pairs, level=resampling(how)[0])
-        taken = [rank.best for rank in ranks.values()]
+        ranks = ranked(values, clusters, **how)
+        taken = [best for best, _ in ranks.values()]
         rows += [
             {
                 "judge": judge,
                 "system": name,
-                "raw": float(np.nanmean(values[str(name)])),
-                "n": int((~np.isnan(values[str(name)])).sum()),
-                "rank": rank.best,
-                "rank_worst": rank.worst,
-                "shared": taken.count(rank.best) > 1,
+                "raw": float(np.nanmean(values[name])),
+                "n": int((~np.isnan(values[name])).sum()),
+                "rank": best,
+                "rank_worst": worst,
+                "shared": taken.count(best) > 1,
             }
-            for name, rank in ranks.items()
+            for name, (best, worst) in ranks.items()
         ]
     frame = pd.DataFrame(
         rows, columns=["judge", "system", "raw", "n", "rank", "rank_worst", "shared"]

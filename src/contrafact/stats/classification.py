@@ -15,15 +15,6 @@ Matthews' coefficient is 0 where all items, or all predictions, are of one class
 `binary_figures` measures one rater against another that is taken for the truth. Precision, recall
 and specificity are shares and have Wilson intervals at the effective number of items; F1 is none,
 and its interval resamples clusters.
-
-Whether probabilities of labels mean what they say: *Brier's score* is the mean squared distance of
-the probabilities from what was so: half the sum over the labels, from 0 to 1, so that for two
-labels it is the squared error of one's probability. The *expected calibration error* is the mean
-distance, over ten equal bins of the probability that an answer was given, between that probability
-and the share of answers that are right: with n_b items in bin b, the sum over b of
-n_b / n |right_b - probability_b| (Guo et al., 2017). A resample has a larger error than the items
-it is drawn from, as the differences of a bin do not cancel; the interval is that of the resamples
-moved by how far their median lies from the estimate.
 """
 
 import math
@@ -57,8 +48,6 @@ __all__ = [
     "auroc",
     "auroc_one_vs_rest",
     "binary_figures",
-    "brier",
-    "calibration_error",
     "classification",
     "confusion_matrix",
     "measures",
@@ -366,79 +355,3 @@ def _f1(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     twice = 2.0 * cells[..., 0]
     below = twice + cells[..., 1] + cells[..., 2]
     return np.asarray(np.where(below > 0, twice / np.where(below > 0, below, 1.0), math.nan))
-
-
-_BINS = 10
-"""Equal bins of the probability, from 0 to 1."""
-
-
-def brier(
-    gold: Sequence[str],
-    probabilities: ArrayLike,
-    labels: Sequence[str],
-    clusters: Clusters,
-    **how: Unpack[Resampling],
-) -> Interval:
-    """Return the mean Brier score, from 0 to 1, with an interval that resamples clusters.
-
-    Probabilities have the shape (items, labels).
-
-    Raises:
-        ValueError: On lengths that differ, a probability outside 0 to 1, or a gold label that is
-            not in ``labels``.
-    """
-    p = np.asarray(probabilities, dtype=np.float64).reshape(-1, len(labels))
-    _check_shares(p.ravel())
-    if len(p) != len(gold):
-        raise ValueError(f"{len(gold)} labels for {len(p)} rows of probabilities")
-    errors = ((p - _one_hot(gold, labels)) ** 2).sum(axis=1) / 2
-    return cluster_bootstrap(errors, clusters, **how)
-
-
-def calibration_error(
-    right: ArrayLike, probabilities: ArrayLike, clusters: Clusters, **how: Unpack[Resampling]
-) -> Interval:
-    """Return the expected calibration error with an interval that resamples clusters.
-
-    Args:
-        right: Whether each answer is right, booleans or 0 and 1, shape (n,).
-        probabilities: The probability that each answer was given, shape (n,).
-
-    Raises:
-        ValueError: On lengths that differ, or values outside 0 to 1.
-    """
-    level, resamples, rng = resampling(how)
-    y, p, places = _binned(right, probabilities)
-    if not len(y):
-        return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
-    codes, count = cluster_codes(clusters, len(y))
-    features = np.zeros((len(y), _BINS + 1))
-    features[np.arange(len(y)), places] = y - p
-    features[:, _BINS] = 1.0
-    sums = cluster_sums(features, codes, count)
-    estimate = float(_binned_error(sums.sum(axis=0)))
-    draws = _binned_error(resampled_sums(sums, resamples, rng))
-    moved = np.maximum(draws - (np.median(draws) - estimate), 0.0)
-    return interval_from_resamples(estimate, moved, n=len(y), clusters=count, level=level)
-
-
-def _binned(
-    right: ArrayLike, probabilities: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-    y, p = finite_values(right, "right"), finite_values(probabilities, "probabilities")
-    if len(y) != len(p):
-        raise ValueError(f"{len(y)} answers for {len(p)} probabilities")
-    _check_shares(p)
-    _check_shares(y)
-    return y, p, np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
-
-
-def _check_shares(values: NDArray[np.float64]) -> None:
-    finite_values(values, "probabilities")
-    if ((values < 0) | (values > 1 + 1e-9)).any():
-        raise ValueError("a probability lies outside 0 to 1")
-
-
-def _binned_error(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the calibration error of sums by bin, the number of items in the last column."""
-    return np.asarray(np.abs(sums[..., :_BINS]).sum(axis=-1) / sums[..., _BINS])

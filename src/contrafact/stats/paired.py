@@ -15,10 +15,10 @@ rank.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,15 +36,7 @@ from contrafact.stats.intervals import (
     resampling,
 )
 
-__all__ = [
-    "Difference",
-    "Rank",
-    "compare_all",
-    "holm",
-    "mcnemar",
-    "paired_comparison",
-    "rank_intervals",
-]
+__all__ = ["holm", "mcnemar", "paired_comparison", "ranked"]
 
 EXACT_CLUSTERS = 16
 """Up to this many clusters that differ, all sign patterns are enumerated (65,536 at most)."""
@@ -184,62 +176,19 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The first system's score less the second's, its p-value adjusted for all pairs."""
+def ranked(
+    values: Mapping[str, ArrayLike], clusters: Clusters, **how: Unpack[Resampling]
+) -> dict[str, tuple[int, int]]:
+    """Return each system's best and worst rank by its scores on the same items, the highest first.
 
-    first: Hashable
-    second: Hashable
-    difference: float
-    p_adjusted: float
-
-
-@dataclass(frozen=True)
-class Rank:
-    """The best rank that comparisons leave a system, from 1 (what tables show), and the worst."""
-
-    best: int
-    worst: int
-
-
-def rank_intervals(
-    systems: Sequence[Hashable], differences: Iterable[Difference], *, level: float = 0.95
-) -> dict[Hashable, Rank]:
-    """Return each system's rank as an interval, higher scores first.
-
-    Systems of a pair that was not compared are not told apart; one less ``level`` is the chance of
-    any false "better".
-
-    Raises:
-        ValueError: If a pair names an unknown system, or a level lies outside (0, 1).
-    """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, not {level}")
-    better = dict.fromkeys(systems, 0)
-    worse = dict.fromkeys(systems, 0)
-    for pair in differences:
-        if pair.first not in better or pair.second not in better:
-            raise ValueError(f"{pair.first} against {pair.second}: not both are ranked")
-        if pair.difference == 0.0 or not pair.p_adjusted <= 1.0 - level:
-            continue
-        ahead, behind = pair.first, pair.second
-        if pair.difference < 0.0:
-            ahead, behind = behind, ahead
-        worse[ahead] += 1
-        better[behind] += 1
-    return {system: Rank(1 + better[system], len(better) - worse[system]) for system in better}
-
-
-def compare_all(
-    values: Mapping[Any, ArrayLike], clusters: Clusters, **how: Unpack[Resampling]
-) -> list[tuple[Difference, PairedResult]]:
-    """Compare every two systems on the same items, p-values adjusted by Holm over all pairs.
-
-    Each system's values have the shape (n,); NaN leaves an item out of that system's pairs.
+    Every two systems are compared, p-values adjusted by Holm over all pairs; one less ``level`` is
+    the chance of any false "better". Scores have the shape (n,); NaN leaves an item out of that
+    system's pairs, and systems without a common item are not told apart.
 
     Raises:
         ValueError: On lengths that differ.
     """
+    level = resampling(how)[0]
     arrays = {name: np.asarray(given, dtype=np.float64) for name, given in values.items()}
     pairs = list(combinations(arrays, 2))
     results: list[PairedResult] = []
@@ -249,11 +198,12 @@ def compare_all(
             raise ValueError(f"{first} and {second} do not have the same items")
         known = ~(np.isnan(a) | np.isnan(b))
         labels = None if clusters is None else np.asarray(clusters, dtype=object)[known]
-        results.append(
-            paired_comparison(finite_values(a[known]), finite_values(b[known]), labels, **how)
-        )
-    adjusted = holm([result.p_value for result in results]) if results else np.empty(0)
-    return [
-        (Difference(first, second, result.difference, float(p)), result)
-        for (first, second), result, p in zip(pairs, results, adjusted, strict=True)
-    ]
+        results.append(paired_comparison(a[known], b[known], labels, **how))
+    better, worse = dict.fromkeys(arrays, 0), dict.fromkeys(arrays, 0)
+    adjusted = holm([result.p_value for result in results])
+    for (first, second), result, p in zip(pairs, results, adjusted, strict=True):
+        if result.difference != 0.0 and p <= 1.0 - level:
+            ahead, behind = (first, second) if result.difference > 0.0 else (second, first)
+            worse[ahead] += 1
+            better[behind] += 1
+    return {name: (1 + better[name], len(arrays) - worse[name]) for name in arrays}

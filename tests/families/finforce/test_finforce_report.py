@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from contrafact.families.finforce.published import PAPER, paper_fluency
-from contrafact.families.finforce.report_figures import agreement as agreement_section
 from contrafact.families.finforce.report_figures import (
     base_distance,
     few_shot_change,
@@ -365,12 +364,6 @@ class TestPanel:
         own = votes[votes["judge"].eq("moor/judge") & votes["criterion"].eq("directionality")]
         assert line["directionality_true"] == pytest.approx(own["passed"].mean())
         assert line["directionality_unread"] == own["passed"].isna().sum()
-
-    def test_study_shows_the_papers_agreement_only_when_asked(self, data: ChapterData) -> None:
-        assert not any(isinstance(one, Table) for one in agreement_section(data).shows)
-        published = replace(data, published=True)
-        table = one_table(agreement_section(published))
-        assert table.frame["estimate"].tolist() == pytest.approx([0.896, 0.814])
 
 
 class TestWords:

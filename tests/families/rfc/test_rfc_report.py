@@ -12,7 +12,6 @@ import pytest
 
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
 from contrafact.families.rfc.report_figures import (
-    asked_otherwise,
     by_shots,
     confusion_frame,
     pair_frame,
@@ -210,33 +209,7 @@ def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own(
     assert "averaged over the manipulations" in shown.caption
     assert shown.frame.set_index("system")["auroc_valid"][FAIR] == pytest.approx(mean)
     # Tables of runs without probabilities, and older ones without the columns, have no such figure.
-    without = set(estimated("rfc-diagnose").figures["measure"])
-    assert without.isdisjoint({"auroc", "brier", "ece"})
-
-
-def test_calibration_is_of_all_labels_probabilities_and_of_the_answers() -> None:
-    noise = np.random.default_rng(6)
-    frame = rows("rfc-detect")
-    p_true = noise.random(len(frame))
-    data = data_of(frame.assign(p_true=p_true), "rfc-detect")
-    own = data.items[data.items["system"].eq(FAIR) & data.items["predicted"].notna()]
-    so = own["gold"].eq("true").astype(float)
-    brier = value(data.figures, FAIR, "brier", "valid")
-    assert brier == pytest.approx(((own["p_true"] - so) ** 2).mean())
-    answer = own["p_true"].where(own["predicted"].eq("true"), 1 - own["p_true"])
-    bins = (answer * 10).astype(int)
-    apart = (own["predicted"].eq(own["gold"]) - answer).groupby(bins).sum().abs().sum()
-    assert value(data.figures, FAIR, "ece", "valid") == pytest.approx(apart / len(own))
-    shown = overall_of(data)
-    assert {"brier_valid", "ece_valid"} <= {column.key for column in shown.columns}
-    kinds = np.full((len(frame), 4), 0.25)
-    flat = rows("rfc-diagnose").assign(
-        **{
-            f"p_{kind}": kinds[: len(rows("rfc-diagnose")), i]
-            for i, kind in enumerate(MANIPULATIONS)
-        }
-    )
-    assert value(data_of(flat, "rfc-diagnose").figures, FAIR, "brier", "valid") == 0.375
+    assert "auroc" not in set(estimated("rfc-diagnose").figures["measure"])
 
 
 def test_a_confusion_matrix_loses_no_answer() -> None:
@@ -311,22 +284,6 @@ def test_published_rows_stand_apart_with_their_disagreements(together: Path) -> 
     shots = pd.read_csv(together / "tables" / "rfc-detect" / "shots.csv")
     assert {"valid_0", "valid_2"} <= set(shots.columns)
     assert "GPT-4.1" in set(shots["system"])
-
-
-def test_published_rows_say_who_was_asked_another_question(together: Path) -> None:
-    for name in ("overall", "shots"):
-        text = (together / "tables" / "rfc-detect" / f"{name}.md").read_text(encoding="utf-8")
-        assert "(--preset rfc-detect-paper asks it): every system that asks a model." in text
-    frame = rows("rfc-detect", pairs=4)
-    frame.loc[frame["system"].eq(FAIR), "method"] = "plain:question=paper"
-    frame.loc[frame["system"].eq(ALWAYS), "method"] = "given"
-    run = RunFacts(name="r", systems=(FAIR,), prompt_pack="mine")
-    runs = TaskRuns("rfc-detect", frame, ReportMeta(runs=(run,)))
-    found = asked_otherwise("rfc-detect", chapter_data(runs, Options(resamples=20)))
-    other, elsewhere, paper = found
-    assert "tern/two · plain." in other and FAIR not in other and SURFACE not in other
-    assert elsewhere == f"Asked elsewhere, with what is not known here: {ALWAYS}."
-    assert paper == f"Asked the paper's question in the words of the pack 'mine': {FAIR}."
 
 
 def test_paired_comparisons_of_detection_are_by_item_and_by_pair(together: Path) -> None:

@@ -17,7 +17,6 @@ from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
     PAPER,
-    asked_otherwise,
     by_shots,
     confusion,
     label_figures,
@@ -103,10 +102,7 @@ def _caption(task: TaskName, data: ChapterData) -> str:
     )
     if data.overall("auroc").empty:
         return text
-    return (
-        f"{text} AUROC, {_AUROC_OF[task]}, Brier's score and the expected calibration error (ECE) "
-        "are there where the method gave probabilities."
-    )
+    return f"{text} AUROC, {_AUROC_OF[task]}, is there where the method gave probabilities."
 
 
 def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,7 +115,7 @@ def _people(task: TaskName) -> pd.DataFrame:
     return people[people["task"].eq(task)]
 
 
-def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:
+def _with_models_and_people(task: TaskName, own: Table) -> Table:
     rows = published_table(PAPER, task.removeprefix("rfc-"))
     few = rows["shots"].gt(0)
     names = rows["model"].where(~few, rows["model"] + " · " + rows["shots"].astype(str) + " shots")
@@ -128,7 +124,7 @@ def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Ta
         models[f"{measure}_valid"] = rows[measure]
     where = "tables 6 (a) and 9" if task == "rfc-detect" else "table 6 (b)"
     label = f"Published · RFC-BENCH, {where}"
-    notes = (*_disagreements(_NOTED[task]), CONTEXT, *asked_otherwise(task, data))
+    notes = (*_disagreements(_NOTED[task]), CONTEXT)
     people = pd.DataFrame(
         {
             "system": "Person: " + _people(task)["annotator"] + " (table 7, 80 items)",
@@ -230,8 +226,6 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
         ),
         *others,
         Measure("auroc", "AUROC", "coefficient", forms=("valid",)),
-        Measure("brier", "Brier", "coefficient", better="low", forms=("valid",)),
-        Measure("ece", "ECE", "coefficient", better="low", forms=("valid",)),
     ]
     if detects:
         pairs = Measure("pairwise_accuracy", "Pairwise", "coefficient", column="right",
@@ -241,12 +235,10 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
 
 
 def _results(task: TaskName, data: ChapterData) -> Section:
-    measures = (*_MEASURES, "auroc", "brier", "ece")
-    table = measure_table(
-        data, "overall", "Overall", measures, _caption(task, data), counts=("asked", "invalid")
-    )
+    measures, counts = (*_MEASURES, "auroc"), ("asked", "invalid")
+    table = measure_table(data, "overall", "Overall", measures, _caption(task, data), counts=counts)
     if table is not None and data.published:
-        table = _with_models_and_people(task, data, table)
+        table = _with_models_and_people(task, table)
     names = {"accuracy": "Accuracy", "f1": "Macro-F1"}
     chart = measure_chart(data, "accuracy", "Accuracy and macro-F1", names)
     return Section("results", "Results", (table, chart), warnings=_warnings(task, data))
@@ -315,14 +307,6 @@ def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
             "MCC",
             "Matthews' correlation coefficient: 0 for answers that know nothing of the gold label, "
             "1 for none but right ones.",
-        ),
-        (
-            "Brier, ECE",
-            "How far the probabilities can be taken at their word; 0 is best. Brier is the mean "
-            "squared distance from what was so, half the sum over the labels: one that gives every "
-            f"label the same has {0.25 if detects else 0.375}. ECE is the mean distance, over ten "
-            "bins of the answer's probability, between that probability and the share that is "
-            "right.",
         ),
         (
             "Baselines",

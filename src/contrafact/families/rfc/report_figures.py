@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from contrafact.families.rfc.items import PROBABILITIES
-from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
+from contrafact.families.rfc.labels import TRUE, TaskName, labels_of
 from contrafact.family.display import (
     OWN,
     Column,
@@ -24,7 +24,6 @@ from contrafact.family.display import (
     Panel,
     Table,
     finished_table,
-    listed,
     with_figures,
     with_published,
 )
@@ -35,8 +34,6 @@ from contrafact.stats.classification import (
     MEASURES,
     auroc,
     auroc_one_vs_rest,
-    brier,
-    calibration_error,
     classification,
     measures,
 )
@@ -44,7 +41,6 @@ from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Sampler
 
 __all__ = [
-    "asked_otherwise",
     "by_shots",
     "confusion",
     "label_figures",
@@ -91,8 +87,6 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     else:
         yield from _of_class(part, part.group)
     yield from _area(part, task)
-    if detects or part.group is None:
-        yield from _calibration(part, labels)
     if detects and part.rows["manipulation"].notna().any():
         yield from _of_detection(part)
 
@@ -160,25 +154,6 @@ def _of_detection(part: Part) -> Iterator[Estimate]:
             yield Estimate(name, form, part.mean(own, _RIGHT[form]))
 
 
-def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
-    valid = part.rows[part.rows["valid"].eq(1)]
-    available = [label for label in labels if label in PROBABILITIES]
-    known = valid[valid[[PROBABILITIES[label] for label in available]].notna().all(axis=1)]
-    if known.empty:
-        return
-    shares = {label: known[PROBABILITIES[label]] for label in available}
-    if FALSE in labels and FALSE not in shares:
-        shares[FALSE] = 1.0 - shares[TRUE]
-    of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
-    of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
-    articles = known[part.cluster].to_numpy(object)
-    how = part.bootstrap.how
-    gold = list(known["gold"])
-    yield Estimate("brier", "valid", brier(gold, of_each, labels, articles, **how))
-    error = calibration_error(known["right"].to_numpy(float), of_answer, articles, **how)
-    yield Estimate("ece", "valid", error)
-
-
 def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     rows = part.rows if task == "rfc-detect" else part.whole
     labels = labels_of(task)
@@ -234,35 +209,6 @@ def pairwise(data: ChapterData) -> Section:
     return Section("pairwise", table.title, [table])
 
 
-def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
-    """Return what the systems of a report were asked that the paper's were not."""
-    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
-    packs = {
-        system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
-    }
-    elsewhere, other, reworded = [], [], dict[str, list[str]]()
-    for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
-        if method == "given":
-            elsewhere.append(system)
-        elif "question=paper" not in method:
-            other.append(system)
-        else:
-            reworded.setdefault(packs.get(system, "default"), []).append(system)
-    found = [
-        (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
-        ("Asked elsewhere, with what is not known here", elsewhere),
-    ]
-    for pack, systems in reworded.items():
-        words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
-        found.append((f"Asked the paper's question in {words}", systems))
-    every = "every system that asks a model"
-    return tuple(
-        f"{what}: {every if 1 < len(systems) == len(asked) else listed(systems)}."
-        for what, systems in found
-        if systems
-    )
-
-
 def by_shots(data: ChapterData) -> Section:
     """Return accuracy by number of examples (figure 3), where a model has two numbers."""
     asked = data.items[~data.items["baseline"]].drop_duplicates("system")
@@ -308,15 +254,14 @@ def by_shots(data: ChapterData) -> Section:
         paper = paper.reindex(rows["model"].unique())
         paper = paper[paper.notna().sum(axis=1) > 1].add_prefix("valid_")
         paper = paper.rename_axis("system").reset_index()
-        label = "Published · RFC-BENCH, figure 3"
-        notes = (CONTEXT, *asked_otherwise("rfc-detect", data))
-        table = with_published(table, paper, label, notes)
+        table = with_published(table, paper, "Published · RFC-BENCH, figure 3", (CONTEXT,))
     return Section("shots", table.title, (chart, table))
 
 
 CONTEXT = (
     "Published rows are as printed, over valid outputs and without intervals, on another set of "
-    "pairs. They are context, not a comparison, and take no part in the marks."
+    "pairs, of the question that the presets rfc-detect-paper and rfc-diagnose-paper ask. They are "
+    "context, not a comparison, and take no part in the marks."
 )
 
 

@@ -9,7 +9,6 @@ import typer
 from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
-    from contrafact.family.report import ReportSpec
     from contrafact.report.diff import RunDiff
 
 __all__ = ["diff"]
@@ -74,27 +73,24 @@ def diff(options: _Options) -> None:
     from contrafact.runs.folder import read_manifest
 
     options.check()
-    task = read_manifest(options.run_a).task
-    read_manifest(options.run_b)  # what is no run is said before anything heavy is loaded
-    from contrafact.family import task_named
+    for folder in (options.run_a, options.run_b):
+        read_manifest(folder)  # what is no run is said before anything heavy is loaded
     from contrafact.files.atomic import write_text
-    from contrafact.report.diff import compared_measures, diff_runs
     from contrafact.report.diff_tables import diff_json
-    from contrafact.report.junit import junit_of_findings
-    from contrafact.report.regression import find_regressions, parse_check
+    from contrafact.report.regression import check_runs, junit_of_findings
     from contrafact.report.write import render_json
 
     json_out = options.json_out
     to_stdout = str(json_out) == "-"
-    # What a check asks for is known before anything is computed.
-    spec: ReportSpec = task_named(task).report.load()
-    wanted = options.fail_on_regression or ()
-    checks = [parse_check(text, compared_measures(spec)) for text in wanted]
-    found = diff_runs(options.run_a, options.run_b, systems=options.system or ())
-    pairs = [(pair.first, pair.second) for pair in found.pairs]
-    findings = find_regressions(checks, found.differences, pairs, rule=options.rule)
+    found, findings = check_runs(
+        options.run_a,
+        options.run_b,
+        options.fail_on_regression or (),
+        rule=options.rule,
+        systems=options.system or (),
+    )
     if options.junit is not None:
-        write_text(options.junit, junit_of_findings(findings, task))
+        write_text(options.junit, junit_of_findings(findings, found.task))
     if json_out is not None:
         text = render_json(diff_json(found, findings, options.rule))
         if to_stdout:

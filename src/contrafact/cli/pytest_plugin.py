@@ -24,19 +24,12 @@ def _check(
 ) -> None:
     __tracebackhide__ = True
     from contrafact.errors import InputError
-    from contrafact.family import task_named
-    from contrafact.report.diff import compared_measures, diff_runs
-    from contrafact.report.regression import find_regressions, parse_check
-    from contrafact.runs.folder import read_manifest
+    from contrafact.report.regression import check_runs
 
     if not checks:
         pytest.fail("no_regression needs a check, as in 'accuracy:2%'", pytrace=False)
     try:
-        spec = task_named(read_manifest(Path(run_a)).task).report.load()
-        wanted = [parse_check(text, compared_measures(spec)) for text in checks]
-        found = diff_runs(Path(run_a), Path(run_b), systems=systems)
-        pairs = [(pair.first, pair.second) for pair in found.pairs]
-        findings = find_regressions(wanted, found.differences, pairs, rule=rule)
+        _, findings = check_runs(Path(run_a), Path(run_b), checks, rule=rule, systems=systems)
     except InputError as error:
         pytest.fail(str(error), pytrace=False)
     worse = [f"regression: {one.text}" for one in findings if one.regressed]

@@ -273,7 +273,7 @@ def show_dry_run(cells: "Sequence[Prepared]") -> None:
 def _write_junit(command: "Command", folders: list[Path]) -> None:
     if command.junit is not None:
         from contrafact.files.atomic import write_text
-        from contrafact.report.junit import junit_of_runs
+        from contrafact.report.regression import junit_of_runs
 
         write_text(command.junit, junit_of_runs(folders))
         typer.echo(f"written: {command.junit}")

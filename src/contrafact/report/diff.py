@@ -97,9 +97,10 @@ class RunDiff:
 
     ``rows`` are what is compared, ``A ·`` and ``B ·`` before the runs' systems.
 
-    ``differences`` has one row per pair, measure and form: ``first`` (of B), ``second`` (of A),
+    ``differences`` has one row per pair, measure and form: ``system_a``, ``system_b``, ``pair``,
     ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``, ``low``,
-    ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of clusters, ``method``.
+    ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of clusters, ``method``, and
+    ``verdict``: what interval and adjusted test say of B.
 
     ``flips`` has the worst first, ``flip_counts`` one row per pair and measure: ``improved``,
     ``worsened``, ``changed``, ``same``, ``left_out`` (no yes or no on both sides).
@@ -176,6 +177,9 @@ def diff_runs(
     differences = pd.concat(parts, ignore_index=True)
     if len(differences):
         differences["p_adjusted"] = differences.groupby("form")["p_value"].transform(holm)
+        better = {measure.name: measure.better for measure in compared_measures(spec)}
+        differences["better"] = differences["measure"].map(better)
+        differences["verdict"] = [told(row) for _, row in differences.iterrows()]
     flips, counts = _flips(shared, spec)
     names = tuple(run.folder.resolve().name for run in (old, new))
     found = RunDiff(
@@ -309,10 +313,21 @@ def _compared(
         ends = {"estimate": side, "low": f"{side}_low", "high": f"{side}_high"}
         part = own[["measure", "form", *ends]].rename(columns=ends)
         found = found.merge(part, on=["measure", "form"], how="left")
-    order = {measure.name: i for i, measure in enumerate(whole.measures)}
-    forms = {"all": 0, "valid": 1, "strict": 2}
-    places = found["measure"].map(order) * 3 + found["form"].map(forms)
-    return found.loc[places.sort_values(kind="stable").index].assign(level=LEVEL)
+    systems = {"system_a": pair.before, "system_b": pair.after, "pair": pair.name}
+    return found.drop(columns=["first", "second"]).assign(level=LEVEL, **systems)
+
+
+def told(row: "pd.Series[Any]") -> str:
+    """Return what the interval and the adjusted test of a difference say of B."""
+    if pd.isna(row["low"]):
+        return "same" if row["difference"] == 0 else "no interval"
+    if row["low"] <= 0 <= row["high"]:
+        return "not told apart"
+    if row["p_adjusted"] > 1 - LEVEL:  # of few clusters an interval is too short
+        return "not after Holm"
+    if pd.isna(row["better"]):
+        return "differs"
+    return "better" if (row["difference"] > 0) == (row["better"] == "high") else "worse"
 
 
 def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measure, Form, str]]:

@@ -1,7 +1,6 @@
 """How the comparison of two runs is shown: sentences, tables and JSON."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -21,7 +20,7 @@ __all__ = [
 ]
 
 _VERSION = 1
-_FOUND = ("difference", "low", "high", "n", "regressed", "text")
+_FOUND = ("system_a", "system_b", "difference", "low", "high", "n", "regressed", "text")
 
 
 def state(measure: Measure, value: float) -> str:
@@ -62,41 +61,26 @@ def summary(diff: RunDiff) -> list[str]:
                 f"Of these, {alike:,} {have} the same text in both runs, word for word: what "
                 "changed is what was said of it."
             )
-    decided = [(row, _direction(diff, row)) for _, row in diff.differences.iterrows()]
-    for way in ("worse", "better"):
+    differences = diff.differences
+    for way in ("worse", "better") if len(differences) else ():
         names = [
             measure_label(diff.measure(row["measure"]), row["form"])
-            + (f" of {row['first'].removeprefix('B · ')}" if len(diff.pairs) > 1 else "")
-            for row, direction in decided
-            if direction == way
+            + (f" of {row['system_b']}" if len(diff.pairs) > 1 else "")
+            for _, row in differences[differences["verdict"].eq(way)].iterrows()
         ]
         if names:
             found.append(
                 f"B is {way}, by the interval of the difference and, where there is one, the "
                 f"adjusted test: {'; '.join(names)}."
             )
-    if len(diff.differences) and diff.differences["low"].isna().all():
+    if len(differences) and differences["low"].isna().all():
         found.append(
             f"No interval can be given, with so few {diff.spec.clusters} or so little that "
             "differs: take the differences as they are, and for no more."
         )
-    elif decided and not any(direction in ("worse", "better") for _, direction in decided):
+    elif len(differences) and not differences["verdict"].isin(("worse", "better")).any():
         found.append("No measure tells A and B apart, by its interval and its adjusted test.")
     return found
-
-
-def _direction(diff: RunDiff, row: "pd.Series[Any]") -> str:
-    """Return whether interval and adjusted test say better or worse; empty without an interval."""
-    if pd.isna(row["low"]):
-        return "same" if row["difference"] == 0 else ""
-    if row["low"] <= 0 <= row["high"]:
-        return "not told apart"
-    if row["p_adjusted"] > 1 - LEVEL:  # of few clusters an interval is too short
-        return "not after Holm"
-    better = diff.measure(row["measure"]).better
-    if better is None:
-        return "differs"
-    return "better" if (row["difference"] > 0) == (better == "high") else "worse"
 
 
 def differences_table(diff: RunDiff) -> Table | None:
@@ -104,14 +88,13 @@ def differences_table(diff: RunDiff) -> Table | None:
     if diff.differences.empty:
         return None
     lines = []
-    names = {(pair.first, pair.second): pair.name for pair in diff.pairs}
     for _, row in diff.differences.iterrows():
         measure = diff.measure(row["measure"])
         label = measure_label(measure, row["form"])
         line: dict[str, object] = {
-            "pair": names[row["first"], row["second"]],
+            "pair": row["pair"],
             "measure": Column("", label, "text", better=measure.better).heading,
-            "direction": _direction(diff, row) or "no interval",
+            "direction": row["verdict"],
             "p_adjusted": row["p_adjusted"],
             "n": row["n"],
         }
@@ -184,17 +167,6 @@ def settings_table(diff: RunDiff) -> Table | None:
 def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -> dict[str, object]:
     """Return the comparison for machines: shares are 0 to 1, what is missing is null."""
     data = diff.changes["data"]
-    pairs = {(pair.first, pair.second): pair for pair in diff.pairs}
-    differences = [
-        {
-            "system_a": pairs[row["first"], row["second"]].before,
-            "system_b": pairs[row["first"], row["second"]].after,
-            **row.drop(["first", "second"]).to_dict(),
-            "better": diff.measure(row["measure"]).better,
-            "verdict": _direction(diff, row) or "no interval",
-        }
-        for _, row in diff.differences.iterrows()
-    ]
     return {
         "format": "contrafact-diff",
         "version": _VERSION,
@@ -212,7 +184,7 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
         "only_in_a": list(diff.only_before),
         "only_in_b": list(diff.only_after),
         "notes": list(diff.notes),
-        "differences": differences,
+        "differences": diff.differences.drop(columns="pair", errors="ignore"),
         "flip_counts": diff.flip_counts,
         "flips": [_flip_json(flip) for flip in diff.flips],
         "regressions": [
@@ -221,8 +193,6 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
                 "form": one.check.form,
                 "margin": one.check.margin,
                 "rule": rule,
-                "system_a": one.second.removeprefix("A · "),
-                "system_b": one.first.removeprefix("B · "),
                 **{name: getattr(one, name) for name in _FOUND},
             }
             for one in findings

@@ -1,17 +1,45 @@
-"""Whether a run got worse by a measure, for a command that is to fail if it did."""
+"""Whether a run got worse by a measure, for a command or a test that is to fail if it did.
+
+JUnit XML, as build servers show it, has of a comparison each check, of runs each output.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
 from typing import Literal
+from xml.etree import ElementTree
 
 import pandas as pd
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.display import format_number
 from contrafact.family.report import Form, Measure
+from contrafact.report.diff import (
+    RunDiff,
+    compared_measures,
+    diff_runs,
+    flip_measures,
+    measure_label,
+)
+from contrafact.report.estimates import prepare_items
+from contrafact.report.examples import why_invalid
+from contrafact.report.frames import read_tasks
+from contrafact.runs.folder import read_manifest
+from contrafact.text.delimit import visible_text
 
-__all__ = ["Check", "Finding", "Rule", "find_regressions", "parse_check"]
+__all__ = [
+    "Check",
+    "Finding",
+    "Rule",
+    "check_runs",
+    "find_regressions",
+    "junit_of_findings",
+    "junit_of_runs",
+    "parse_check",
+]
 
 Rule = Literal["difference", "interval", "non-inferiority"]
 """When a run counts as worse: ``difference`` where the difference itself goes beyond the margin;
@@ -40,11 +68,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found of two systems, ``first`` of the second run; ``text`` is one line."""
+    """What a check found of two systems; ``text`` is one line."""
 
     check: Check
-    first: str
-    second: str
+    system_a: str
+    system_b: str
     difference: float
     low: float
     high: float
@@ -90,35 +118,49 @@ def parse_check(text: str, measures: Sequence[Measure]) -> Check:
     return Check(found, chosen, margin)
 
 
+def check_runs(
+    before: Path,
+    after: Path,
+    checks: Sequence[str],
+    *,
+    rule: Rule = "difference",
+    systems: Sequence[str] = (),
+) -> tuple[RunDiff, list[Finding]]:
+    """Compare two runs, A and B, and return what each check finds of each pair of systems."""
+    # What a check asks for is known before anything is computed.
+    measures = compared_measures(task_named(read_manifest(before).task).report.load())
+    wanted = [parse_check(text, measures) for text in checks]
+    found = diff_runs(before, after, systems=systems)
+    pairs = [pair.name for pair in found.pairs]
+    return found, find_regressions(wanted, found.differences, pairs, rule=rule)
+
+
 def find_regressions(
     checks: Sequence[Check],
     differences: pd.DataFrame,
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[str],
     *,
     rule: Rule = "difference",
 ) -> list[Finding]:
-    """Return what each check finds of each pair of systems: of the second run, of the first.
+    """Return what each check finds of each pair of systems, by the pairs' names.
 
     ``differences`` are those of `contrafact.report.diff.RunDiff`. Where no interval can be given,
     the difference decides, whatever the rule.
     """
     found: list[Finding] = []
-    for check in checks:
-        for first, second in pairs:
-            rows = differences
-            if len(rows):
-                chosen = rows["first"].eq(first) & rows["second"].eq(second)
-                chosen &= rows["measure"].eq(check.measure.name) & rows["form"].eq(check.form)
-                rows = rows[chosen]
-            if rows.empty:
-                raise InputError(
-                    f"--fail-on-regression {check.name}: {check.measure.name} cannot be compared "
-                    f"between {second} and {first}",
-                    hint="name a measure that is a mean over outputs, judge both runs with one "
-                    "judge, score both with one fluency model, or choose what is compared with "
-                    "--system",
-                )
-            found.append(_finding(check, rows.iloc[0], rule))
+    for check, pair in product(checks, pairs):
+        rows = differences
+        if len(rows):
+            chosen = rows["pair"].eq(pair) & rows["measure"].eq(check.measure.name)
+            rows = rows[chosen & rows["form"].eq(check.form)]
+        if rows.empty:
+            raise InputError(
+                f"--fail-on-regression {check.name}: {check.measure.name} of {pair} cannot be "
+                "compared",
+                hint="name a measure that is a mean over outputs, judge both runs with one judge, "
+                "score both with one fluency model, or choose what is compared with --system",
+            )
+        found.append(_finding(check, rows.iloc[0], rule))
     return found
 
 
@@ -145,12 +187,88 @@ def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
         interval = f"{float(row['level']) * 100:.0f}% interval {ends[0]} to {ends[1]}"
     by = rule if not without else "difference"
     text = (
-        f"{check.name}: {row['first']} minus {row['second']} is "
+        f"{check.name}: B · {row['system_b']} minus A · {row['system_a']} is "
         f"{format_number(difference * scale, 'signed')}{unit} ({interval}; "
         f"{int(row['n']):,} items; {check.measure.better} is better; margin "
         f"{format_number(check.margin * scale, 'number')}{unit}, by {by})"
     )
     return Finding(
-        check, str(row["first"]), str(row["second"]), difference, low, high, int(row["n"]),
+        check, str(row["system_a"]), str(row["system_b"]), difference, low, high, int(row["n"]),
         regressed, text,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test case: it failed where it has a problem, and was skipped where it has a reason."""
+
+    group: str
+    name: str
+    problem: str = ""
+    skipped: str = ""
+
+
+def junit_of_findings(findings: Sequence[Finding], task: str) -> str:
+    """Return a comparison as one suite: a case for each check of each pair of systems."""
+    cases = [
+        Case(task, f"{one.check.name}: B · {one.system_b}", one.text if one.regressed else "")
+        for one in findings
+    ]
+    return junit_xml({"contrafact diff": cases})
+
+
+def junit_of_runs(folders: Sequence[Path]) -> str:
+    """Return runs as suites, one a task: a case for each output, with what failed of it.
+
+    What counts are the measures that are yes or no of an output, in their strict form. An output of
+    which nothing is known is skipped.
+    """
+    suites = {}
+    for runs in read_tasks(folders):
+        rows, spec = prepare_items(runs.items, runs.spec), runs.spec
+        asked = [
+            (measure, pd.to_numeric(rows[column], errors="coerce"))
+            for measure, _, column in flip_measures(rows, spec)
+            if measure.better is not None and measure.name not in ("valid", "invalid")
+        ]
+        cases = []
+        for at, (_, row) in enumerate(rows.iterrows()):
+            known = [
+                (one, value.iloc[at]) for one, value in asked if value.iloc[at] == value.iloc[at]
+            ]
+            failed = [
+                measure_label(one) for one, value in known if (value == 1) != (one.better == "high")
+            ]
+            why = why_invalid(row)
+            problem = ", ".join((*((f"invalid: {why}",) if why else ()), *failed))
+            key = [str(row[name]) for name in dict.fromkeys(("sample_id", *spec.key))]
+            skipped = "" if problem or known or not asked else "nothing was judged of it"
+            cases.append(Case(str(row["system"]), " ".join(key), problem, skipped))
+        suites[runs.task] = cases
+    return junit_xml(suites)
+
+
+def junit_xml(suites: Mapping[str, Sequence[Case]]) -> str:
+    """Return suites of cases, by name, as JUnit XML; characters that it cannot hold are shown."""
+    root = ElementTree.Element("testsuites")
+    for name, cases in suites.items():
+        counts = {
+            "tests": len(cases),
+            "failures": sum(bool(case.problem) for case in cases),
+            "errors": 0,
+            "skipped": sum(bool(case.skipped) for case in cases),
+        }
+        suite = ElementTree.SubElement(root, "testsuite", _shown(name=name, **counts))
+        for case in cases:
+            one = ElementTree.SubElement(
+                suite, "testcase", _shown(classname=case.group, name=case.name)
+            )
+            for kind, message in (("failure", case.problem), ("skipped", case.skipped)):
+                if message:
+                    ElementTree.SubElement(one, kind, _shown(message=message))
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+
+
+def _shown(**attributes: object) -> dict[str, str]:
+    return {name: visible_text(str(value)) for name, value in attributes.items()}

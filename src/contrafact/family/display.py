@@ -341,7 +341,6 @@ class Card:
     marks: tuple[str, ...] = ("same", "removed", "added")
     invalid: str = ""
     chips: Sequence[Chip] = ()
-    note: str = ""
     tone: str = ""
 
 

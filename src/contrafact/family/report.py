@@ -13,7 +13,7 @@ what is invalid counts as wrong.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -189,10 +189,7 @@ class Examples:
             has not got is left out.
         facts: Labels and columns of what is shown besides.
         card: The column that stands above an output.
-        chips: What is shown of an output besides its verdicts: ``"Perplexity {perplexity:.1f}"``;
-            every measure that is a column where it is None.
-        note: A line below an output, made from its row.
-        limit: So many characters of a text are shown.
+        chips: What is shown of an output besides its verdicts: ``"Perplexity {perplexity:.1f}"``.
         caption: How to read the examples; ``{count}`` and ``{seed}`` are filled in.
         build: How an example is made of its rows, where that differs; with the data.
     """
@@ -204,9 +201,7 @@ class Examples:
     where: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     card: str = "system"
-    chips: tuple[str, ...] | None = None
-    note: "Callable[[pd.Series[Any]], str] | None" = None
-    limit: int = 2_000
+    chips: tuple[str, ...] = ()
     caption: str = (
         "{count} drawn at random with seed {seed}; nothing is picked by hand. "
         "<ins>Underlined</ins> is what was put in, <del>struck through</del> what was taken out."

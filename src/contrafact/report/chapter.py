@@ -103,10 +103,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     if (corrected := corrected_table(data)) is not None:
         tables[corrected.key] = corrected
     parts = {key: part for section in every for key, part in section.results.items()}
-    examples = [
-        shown_example(one, spec.examples.limit)
-        for one in draw_examples(data, rng=data.streams["examples"])
-    ]
+    examples = [*map(shown_example, draw_examples(data, rng=data.streams["examples"]))]
     summary = summarise(data)
     judged = {"judged_rates": data.rates, "ranks": data.ranks}
     return Chapter(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from contrafact.family.display import Card, Chip, Example, format_number
+from contrafact.family.display import Card, Chip, Example
 from contrafact.family.report import ChapterData, Examples, ReportSpec
 from contrafact.text.delimit import inner_html, shorten
 from contrafact.text.diff import DiffPart, is_scattered, word_diff
@@ -24,6 +24,8 @@ __all__ = [
     "why_invalid",
 ]
 
+_LIMIT = 2_400
+"""So many characters of a text are shown."""
 _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
@@ -100,8 +102,7 @@ def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
         str(row[data.spec.text]) if valid else None,
         before=str(row[spec.text]) if spec.text else None,
         invalid=why_invalid(row) or "",
-        chips=list(output_chips(row, data.spec)) if valid else (),
-        note=spec.note(row) if spec.note and valid else "",
+        chips=list(_chips(row, data.spec)) if valid else (),
         tone="" if by_system else title,
     )
 
@@ -113,15 +114,10 @@ def why_invalid(row: "pd.Series[Any]") -> str | None:
     return "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
 
 
-def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+def _chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
     """Yield what was found of an output: its verdicts, and what else the spec shows of it."""
     if row["degenerate"] is not None:
         yield Chip(f"Degenerate: {row['degenerate']}", "no")
-    yield from _verdicts(row, spec)
-    yield from _others(row, spec)
-
-
-def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
     for criterion in spec.criteria:
         name, label = criterion.column, criterion.short or criterion.label
         if f"{name}_invalid" not in row.index:
@@ -135,24 +131,7 @@ def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
             passed = row[name] == 1
             text = f"{label}: {'passed' if passed else 'failed'}"
             yield Chip(text, "yes" if passed else "no", more)
-
-
-def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
-    """Yield what else is shown of an output: what the spec names, or every measured column."""
-    if spec.examples.chips is not None:
-        yield from (Chip(text) for text in filled(row, spec.examples.chips))
-        return
-    judged = {criterion.column for criterion in spec.criteria}
-    for measure in spec.measures:
-        column = measure.column_of("valid")
-        if measure.units or measure.compute or column in judged or column not in row.index:
-            continue
-        if column == "valid" or pd.isna(row[column]):
-            continue
-        if measure.kind == "share" and row[column] in (0.0, 1.0):
-            yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
-        else:
-            yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
+    yield from map(Chip, filled(row, spec.examples.chips))
 
 
 class _Marked(NamedTuple):
@@ -166,7 +145,7 @@ class _Marked(NamedTuple):
     whole: bool = False
 
 
-def marked_text(card: Card, limit: int) -> _Marked:
+def marked_text(card: Card, limit: int = _LIMIT) -> _Marked:
     """Return a card's text as markup, shortened to so many characters, its edit marked.
 
     What was taken out is struck through, what was put in underlined; everything else is escaped.
@@ -195,12 +174,12 @@ def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
         yield Markup(" ") if after and words else Markup("")
 
 
-def shown_example(example: Example, limit: int) -> dict[str, Any]:
-    """Return an example as a page shows it: texts shortened to so many characters, edits marked."""
+def shown_example(example: Example) -> dict[str, Any]:
+    """Return an example as a page shows it: texts shortened, edits marked."""
     return {
         "where": example.where,
-        "text": shorten(example.text, limit),
-        "facts": [(label, shorten(text, limit)) for label, text in example.facts],
-        "cards": [(card, marked_text(card, limit)) for card in example.cards],
+        "text": shorten(example.text, _LIMIT),
+        "facts": [(label, shorten(text, _LIMIT)) for label, text in example.facts],
+        "cards": [(card, marked_text(card)) for card in example.cards],
         "answers": example.answers,
     }

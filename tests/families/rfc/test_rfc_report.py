@@ -224,7 +224,7 @@ def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
     assert len(shown) == 20
     turns = [example.where.split(" · ")[0] for example in shown]
     assert set(turns[:4]) == set(turns[4:8]) == set(MANIPULATIONS)
-    original, rewritten = (marked_text(card, 2_400)[0] for card in shown[0].cards)
+    original, rewritten = (marked_text(card)[0] for card in shown[0].cards)
     assert "<del>5</del>" in original
     assert "<ins>15</ins>" in rewritten
     assert "<ins>" not in original

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
@@ -281,13 +280,6 @@ def _open(rows: pd.DataFrame) -> int:
     return int((rows["was_judged"] & rows["correct"].isna()).sum())
 
 
-def _mode(row: "pd.Series[Any]") -> str:
-    number = row["suggested_failure_mode"]
-    if np.isnan(number):
-        return ""
-    return f"Suggested failure mode: {int(number)}. {failure_modes()[int(number)].name}"
-
-
 def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
@@ -343,8 +335,7 @@ SPEC = ReportSpec(
         text="story",
         where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
-        chips=(),
-        note=_mode,
+        chips=("Suggested failure mode: {suggested_mode}",),
         caption=(
             "{count} drawn at random with seed {seed}, a story and one of its queries each; "
             "nothing is picked by hand. Responses are marked against the story: "

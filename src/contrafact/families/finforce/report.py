@@ -274,7 +274,6 @@ SPEC = ReportSpec(
         facts=(("Base continuation", "base"),),
         card="side",
         chips=("Perplexity {perplexity:,.1f}",),
-        limit=1_200,
         caption=(
             "{count} drawn at random with seed {seed}, the systems in turn; nothing is picked by "
             "hand. <ins>Underlined</ins> is what the counterfactual adds to the headline, "

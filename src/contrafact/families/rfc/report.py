@@ -345,7 +345,6 @@ def _spec(task: TaskName, title: str) -> ReportSpec:
         examples=Examples(
             by=("pair_id",),
             cluster="manipulation",
-            limit=2_400,
             caption=(
                 "{count} drawn at random with seed {seed}, the manipulations in turn; nothing is "
                 "picked by hand. <del>Struck through</del> is what the manipulation took out, "

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contrafact.errors import InputError
 from contrafact.files.tables import Row
 from contrafact.text.delimit import printable
 
-__all__ = ["DataReport", "DataSpec", "DataTable", "contradictions", "repeats"]
+__all__ = ["DataReport", "DataSpec", "DataTable", "contradictions", "repeats", "violations_of"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,18 @@ class DataSpec:
 
     recognises: Callable[[Mapping[str, Any]], bool]
     check: Callable[[Iterable[Row], str], DataReport]
+
+
+def violations_of(
+    refused: Iterable[InputError], noun: str, duplicates: Iterable[tuple[int, int]]
+) -> list[str]:
+    """Return a sentence for each row that was refused, and for each that another line has too."""
+    sentences = [
+        f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
+        for error in refused
+    ]
+    return sentences + [f"line {line}: the {noun} of line {first} again"
+                        for line, first in duplicates]  # fmt: skip
 
 
 def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]:

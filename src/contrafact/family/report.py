@@ -243,7 +243,7 @@ class Section:
 
     Attributes:
         shows: What it shows, in order; None is left out. A name stands for what every chapter has:
-            ``judge``, ``paired``, ``panel``, ``members``, ``invalid`` and ``invalid_reasons``.
+            ``judge``, ``paired``, ``panel``, ``invalid`` and ``invalid_reasons``.
         contents: What the contents call it; the heading where it is empty.
         results: Parts of ``results.json``: frames by name.
         warnings: What a reader must know before quoting its figures.

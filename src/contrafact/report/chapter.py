@@ -31,7 +31,7 @@ from contrafact.report.examples import draw_examples, shown_example
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import Summary, summarise
-from contrafact.report.tables import comparison_table, corrected_table, judge_table, panel_tables
+from contrafact.report.tables import comparison_table, corrected_table, judge_table, panel_table
 from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.replicates import Bootstrap
 
@@ -238,7 +238,7 @@ _FIXED = {
     "agreement": Section(
         "agreement",
         "How far the judges agree",
-        ("panel", "members"),
+        ("panel",),
         "Agreement",
     ),
     "errors": Section("errors", "Invalid outputs", ("invalid", "invalid_reasons")),
@@ -247,14 +247,13 @@ _OWN = frozenset(("explorer", "examples", "runs", "how"))
 
 
 def _named(data: ChapterData) -> tuple[Mapping[str, Table | None], Mapping[str, object]]:
-    agreed, results = panel_tables(data)
+    panel, results = panel_table(data)
     return {
         "judge": judge_table(data),
         "paired": comparison_table(data),
+        "panel": panel,
         "invalid": invalid_table(data),
         "invalid_reasons": reason_table(data),
-        **dict.fromkeys(("panel", "members")),
-        **{one.key: one for one in agreed},
     }, results
 
 

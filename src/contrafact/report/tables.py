@@ -5,9 +5,8 @@ import pandas as pd
 from contrafact.family.display import Column, Table, listed
 from contrafact.family.report import ChapterData
 from contrafact.runs.items import agreement, cluster_labels
-from contrafact.stats.intervals import cluster_bootstrap
 
-__all__ = ["comparison_table", "corrected_table", "judge_table", "panel_tables"]
+__all__ = ["comparison_table", "corrected_table", "judge_table", "panel_table"]
 
 
 def comparison_table(data: ChapterData) -> Table | None:
@@ -105,14 +104,11 @@ _OF_EXAMS = (
 )
 
 
-def panel_tables(data: ChapterData) -> tuple[list[Table], dict[str, object]]:
-    """Return how far several judges agree, how often each says true, and that for machines.
-
-    The tables ``panel`` and ``members``; nothing where one judged.
-    """
+def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
+    """Return how far several judges agree, and that for machines; nothing where one judged."""
     verdicts = data.meta.panel
     if verdicts is None:
-        return [], {}
+        return None, {}
     how, spec = data.how("panel"), data.spec
     clusters = cluster_labels(data.items, spec.cluster)
     panels = _panels(verdicts)
@@ -120,10 +116,9 @@ def panel_tables(data: ChapterData) -> tuple[list[Table], dict[str, object]]:
     found = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
         found = found.drop(columns="panel")
-    members = _member_table(data)
     results = found.rename(columns={"estimate_low": "low", "estimate_high": "high"})
     if found.empty:
-        return [members], {"panel": results}
+        return None, {"panel": results}
     columns = (
         Column("coefficient", "Coefficient", "text"),
         Column("estimate", "Value", "coefficient"),
@@ -135,50 +130,13 @@ def panel_tables(data: ChapterData) -> tuple[list[Table], dict[str, object]]:
         "nearly all verdicts are the same, kappa and alpha sink although the judges agree; AC1 "
         "does not."
     )
-    frame = found.assign(criterion=found["criterion"].map(_names(data, verdicts)))
+    names = found["criterion"].map(spec.labels).fillna(found["criterion"])
+    frame = found.assign(criterion=names)
     title = "Agreement of the panel"
     if len(panels) > 1:
         frame["criterion"] += ", of " + frame["panel"]
         title = "Agreement of each panel"
-    table = Table("panel", title, caption, columns, frame, (), "criterion")
-    return [table, members], {"panel": results}
-
-
-def _member_table(data: ChapterData) -> Table:
-    verdicts = data.meta.panel
-    assert verdicts is not None
-    clusters = cluster_labels(data.items, data.spec.cluster)
-    names = _names(data, verdicts)
-    lines: list[dict[str, object]] = []
-    for judge, own in verdicts.groupby("judge", sort=True):
-        line: dict[str, object] = {"judge": judge}
-        for criterion in names:
-            part = own[own["criterion"].eq(criterion)]
-            read = part[part["passed"].notna()]
-            interval = cluster_bootstrap(
-                read["passed"].to_numpy(float),
-                clusters(read["sample_id"]),
-                **data.how("panel"),
-            )
-            line |= interval.columns(f"{criterion}_true")
-            line[f"{criterion}_unread"] = int(part["passed"].isna().sum())
-        lines.append(line)
-    columns = [Column("judge", "Judge", "text")]
-    for criterion, name in names.items():
-        columns.append(Column(f"{criterion}_true", "True, %", "share", group=name))
-        columns.append(Column(f"{criterion}_unread", "Unread", "count", group=name))
-    caption = (
-        "The share of readable verdicts that are true, over all systems, with its "
-        f"{data.percent_level} interval by {data.spec.cluster_noun}, and replies unread."
-    )
-    title = "Members of the panel" + ("s" if len(_panels(verdicts)) > 1 else "")
-    return Table("members", title, caption, tuple(columns), pd.DataFrame(lines))
-
-
-def _names(data: ChapterData, verdicts: pd.DataFrame) -> dict[str, str]:
-    judged = list(dict.fromkeys(verdicts["criterion"]))
-    known = {one.column: one.label for one in data.spec.criteria if one.column in judged}
-    return known | {name: str(name) for name in judged if name not in known}
+    return Table("panel", title, caption, columns, frame, (), "criterion"), {"panel": results}
 
 
 def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -19,7 +19,7 @@ from contrafact.family.report import ChapterData, Section
 from contrafact.family.tables import reason_table
 from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter, sections_of
 from contrafact.report.frames import TaskRuns
-from contrafact.report.tables import comparison_table, panel_tables
+from contrafact.report.tables import comparison_table, panel_table
 from contrafact.report.words import warnings
 from contrafact.report.write import row_groups
 from contrafact.runs.items import agreement, cluster_labels
@@ -347,23 +347,12 @@ class TestPanel:
         ]
         value = pairs.set_index("criterion").loc["directionality", "estimate"]
         assert value == pytest.approx(np.mean(both))
-        made, _ = panel_tables(data_of(items, study.make_meta(panel=votes), resamples=50))
-        table, members = (one for one in made if isinstance(one, Table))
-        assert members.key == "members"
+        table, _ = panel_table(data_of(items, study.make_meta(panel=votes), resamples=50))
+        assert table is not None
         assert [group.label for group in row_groups(table)] == [
             "Forward-compatibility",
             "Directionality",
         ]
-
-    def test_members_say_how_often_they_say_true(self, study: Study) -> None:
-        items = study.make_items(headlines=20)
-        votes = study.make_panel(items)
-        data = data_of(items, study.make_meta(panel=votes), resamples=200)
-        table = next(one for one in panel_tables(data)[0] if one.key == "members")
-        line = table.frame.set_index("judge").loc["moor/judge"]
-        own = votes[votes["judge"].eq("moor/judge") & votes["criterion"].eq("directionality")]
-        assert line["directionality_true"] == pytest.approx(own["passed"].mean())
-        assert line["directionality_unread"] == own["passed"].isna().sum()
 
 
 class TestWords:

@@ -21,7 +21,14 @@ from contrafact.families.cobe.data import (
     known_story,
     story_rows,
 )
-from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
+from contrafact.family.data import (
+    DataReport,
+    DataSpec,
+    DataTable,
+    contradictions,
+    repeats,
+    violations_of,
+)
 from contrafact.family.published import published_facts
 from contrafact.files.tables import Row, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
@@ -108,12 +115,7 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
     if notes.rows == 0:
         raise InputError("the file holds no rows", file=source_name(name), hint="give at least one")
     across = list(_across(read, refused))
-    violations = (
-        *(f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
-          for error in refused),
-        *(f"line {line}: the story of line {first} again" for line, first in notes.duplicates),
-        *across,
-    )  # fmt: skip
+    violations = (*violations_of(refused, "story", notes.duplicates), *across)
     notes.duplicates = []
     contents: list[str | DataTable] = [
         f"{notes.rows:,} rows, {len(stories):,} stories that can be used."

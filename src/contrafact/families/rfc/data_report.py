@@ -12,7 +12,14 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import REPEATED, PairNotes, content_of, read_pairs
 from contrafact.families.rfc.labels import FALSE, TRUE, manipulation_named
-from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
+from contrafact.family.data import (
+    DataReport,
+    DataSpec,
+    DataTable,
+    contradictions,
+    repeats,
+    violations_of,
+)
 from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
 from contrafact.records import MANIPULATIONS, Rewrite
@@ -39,7 +46,8 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
         for text, label in ((pair.original, TRUE), (pair.rewritten, FALSE))
         if text
     ]
-    across = [
+    violations = [
+        *violations_of(refused, "pair", notes.duplicates),
         *repeats("pair", ((line, "\n".join(content_of(pair))) for line, pair in placed)),
         *contradictions(
             "the manipulation",
@@ -48,27 +56,9 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
         ),
         *contradictions("the label", halves),
     ]  # fmt: skip
-    return _report(notes, refused, across, what, table if pairs else None)
-
-
-def _report(
-    notes: PairNotes,
-    refused: Sequence[InputError],
-    across: Sequence[str],
-    what: str,
-    table: DataTable | None,
-) -> DataReport:
-    violations = (
-        *(f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
-          for error in refused),
-        *(f"line {line}: the pair of line {first} again"
-          for line, first in notes.duplicates),
-        *across,
-    )  # fmt: skip
     notes.found.pop(REPEATED, None)  # a violation here
-    tables = () if table is None else (table,)
-    contents = (f"{notes.rows:,} rows, {what}", *tables)
-    return DataReport(notes.rows, contents, violations, tuple(notes.lines()))
+    contents = (f"{notes.rows:,} rows, {what}", *([table] if pairs else ()))
+    return DataReport(notes.rows, contents, tuple(violations), tuple(notes.lines()))
 
 
 def _articles(pairs: Sequence[Rewrite]) -> str:

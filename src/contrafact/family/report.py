@@ -242,8 +242,7 @@ class Section:
     """A section of a chapter; it is left out where nothing of it is there.
 
     Attributes:
-        shows: What it shows, in order; None is left out. A name stands for what every chapter has:
-            ``judge``, ``paired``, ``panel``, ``invalid`` and ``invalid_reasons``.
+        shows: What it shows, in order; None is left out.
         contents: What the contents call it; the heading where it is empty.
         results: Parts of ``results.json``: frames by name.
         warnings: What a reader must know before quoting its figures.
@@ -251,7 +250,7 @@ class Section:
 
     anchor: str
     heading: str
-    shows: Sequence[Table | Chart | str | None] = ()
+    shows: Sequence[Table | Chart | None] = ()
     contents: str = ""
     results: Mapping[str, object] = field(default_factory=dict)
     warnings: Warnings = field(default_factory=list)

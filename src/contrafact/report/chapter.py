@@ -14,7 +14,7 @@ from markupsafe import Markup
 from contrafact.console import say_once
 from contrafact.errors import installed
 from contrafact.family import family_of_task
-from contrafact.family.display import Fact, Table, Warnings, count
+from contrafact.family.display import Chart, Fact, Table, Warnings, count
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, ReportSpec, Section
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
@@ -96,8 +96,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     data = chapter_data(runs, options)
     spec = data.spec
     every = list(sections_of(data))
-    named, agreement = _named(data)
-    sections = list(_filled(every, named))
+    sections = list(_filled(every))
     shown = [one for section in sections for one in section.shows]
     tables = {one.key: one for one in shown if isinstance(one, Table)}
     if (corrected := corrected_table(data)) is not None:
@@ -117,11 +116,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             *(warning for section in every for warning in section.warnings),
         ],
         tables=tables,
-        figures={
-            one.key: draw_chart(one)
-            for one in shown
-            if not isinstance(one, Table | str) and one is not None
-        },
+        figures={one.key: draw_chart(one) for one in shown if isinstance(one, Chart)},
         explorer=pack_items(data, runs.calls, best=summary.best),
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(
@@ -133,7 +128,6 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             "figures": data.figures,
             "paired": data.pairs,
             **(judged if spec.criteria else {}),
-            **agreement,
             **parts,
             "invalid": (tables.get("invalid") or invalid_table(data)).frame,
             "invalid_reasons": reasons.frame
@@ -188,17 +182,17 @@ def sections_of(data: ChapterData) -> Iterator[Section]:
     for one in data.spec.sections:
         if callable(one):
             yield one(data)
-        elif one in _FIXED:
-            yield _FIXED[one]
+        elif one == "breakdowns":
+            yield from _breakdowns(data)
         else:
-            yield from _STANDARD[one](data)
+            yield _STANDARD[one](data)
     yield Section("explorer", "Every output", contents="Explorer")
     yield Section("examples", "Examples")
     yield Section("runs", "What was run")
     yield Section("how", "How to read this")
 
 
-def _results(data: ChapterData) -> Iterator[Section]:
+def _results(data: ChapterData) -> Section:
     spec = data.spec
     shares = {one.name: one.label for one in spec.measures if one.kind == "share"}
     every = [measure.name for measure in spec.measures]
@@ -207,7 +201,7 @@ def _results(data: ChapterData) -> Iterator[Section]:
         measure_table(data, "overall", "Overall", every, counts=counts),
         measure_chart(data, "overall", "Overall", shares) if shares else None,
     )
-    yield Section("results", "Results", shown)
+    return Section("results", "Results", shown)
 
 
 def _breakdowns(data: ChapterData) -> Iterator[Section]:
@@ -223,47 +217,40 @@ def _breakdowns(data: ChapterData) -> Iterator[Section]:
         yield Section(key, title, (chart, table))
 
 
-def _paired(data: ChapterData) -> Iterator[Section]:
+def _paired(data: ChapterData) -> Section:
     heading = f"Comparisons on the same {data.spec.unit[1]}"
-    yield Section("paired", heading, ("paired",), "Comparisons")
+    return Section("paired", heading, (comparison_table(data),), "Comparisons")
 
 
-_STANDARD: Mapping[str, Callable[[ChapterData], Iterator[Section]]] = {
+def _judge(data: ChapterData) -> Section:
+    return Section("judge", "What the judge is worth", (judge_table(data),))
+
+
+def _agreement(data: ChapterData) -> Section:
+    panel, results = panel_table(data)
+    return Section("agreement", "How far the judges agree", (panel,), "Agreement", results)
+
+
+def _errors(data: ChapterData) -> Section:
+    return Section("errors", "Invalid outputs", (invalid_table(data), reason_table(data)))
+
+
+_STANDARD: Mapping[str, Callable[[ChapterData], Section]] = {
     "results": _results,
-    "breakdowns": _breakdowns,
     "paired": _paired,
-}
-_FIXED = {
-    "judge": Section("judge", "What the judge is worth", ("judge",)),
-    "agreement": Section(
-        "agreement",
-        "How far the judges agree",
-        ("panel",),
-        "Agreement",
-    ),
-    "errors": Section("errors", "Invalid outputs", ("invalid", "invalid_reasons")),
+    "judge": _judge,
+    "agreement": _agreement,
+    "errors": _errors,
 }
 _OWN = frozenset(("explorer", "examples", "runs", "how"))
 
 
-def _named(data: ChapterData) -> tuple[Mapping[str, Table | None], Mapping[str, object]]:
-    panel, results = panel_table(data)
-    return {
-        "judge": judge_table(data),
-        "paired": comparison_table(data),
-        "panel": panel,
-        "invalid": invalid_table(data),
-        "invalid_reasons": reason_table(data),
-    }, results
-
-
-def _filled(sections: Sequence[Section], named: Mapping[str, Table | None]) -> Iterator[Section]:
-    """Yield the sections of which something is there, with what they name and can be shown."""
+def _filled(sections: Sequence[Section]) -> Iterator[Section]:
+    """Yield the sections of which something is there, with what can be shown."""
     drawn = installed("matplotlib")
     if not drawn:
         say_once("figures are left out: they need matplotlib (pip install 'contrafact[figures]')")
     for section in sections:
-        shows = [named[one] if isinstance(one, str) else one for one in section.shows]
-        there = [one for one in shows if isinstance(one, Table) or (drawn and one is not None)]
+        there = [one for one in section.shows if isinstance(one, Table) or (drawn and one)]
         if there or section.anchor in _OWN:
             yield replace(section, shows=there, contents=section.contents or section.heading)

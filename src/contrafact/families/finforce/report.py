@@ -36,7 +36,7 @@ from contrafact.family.report import (
     Section,
     TerminalColumn,
 )
-from contrafact.family.tables import invalid_table, measure_chart, measure_table
+from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.records import CRITERIA, SIDES
 
 __all__ = ["SPEC", "prepare"]
@@ -161,7 +161,7 @@ def _errors(data: ChapterData) -> Section:
         classes = replace(classes, frame=classes.frame.drop(columns="source"))
     shown = (
         _invalid(data),
-        "invalid_reasons",
+        reason_table(data),
         measure_chart(data, "errors", "Error classes", _CLASS_LABELS),
         classes,
     )

@@ -210,13 +210,6 @@ def test_a_run_without_judge_fluency_categories_or_valid_outputs(
     assert overall["valid"].tolist() == 3 * [0.0]
 
 
-def test_a_folder_that_is_no_run_is_one_clear_line(quick_contrafact: Any, tmp_path: Path) -> None:
-    done = quick_contrafact("report", str(tmp_path / "nowhere"))
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert "nowhere" in done.stderr and "Traceback" not in done.stderr
-
-
 class TestExamples:
     def drawn(self, items: pd.DataFrame, meta: Any, seed: int = 0) -> list[Example]:
         data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20))

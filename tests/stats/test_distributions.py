@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from contrafact.stats.distributions import (
     beta_quantile,
-    binomial_half_tail,
     normal_cdf,
     normal_quantile,
     t_quantile,
@@ -29,13 +28,6 @@ def test_normal_quantiles_are_scipys(probability):
 @given(st.floats(min_value=-30.0, max_value=30.0))
 def test_normal_probabilities_are_scipys_into_the_tails(z):
     assert normal_cdf(z) == pytest.approx(special.ndtr(z), rel=1e-12)
-
-
-@given(st.integers(min_value=1, max_value=2_000), st.data())
-def test_coin_throws_are_scipys(trials, data):
-    successes = data.draw(st.integers(min_value=-1, max_value=trials))
-    expected = stats.binom.cdf(successes, trials, 0.5)
-    assert binomial_half_tail(successes, trials) == pytest.approx(expected, rel=1e-9)
 
 
 @given(st.integers(min_value=1, max_value=20_000), st.floats(min_value=1e-4, max_value=0.9999))

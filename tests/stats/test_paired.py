@@ -12,12 +12,9 @@ from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import (
     EXACT_CLUSTERS,
     holm,
-    mcnemar,
     paired_comparison,
     ranked,
 )
-
-BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -159,34 +156,6 @@ def test_few_clusters_and_none():
 def test_misuse_of_a_comparison_is_refused(a, b, clusters, message):
     with pytest.raises(ValueError, match=message):
         paired_comparison(a, b, clusters, rng=rng())
-
-
-@given(BITS)
-def test_mcnemars_mid_p_is_its_definition_and_below_the_exact_value(rows):
-    a, b = zip(*rows, strict=True)
-    found = mcnemar(a, b)
-    only_a = sum(x and not y for x, y in rows)
-    differing = sum(x != y for x, y in rows)
-    if not differing:
-        assert found == 1.0
-        return
-    # Outcomes less likely than the one seen count whole, outcomes as likely count half.
-    likely = scipy_stats.binom.pmf(np.arange(differing + 1), differing, 0.5)
-    seen = likely[only_a]
-    equal = np.isclose(likely, seen, rtol=1e-9)
-    by_definition = likely[(likely < seen) & ~equal].sum() + likely[equal].sum() / 2
-    assert found == pytest.approx(by_definition)
-    table = [[0, only_a], [differing - only_a, 0]]
-    assert found < min(1.0, statsmodels_mcnemar(table, exact=True).pvalue)
-
-
-def test_mcnemar_refuses_what_is_not_an_outcome():
-    with pytest.raises(ValueError, match="0 and 1"):
-        mcnemar([0, 1, 2], [0, 1, 1])
-    with pytest.raises(ValueError, match="pair up"):
-        mcnemar([0, 1], [0])
-    with pytest.raises(ValueError, match="NaN"):
-        mcnemar([0, np.nan], [0, 1])
 
 
 @settings(max_examples=15)  # statsmodels collects garbage at each call

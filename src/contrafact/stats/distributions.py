@@ -11,7 +11,6 @@ from statistics import NormalDist
 
 __all__ = [
     "beta_quantile",
-    "binomial_half_tail",
     "binomial_tail",
     "normal_cdf",
     "normal_quantile",
@@ -33,11 +32,6 @@ def normal_quantile(probability: float) -> float:
     if probability in (0.0, 1.0):
         return math.copysign(math.inf, probability - 0.5)
     return _NORMAL.inv_cdf(probability)
-
-
-def binomial_half_tail(successes: int, trials: int) -> float:
-    """Return the probability of at most so many heads in so many throws of a fair coin, exactly."""
-    return sum(math.comb(trials, count) for count in range(successes + 1)) / (1 << trials)
 
 
 def binomial_tail(successes: int, trials: int, share: float) -> float:

@@ -2,8 +2,8 @@
 
 The permutation test flips the sign of whole clusters: under the hypothesis that the two systems are
 exchangeable within each cluster, every pattern of signs is equally likely (Fisher, The Design of
-Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). McNemar's test
-is for 0/1 outcomes of independent items; Holm's procedure is for several tests at once.
+Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). Of outcomes 0 and
+1 of independent items it is McNemar's exact test. Holm's procedure is for several tests at once.
 
 Ranks say no more than the comparisons behind them. A system's rank is an interval: its best rank is
 one more than the number of systems that are better than it, its worst the number of systems less
@@ -23,7 +23,6 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.distributions import binomial_half_tail
 from contrafact.stats.intervals import (
     Clusters,
     Resampling,
@@ -36,7 +35,7 @@ from contrafact.stats.intervals import (
     resampling,
 )
 
-__all__ = ["holm", "mcnemar", "paired_comparison", "ranked"]
+__all__ = ["holm", "paired_comparison", "ranked"]
 
 EXACT_CLUSTERS = 16
 """Up to this many clusters that differ, all sign patterns are enumerated (65,536 at most)."""
@@ -125,32 +124,6 @@ def _sign_flip_p_value(
     if extreme == 0 and bound < p_value:
         return bound, f"{how}, none as far out: Hoeffding's bound"
     return p_value, how
-
-
-def mcnemar(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the two-sided mid-p value of McNemar's test of two systems' outcomes, 0 and 1.
-
-    It is close to the nominal error rate, where the exact one is often too large (Fagerland,
-    Lydersen and Laake, BMC Medical Research Methodology 13:91, 2013). Items are taken for
-    independent; where they come in clusters, `paired_comparison` is the test. Where the two never
-    differ there is no evidence, and it is 1.
-
-    Raises:
-        ValueError: On lengths that differ, or other outcomes.
-    """
-    first, second = finite_values(a, "a"), finite_values(b, "b")
-    if len(first) != len(second):
-        raise ValueError(f"a and b must pair up: {len(first)} values against {len(second)}")
-    if not (np.isin(first, (0.0, 1.0)).all() and np.isin(second, (0.0, 1.0)).all()):
-        raise ValueError("McNemar's test is for outcomes of 0 and 1")
-    only_a, only_b = int((first > second).sum()), int((first < second).sum())
-    differing, smaller = only_a + only_b, min(only_a, only_b)
-    if not differing:
-        return 1.0
-    tail = binomial_half_tail(smaller, differing)
-    less = binomial_half_tail(smaller - 1, differing) if smaller else 0.0
-    # Outcomes as likely as the one seen count half: both tails' unless the two are one.
-    return 1.0 - (tail - less) / 2.0 if only_a == only_b else tail + less
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:

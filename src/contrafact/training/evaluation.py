@@ -17,7 +17,7 @@ from contrafact.models.asking import failure_cause
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.stats.intervals import cluster_bootstrap, clustered_proportion
-from contrafact.stats.paired import mcnemar
+from contrafact.stats.paired import paired_comparison
 from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import generate_replies
 
@@ -161,7 +161,7 @@ def metrics_rows(
 ) -> list[dict[str, Any]]:
     """Return a row for each checkpoint, and compare its validity with the first's.
 
-    ``valid_p`` is the mid-p value of McNemar's test against the first checkpoint. ``replies`` are
+    ``valid_p`` is the p-value of the paired comparison with the first checkpoint. ``replies`` are
     the rows of `evaluate` by checkpoint, in order; the items are the same.
     """
     rows = []
@@ -169,7 +169,10 @@ def metrics_rows(
     for name, own in replies.items():
         valid = [bool(one["values"]["valid"]) for one in own]
         row = {"checkpoint": name, **_measured(own, spec, seed=seed)}
-        row["valid_p"] = math.nan if base is None else mcnemar(base, valid)
+        row["valid_p"] = math.nan
+        if base is not None:
+            rng = np.random.default_rng(seed)
+            row["valid_p"] = paired_comparison(valid, base, None, rng=rng).p_value
         base = valid if base is None else base
         rows.append(row)
     return rows

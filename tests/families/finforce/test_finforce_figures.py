@@ -128,43 +128,9 @@ def test_one_mean_has_the_interval_of_the_statistics_package(items: pd.DataFrame
     assert ours.high == pytest.approx(theirs.high, abs=0.01)
 
 
-def test_intervals_of_delta_cover_at_about_their_level() -> None:
-    rng = np.random.default_rng(5)
-    covered, rounds, true = 0, 200, np.exp(0.5) * (np.exp(0.2) - 1)
-    for _ in range(rounds):
-        headline = np.exp(rng.normal(0, 1, 60))
-        labels = np.array([f"h{i}" for i in range(60)], dtype=object)
-        written = headline * np.exp(0.2)
-        kept = rng.random(60) < 0.9
-        sampler = Sampler(labels, rng=rng, resamples=400)
-        text, news = sampler.means([(written[kept], labels[kept]), (headline, labels)])
-        interval = sampler.interval(text - news, n=60, clusters=60)
-        covered += interval.low <= true <= interval.high
-    assert 0.86 <= covered / rounds <= 0.99
-
-
 def test_a_draw_without_values_is_left_out_of_the_mean() -> None:
     first, second = np.array([1.0, np.nan]), np.array([3.0, 5.0])
     assert mean_over([first, second]).tolist() == [2.0, 5.0]
-
-
-def test_few_headlines_give_a_figure_and_no_bounds(study: Study) -> None:
-    items = prepare_items(study.make_items(headlines=3))
-    found = estimate_figures(items)
-    row = found[(found["measure"] == "directionality") & (found["scope"] == "overall")].iloc[0]
-    assert np.isfinite(row["estimate"])
-    assert np.isnan(row["low"])
-    assert np.isnan(row["high"])
-    assert row["method"]
-
-
-def test_a_share_of_one_has_bounds_below_it(study: Study) -> None:
-    items = study.make_items()
-    items.loc[items["forward_compatibility"].notna(), "forward_compatibility"] = 1.0
-    found = estimate_figures(prepare_items(items))
-    row = figure(found, study.systems[0][0], "risk", "forward_compatibility", form="valid")
-    assert row["estimate"] == row["high"] == 1.0
-    assert 0.9 < row["low"] < 1.0
 
 
 def test_a_side_without_valid_outputs_has_no_overall_figure_in_the_valid_form(

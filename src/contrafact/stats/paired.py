@@ -2,8 +2,8 @@
 
 The permutation test flips the sign of whole clusters: under the hypothesis that the two systems are
 exchangeable within each cluster, every pattern of signs is equally likely (Fisher, The Design of
-Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). Of outcomes 0 and
-1 of independent items it is McNemar's exact test. Holm's procedure is for several tests at once.
+Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). Of independent
+items' outcomes 0 and 1 it is McNemar's exact test. Holm's procedure is for several tests at once.
 
 Ranks say no more than the comparisons behind them. A system's rank is an interval: its best rank is
 one more than the number of systems that are better than it, its worst the number of systems less

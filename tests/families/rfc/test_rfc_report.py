@@ -268,7 +268,7 @@ def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path
     assert results["tasks"]["rfc-detect"]["runs"][0]["name"] == "run <one>"
     for task in results["tasks"]:
         assert (together / "tables" / task / "overall.csv").exists()
-    for name in ("accuracy", "confusion", "shots", "surface"):
+    for name in ("accuracy", "shots", "surface"):
         assert (together / "figures" / "rfc-detect" / f"{name}.svg").exists(), name
 
 

@@ -171,7 +171,7 @@ def finished_table(
 def with_figures(
     frame: pd.DataFrame,
     figures: pd.DataFrame,
-    wanted: Mapping[str, Mapping[str, str]],
+    wanted: Mapping[str, Mapping[str, str | int]],
     on: Sequence[str] = ("system",),
 ) -> pd.DataFrame:
     """Return lines of a table with a column, its bounds and its spread for each figure.

@@ -332,66 +332,51 @@ def invalid_table(
     return Table("invalid", title, caption, there, frame)
 
 
-def reason_table(
-    data: ChapterData,
-    caption: str = "Every output and verdict that could not be read, by the reason given.",
-    *,
-    where: str = "where",
-    output: str = "output",
-    verdict: str = "judge on {name}",
-    by_name: bool = False,
-) -> Table | None:
+def reason_table(data: ChapterData) -> Table | None:
     """Return the reasons why outputs and verdicts were invalid, counted; None without any.
 
     The commonest have a line each, the rest share one, so that no count is lost.
-
-    Args:
-        where: The column that says of what a reason is; empty where no verdicts are counted.
-        output: What an output is called in that column.
-        verdict: What a verdict is; ``{name}`` is the criterion's label in small letters.
-        by_name: Whether lines that count alike stand by the systems' names, not in their order.
     """
     items = data.items
-    found = [items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=output)]
+    found = [items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(where="output")]
     degenerate = items.loc[items["degenerate"].notna(), ["system", "degenerate"]]
     degenerate = degenerate.rename(columns={"degenerate": "invalid_reason"})
-    found.append(degenerate.assign(of=f"degenerate {output}"))
-    for criterion in data.spec.criteria if where else ():
+    found.append(degenerate.assign(where="degenerate output"))
+    for criterion in data.spec.criteria:
         column = f"{criterion.column}_invalid"
         if column in items.columns:
             part = items.loc[items["valid"].eq(1) & items[column].notna(), ["system", column]]
-            label = verdict.format(name=criterion.label.lower(), column=criterion.column)
-            found.append(part.rename(columns={column: "invalid_reason"}).assign(of=label))
+            label = f"judge on {criterion.label.lower()}"
+            found.append(part.rename(columns={column: "invalid_reason"}).assign(where=label))
     every = pd.concat(found)
     if every.empty:
         return None
     every["invalid_reason"] = every["invalid_reason"].fillna("no reason kept")
-    by = ["of", "invalid_reason", "system"]
-    frame = every.groupby(by).size().reset_index(name="count")
-    degenerate_ones = frame["of"].str.startswith("degenerate")
+    frame = every.groupby(["where", "invalid_reason", "system"]).size().reset_index(name="count")
+    degenerate_ones = frame["where"].str.startswith("degenerate")
     frame["cause"] = frame["invalid_reason"].map(cause_of).mask(degenerate_ones, "degenerate")
     place = {system: i for i, system in enumerate(data.systems)}
-    frame["last"] = frame["system"] if by_name else frame["system"].map(place)
+    frame["place"] = frame["system"].map(place)
     frame = frame.sort_values(
-        ["count", "of", "invalid_reason", "last"], ascending=[False, True, True, True]
-    ).drop(columns="last")
+        ["count", "where", "invalid_reason", "place"], ascending=[False, True, True, True]
+    ).drop(columns="place")
     shown, rest = frame.iloc[:_REASONS_SHOWN], frame.iloc[_REASONS_SHOWN:]
     if len(rest):
         line = {
-            "of": "any",
+            "where": "any",
             "invalid_reason": f"{len(rest)} other combinations",
             "system": "any",
             "cause": "any",
             "count": int(rest["count"].sum()),
         }
         shown = pd.concat([shown, pd.DataFrame([line])])
-    shown = shown.rename(columns={"of": where}) if where else shown.drop(columns="of")
-    frame = shown.reset_index(drop=True)
     columns = (
-        *((Column(where, "Where", "text"),) if where else ()),
+        *((Column("where", "Where", "text"),) if data.spec.criteria else ()),
         Column("invalid_reason", "Reason", "text"),
         Column("cause", "Cause", "text"),
         Column("system", "System", "text"),
         Column("count", "Count", "count"),
     )
+    caption = "Every output and verdict that could not be read, by the reason given."
+    frame = shown[[column.key for column in columns]].reset_index(drop=True)
     return Table("invalid_reasons", "Reasons", caption, columns, frame)

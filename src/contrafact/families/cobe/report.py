@@ -294,15 +294,7 @@ def _errors(data: ChapterData) -> Section:
             Column("open", "Left open", "count", "Responses' correctness"): _open,
         },
     )
-    reasons = reason_table(
-        data,
-        "Every response and verdict that could not be read, by the reason given.",
-        where="what",
-        output="response",
-        verdict="verdict on {column}",
-        by_name=True,
-    )
-    return Section("errors", invalid.title, (invalid, reasons))
+    return Section("errors", invalid.title, (invalid, reason_table(data)))
 
 
 SPEC = ReportSpec(

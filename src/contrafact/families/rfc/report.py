@@ -273,13 +273,7 @@ def _errors(data: ChapterData) -> Section:
         "A reply is valid if exactly one label of the task stands in it, in any case, after "
         "marked reasoning is taken away. Both, or neither, is invalid, and nothing is guessed.",
     )
-    reasons = reason_table(
-        data,
-        "Every reply that was no label, by the reason given.",
-        where="",
-        by_name=True,
-    )
-    return Section("errors", "Invalid replies", (invalid, reasons))
+    return Section("errors", "Invalid replies", (invalid, reason_table(data)))
 
 
 _TASKS = {

@@ -217,11 +217,10 @@ def by_shots(data: ChapterData) -> Section:
     shots = sorted(int(n) for n in chosen["shots"].unique())
     figures = pd.concat([data.overall("accuracy", form) for form in _FORMS])
     figures = figures.merge(chosen[["system", "name", "shots"]], on="system")
-    lines: dict[str, dict[str, object]] = {name: {"system": name} for name in chosen["name"]}
-    for row in figures.to_dict("records"):
-        key = f"{row['form']}_{row['shots']}"
-        ends = {"": "estimate", "_low": "low", "_high": "high"}
-        lines[row["name"]] |= {f"{key}{end}": row[column] for end, column in ends.items()}
+    # A run without a valid output has no figure: its place stays, and is empty.
+    wanted = {f"{form}_{n}": {"form": form, "shots": n} for n in shots for form in _FORMS}
+    lines = pd.DataFrame({"name": chosen["name"].unique()})
+    frame = with_figures(lines, figures, wanted, ["name"]).rename(columns={"name": "system"})
     columns = (
         Column("system", "Model and method", "text"),
         *(
@@ -230,11 +229,8 @@ def by_shots(data: ChapterData) -> Section:
             for n in shots
         ),
     )
-    # A run without a valid output has no figure: its place stays, and is empty.
-    kept = [f"{form}_{n}{end}" for n in shots for form in _FORMS for end in ("", "_low", "_high")]
     caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
-    frame = pd.DataFrame(lines.values()).reindex(columns=["system", *kept]).assign(source=OWN)
-    table = Table("shots", "Worked examples", caption, columns, frame)
+    table = Table("shots", "Worked examples", caption, columns, frame.assign(source=OWN))
     keys = [f"valid_{n}" for n in shots]
     chart = GridChart(
         "shots",

@@ -114,21 +114,23 @@ def diff(options: _Options) -> None:
 
 def _show_diff(found: "RunDiff", *, shown: int) -> None:
     from contrafact.console import show_table
-    from contrafact.report.diff_tables import (
-        differences_table,
-        flips_table,
-        settings_table,
-        summary,
-    )
+    from contrafact.report.diff_tables import differences_table, flips_table, summary
     from contrafact.report.write import row_groups
 
     # What two figures cannot be held against each other for stands before their names.
     typer.echo("".join(f"note: {_plain(note)}\n" for note in found.notes), nl=False)
     typer.echo(f"A: {_plain(found.names[0])}\nB: {_plain(found.names[1])}")
-    settings = settings_table(found)
-    if settings is None:
+    settings = [
+        [one["name"].replace("_", " "), *(one[run] or "–" for run in ("before", "after"))]
+        for one in found.changes["settings"]
+    ]
+    if settings:
+        show_table("Settings", ["Setting", "A", "B"], [[*map(_plain, row)] for row in settings])
+    else:
         typer.echo("settings: the same")
-    for table in (settings, differences_table(found), flips_table(found)):
+    _show_prompts(found)
+    _show_data(found)
+    for table in (differences_table(found), flips_table(found)):
         for group in row_groups(table) if table is not None else ():
             assert table is not None
             title = f"{table.title}, {_plain(group.label)}" if group.label else table.title
@@ -140,9 +142,6 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
                 for row in group.rows
             ]
             show_table(title, [column.heading for column in table.columns], rows)
-        if table is settings:
-            _show_prompts(found)
-            _show_data(found)
     for sentence in summary(found):
         typer.echo(_plain(sentence))
     for line in _flips(found, shown):

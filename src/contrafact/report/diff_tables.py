@@ -14,7 +14,6 @@ __all__ = [
     "differences_table",
     "flips_table",
     "item_name",
-    "settings_table",
     "state",
     "summary",
 ]
@@ -104,15 +103,6 @@ def differences_table(diff: RunDiff) -> Table | None:
         for end, name in (("", "difference"), ("_low", "low"), ("_high", "high")):
             line[f"difference{end}"] = row[name] * measure.scale
         lines.append(line)
-    spec = diff.spec
-    caption = (
-        f"B minus A on the {spec.unit[1]} that both have, few-shot draws averaged first, with "
-        f"{LEVEL:.0%} intervals by {spec.cluster_noun}; p by flipping the sign of "
-        f"whole {spec.clusters}, adjusted (Holm) for all comparisons of its form. Shares and "
-        "coefficients are in hundredths, their differences in points. A and B are each system's "
-        "own figure on these items; a difference over valid outputs is over those that both have, "
-        "so it need not be B minus A of the line. Arrows point to what is better."
-    )
     columns = (
         Column("measure", "Measure", "text"),
         Column("before", "A", "number"),
@@ -123,7 +113,7 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("n", "Items", "count"),
     )
     frame = pd.DataFrame(lines)
-    return Table("differences", "B minus A, by measure", caption, columns, frame, (), "pair")
+    return Table("differences", "B minus A, by measure", "", columns, frame, (), "pair")
 
 
 def flips_table(diff: RunDiff) -> Table | None:
@@ -142,26 +132,8 @@ def flips_table(diff: RunDiff) -> Table | None:
         Column("same", "Same", "count"),
         Column("left_out", "Left out", "count"),
     )
-    caption = (
-        f"{diff.spec.output[1].capitalize()} that were a yes in one run and a no in the other. "
-        "Left out are those that have no verdict in one of them."
-    )
     frame = counts.assign(label=labels)
-    return Table("flips", "Flips by measure", caption, columns, frame, (), "pair")
-
-
-def settings_table(diff: RunDiff) -> Table | None:
-    """Return the settings that differ, or None where none does."""
-    rows = [{**one, "name": one["name"].replace("_", " ")} for one in diff.changes["settings"]]
-    if not rows:
-        return None
-    columns = (
-        Column("name", "Setting", "text"),
-        Column("before", "A", "text"),
-        Column("after", "B", "text"),
-    )
-    caption = "What the manifests of the two runs do not have in common."
-    return Table("settings", "Settings", caption, columns, pd.DataFrame(rows))
+    return Table("flips", "Flips by measure", "", columns, frame, (), "pair")
 
 
 def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -> dict[str, object]:

@@ -69,13 +69,11 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
         runs_of(study)[0].items, labels, criteria=examined_criteria("finforce"), unit="side"
     ).to_dict("records")
     shown = rates["directionality"]
-    assert shown["by_labels"] == pytest.approx(wanted["corrected"])
-    assert shown["by_labels_low"] == pytest.approx(wanted["low"])
     assert shown["labelled"] == wanted["labelled"]
     for name in ("corrected", "low", "high", "by", "rests_on", "speaks_of"):
         assert shown[name] == wanted[name]
-    assert shown["by_labels"] < shown["raw"], "people are stricter here"
-    assert rates["forward_compatibility"]["by_labels"] is None
+    assert shown["corrected"] < shown["raw"], "people are stricter here"
+    assert rates["forward_compatibility"]["labelled"] is None
     page = (paths / "report.html").read_text()
     assert "prediction-powered inference" in page and "Sensitivity is the share" not in page
 
@@ -102,7 +100,7 @@ def test_without_labels_nothing_of_them_is_shown(study):
     tasks = runs_of(study)
     data = found(tasks, None)
     assert corrected_table(data) is None
-    assert "by_labels" not in data.rates.columns
+    assert not data.labelled
 
 
 def test_a_report_says_first_that_its_judge_cannot_tell(study):

@@ -285,8 +285,8 @@ class ChapterData:
         rates: What judges said and what it is worth, as of
             `contrafact.exam.correct.corrected_scores`, NaN what cannot be used; without rows where
             nothing was judged. Where people labelled items, those of
-            `contrafact.exam.correct.corrected_by_labels` stand in their place, and once more as
-            ``by_labels`` with its bounds; ``labelled`` is the number of items.
+            `contrafact.exam.correct.corrected_by_labels` stand in their place, with
+            ``labelled``, the number of items.
         ranks: Those of `contrafact.exam.correct.ranked_systems`, with ``criterion``.
         family: Whose exams and studies these are; ``examined``: whether there are exams.
     """
@@ -347,7 +347,7 @@ class ChapterData:
     @property
     def labelled(self) -> bool:
         """Whether people labelled any of the items that a judge judged."""
-        return "by_labels" in self.rates
+        return "labelled" in self.rates
 
     def systems_as(self, role: str) -> list[str]:
         """Return the systems of one of the roles, in order."""

@@ -449,14 +449,11 @@ def _with_nothing_as_failed(
 
 def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Return the rates with those by labels, which stand in an exam's place where there are any."""
-    names = {"corrected": "by_labels", "low": "by_labels_low", "high": "by_labels_high"}
-    on = ["system", "judge", "criterion"]
     if found.empty:
-        return rates.assign(**dict.fromkeys(names.values(), np.nan), labelled=np.nan)
-    own = found[[*on, *names, "labelled"]].rename(columns=names)
-    merged = rates.merge(own, on=on, how="left")
-    taken = list(LABELS_DECIDE)
-    decided = rates[on].merge(found[[*on, *taken]], on=on, how="left")
-    there = merged["labelled"].notna()
-    merged.loc[there, taken] = decided.loc[there, taken]
-    return merged
+        return rates.assign(labelled=np.nan)
+    on, taken = ["system", "judge", "criterion"], list(LABELS_DECIDE)
+    decided = rates[on].merge(found[[*on, *taken, "labelled"]], on=on, how="left")
+    there = decided["labelled"].notna()
+    rates = rates.reset_index(drop=True).assign(labelled=decided["labelled"])
+    rates.loc[there, taken] = decided.loc[there, taken]
+    return rates

@@ -225,8 +225,10 @@ def test_two_families_share_a_page(
         assert (
             part["opening"]["sentence"] in first_screen and part["opening"]["sentence"] not in rest
         )
-    assert 'id="flip-results"' in page
-    assert 'id="finforce-results"' in page
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) and {"flip-results", "finforce-results"} <= set(ids)
+    assert set(re.findall(r' href="#([^"]+)"', page)) <= set(ids)
+    assert page.count("<script>") == 1
     assert list(json.loads((paths / "results.json").read_text())["tasks"]) == ["flip", "finforce"]
     assert (paths / "tables" / "flip" / "overall.csv").exists()
     assert (paths / "tables" / "finforce" / "overall.csv").exists()

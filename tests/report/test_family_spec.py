@@ -199,6 +199,8 @@ def test_systems_are_compared_ranked_and_those_without_a_model_stand_last(
     assert overall["system"].tolist() == [label for label, *_ in SYSTEMS]
     assert {"judged_valid_low", "classified_strict", "distance", "diversity"} <= set(overall)
     assert {row["system"] for row in results["ranks"]} == {label for label, *_ in SYSTEMS[:2]}
+    (said,) = [one for one in results["summary"] if one.startswith("Without any model, people has")]
+    assert re.search(r"On the same items, .* \(paired test, p [<=] ?\d", said)
 
 
 def test_without_judge_and_fluency_the_chapter_says_so(

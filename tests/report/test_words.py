@@ -1,11 +1,11 @@
-"""Words that several chapters share: an interval or the true reason for none, and verdicts."""
+"""Words that several chapters share: an interval, or the true reason for none."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from contrafact.family.display import with_figures
-from contrafact.report.summary import verdict, with_interval
+from contrafact.report.summary import with_interval
 from contrafact.stats.intervals import cluster_bootstrap
 
 
@@ -19,25 +19,6 @@ def test_a_share_without_an_interval_says_why() -> None:
     assert displayed([0.0, 1.0, 1.0, 1.0]) == "75.0% (too few headlines for an interval)"
     assert displayed([0.5] * 30) == "50.0% (no interval: all values are equal)"
     assert displayed([0.0, 1.0] * 15).startswith("50.0% (95% interval ")
-
-
-@pytest.mark.parametrize(
-    ("p", "expected"),
-    [
-        (0.0002, "larger than chance would make it (paired test, p <0.001 after"),
-        (0.4, "do not tell the two apart (paired test, p = 0.400 after"),
-        (np.nan, ""),
-    ],
-)
-def test_a_verdict_is_that_of_the_adjusted_test_whichever_comes_first(
-    p: float, expected: str
-) -> None:
-    other = {"measure": "accuracy", "form": "strict", "first": "a", "second": "b"}
-    pairs = pd.DataFrame([other | {"p_adjusted": 0.01}, other | {"form": "valid", "p_adjusted": p}])
-    found = verdict(pairs, "b", "a", "accuracy", "valid")
-    assert found == verdict(pairs, "a", "b", "accuracy", "valid")
-    assert (expected in found) if expected else not found
-    assert verdict(pairs, "a", "c", "accuracy", "valid") == ""
 
 
 def test_a_figure_finds_its_line_and_two_of_one_line_are_refused() -> None:

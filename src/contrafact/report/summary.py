@@ -22,7 +22,7 @@ from contrafact.report.estimates import NO_MODEL, compare_systems
 from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Summary", "summarise", "verdict", "with_interval"]
+__all__ = ["Summary", "summarise", "with_interval"]
 
 _SIGNIFICANT = 0.05
 """Below this adjusted p-value a paired difference is called more than chance would make."""
@@ -199,28 +199,6 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
     return f"{text} ({level}% interval {' to '.join(bounds)})"
 
 
-def verdict(pairs: pd.DataFrame, first: str, second: str, measure: str, form: Form) -> str:
-    """Return a sentence, a space before it, on whether two systems differ; empty if unknown."""
-    if pairs.empty:
-        return ""
-    chosen = pairs["measure"].eq(measure) & pairs["form"].eq(form)
-    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
-        pairs["first"].eq(second) & pairs["second"].eq(first)
-    )
-    rows = pairs[chosen & either & pairs["p_adjusted"].notna()]
-    if rows.empty:
-        return ""
-    adjusted = float(rows.iloc[0]["p_adjusted"])
-    p = format_number(adjusted, "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    finding = (
-        "the difference between the two is larger than chance would make it"
-        if adjusted < _SIGNIFICANT
-        else "these data do not tell the two apart"
-    )
-    return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
-
-
 def _sentence(data: ChapterData, found: _Finding) -> str:
     spec, rows, best, phrase = data.spec, found.ranked, found.best, found.phrase
     asked, valid = data.asked_and_valid
@@ -273,30 +251,33 @@ def _named(names: Sequence[str]) -> str:
     return listed(names) if len(names) <= _MOST_NAMED else f"{len(names)} systems"
 
 
+def _adjusted(data: ChapterData, found: _Finding) -> dict[str, float]:
+    """Return the adjusted p-values of the best system against those it was compared with."""
+    measure, best = found.measure or _SOUND, found.best[0]
+    pairs = data.pairs if found.measure else _sound_pairs(data)
+    if pairs.empty:
+        return {}
+    chosen = pairs[pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)]
+    known = zip(chosen["first"], chosen["second"], chosen["p_adjusted"], strict=True)
+    return {str(b if a == best else a): float(p) for a, b, p in known if best in (a, b)}
+
+
 def _differences(data: ChapterData, found: _Finding) -> str:
     """Say from which other systems the best can be told, by the paired comparisons."""
-    measure, best = found.measure or _SOUND, found.best
-    pairs = data.pairs if found.measure else _sound_pairs(data)
-    others = [str(name) for name in found.ranked["system"] if name not in best]
+    others = [str(name) for name in found.ranked["system"] if name not in found.best]
     comparable = data.several and _one_judge(data, found)
-    if pairs.empty or len(best) > 1 or not others or not comparable:
+    if len(found.best) > 1 or not others or not comparable:
         return ""
-    chosen = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
-    mine = pairs[chosen & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
-    known = {
-        str(second if first == best[0] else first): float(p)
-        for first, second, p in zip(mine["first"], mine["second"], mine["p_adjusted"], strict=True)
-        if not math.isnan(p)
-    }
+    known = _adjusted(data, found)
     apart = [name for name in others if known.get(name, 1.0) < _SIGNIFICANT]
     alike = [name for name in others if known.get(name, 0.0) >= _SIGNIFICANT]
     rest = " (paired tests, Holm-adjusted)."
-    if not known:
-        return f"There are too few {data.spec.clusters} to test the differences."
     if apart and not alike:
         who = "the other" if len(others) == 1 else "every other system"
         return f"It differs from {who} by more than chance would make{rest}"
     if not apart:
+        if not alike:
+            return ""
         who = _named(alike) if len(alike) <= _MOST_NAMED else "any of the others"
         return f"These data do not tell it apart from {who}{rest}"
     return (
@@ -311,9 +292,18 @@ def _without_model(data: ChapterData, found: _Finding) -> str:
         return ""
     first = rows.iloc[0]
     shown = with_interval(first, data.spec.clusters, found.kind)
-    system = str(first["system"])
-    compared = verdict(data.pairs, found.best[0], system, found.measure.name, found.form)
-    return f"Without any model, {system} has {shown}.{compared}"
+    text = f"Without any model, {first['system']} has {shown}."
+    adjusted = _adjusted(data, found).get(str(first["system"]))
+    if adjusted is None:
+        return text
+    finding = (
+        "the difference between the two is larger than chance would make it"
+        if adjusted < _SIGNIFICANT
+        else "these data do not tell the two apart"
+    )
+    p = format_number(adjusted, "p")
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    return f"{text} On the same items, {finding} (paired test, {p} after Holm's adjustment)."
 
 
 def _rates(data: ChapterData, found: _Finding) -> pd.DataFrame:

@@ -299,7 +299,7 @@ def _compared(
 ) -> pd.DataFrame:
     whole = replace(spec, breakdowns=(), measures=compared_measures(spec))
     found = compare_systems(
-        rows, whole, meta, rng=streams[0], pairs=[(pair.first, pair.second)], every=True, **how
+        rows, whole, meta, rng=streams[0], pairs=[(pair.first, pair.second)], **how
     )
     if found.empty:
         return found

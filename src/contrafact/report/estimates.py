@@ -274,19 +274,18 @@ def compare_systems(
     spec: ReportSpec,
     meta: ReportMeta,
     *,
-    pairs: Sequence[tuple[str, str]] | None = None,
-    every: bool = False,
+    pairs: Sequence[tuple[str, str]] = (),
     **how: Unpack[Resampling],
 ) -> pd.DataFrame:
     """Compare systems on the items that both were asked about: all that were asked for.
 
-    These are every two systems that are asked about, and each with every baseline; a mark on the
-    scale is compared with nothing. ``pairs`` are others instead.
+    These are every two systems that are asked about, and each with every baseline, by the measures
+    that are ``compared``; a mark on the scale is compared with nothing. ``pairs`` are others
+    instead, by all measures that are a mean over rows.
 
     Few-shot draws of an item are averaged first, so that every item counts once. In the valid form
     an item counts where both systems have a value. Judged measures are compared only under one
-    judge, and perplexities only under one fluency model. Measures that are ``compared`` are; with
-    ``every`` all that are a mean over rows.
+    judge, and perplexities only under one fluency model.
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
@@ -294,12 +293,12 @@ def compare_systems(
         (Holm's, over all comparisons of that form in one family), ``n``, the number of clusters by
         its name, ``method``.
     """
-    chosen = _asked_pairs(items) if pairs is None else pairs
+    chosen = pairs or _asked_pairs(items)
     judges = _judges(items)
     compared = [
         (measure, _per_unit(items, spec, measure))
         for measure in spec.measures
-        if (measure.compared or (every and measure.compute is None))
+        if (measure.compared or (pairs and measure.compute is None))
         and (meta.one_fluency_model or not measure.fluency)
     ]
     found: list[pd.DataFrame] = []

@@ -148,7 +148,7 @@ def test_outputs_made_elsewhere_are_judged(models):
 
 
 @pytest.mark.slow
-def test_a_finished_run_and_a_log_are_judged_again(run, models):
+def test_a_finished_run_is_judged_again(run, models):
     found = run(data=HEADLINES[:2])
     again = cf.score(found, judge="openai-api/face/second")
     assert again.items["text"].tolist() == found.items["text"].tolist()
@@ -157,13 +157,10 @@ def test_a_finished_run_and_a_log_are_judged_again(run, models):
     for source in (found.folder, str(found.folder)):
         assert cf.score(source, judge="openai-api/face/second").folder == again.folder
     assert models.stats()["answered"] == before
-    (log,) = (found.folder / "logs").glob("*.eval")
-    of_log = cf.score(log, judge="openai-api/face/second", fluency_model="none")
-    assert of_log.items["text"].tolist() == found.items["text"].tolist()
     for arguments, options, message in (
         ((found,), {}, "no judge is named"),
         (("finforce",), {}, "no outputs of finforce are given"),
-        (("nix",), {}, "there is no task 'nix', and no run folder or log of that name"),
+        (("nix",), {}, "there is no task 'nix', and no run folder of that name"),
         ((found,), {"judge": models.judge, "system": "x"}, "system has no use where a run"),
         (("finforce", found), {}, "a run is judged again on its own"),
         ((found, [{"id": 1}]), {}, "a run is judged again on its own"),

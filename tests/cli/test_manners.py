@@ -230,9 +230,9 @@ WRONG = {
     "run rfc-diagnose --model M --data none.jsonl": "none.jsonl: no such file",
     "run rfc-diagnose": "no model is named; add --model",
     # score
-    "score nosuch o.jsonl": "there is no task 'nosuch', and no run folder or log of that name",
+    "score nosuch o.jsonl": "there is no task 'nosuch', and no run folder of that name",
     "score folder --judge M": "folder: is not a run folder",
-    "score news.jsonl --judge M": "news.jsonl: is no run folder, and no log of Inspect",
+    "score news.jsonl --judge M": "news.jsonl: is not a folder",
     "score finforce": "Missing argument 'FILE'",
     "score finforce none.jsonl": "none.jsonl: no such file",
     "score finforce -": "outputs are not read from standard input",

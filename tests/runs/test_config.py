@@ -348,7 +348,7 @@ def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path
     ("score: o.csv\nrun: r\n", ":2: name either what to score or a run; leave one of them out"),
     ("run: r\nsystem: mine\n", "system has no use where a run is judged again"),
     ("score: none.csv\n", "none.csv: no such file"),
-    ("run: nowhere\njudge: a/b\n", "nowhere: is no run folder, and no log of Inspect"),
+    ("run: nowhere\njudge: a/b\n", "nowhere: is not a run folder (no manifest.json)"),
     ("score: o.csv\nsytem: mine\n", ":3: finforce has no option 'sytem'; did you mean 'system'"),
 ])  # fmt: skip
 def test_what_is_wrong_with_scoring_from_a_file_is_one_line(run, tmp_path, more, said):

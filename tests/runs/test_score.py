@@ -1,7 +1,6 @@
 """Outputs made elsewhere are read, judged and reported like a run's, and nothing is generated."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -385,14 +384,11 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
     same = [name for name in written if name not in ("judge",)]
     pd.testing.assert_frame_equal(table(tmp_path / "run")[same], again[same])
     if task == "finforce":
-        # What writing took stays with what was written, judged again by run, once more, or by log.
+        # What writing took stays with what was written, judged again and once more.
         costs = table(tmp_path / "run")[["calls", "tokens", "dollars"]]
         assert costs["calls"].eq(1).all() and costs["tokens"].gt(0).all()
-        (log,) = (tmp_path / "run" / "logs").glob("*.eval")
-        third = ("--judge", "openai-api/fake/third", *QUIET, "--out")
-        run("score", "again", *third, "once-more")
-        run("score", str(log), *third, "of-log")
-        for name in ("again", "once-more", "of-log"):
+        run("score", "again", "--judge", "openai-api/fake/third", *QUIET, "--out", "once-more")
+        for name in ("again", "once-more"):
             pd.testing.assert_frame_equal(table(tmp_path / name)[costs.columns], costs)
         last = service.stats()["answered"]
     assert set(again["judge"].dropna()) == {"openai-api/fake/second"}
@@ -413,21 +409,17 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
 
 
 @pytest.mark.slow
-def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
-    quick_contrafact, quick_inspect, service, tmp_path
-):
+def test_inspect_scores_our_logs(quick_contrafact, quick_inspect, service, tmp_path):
     lines(tmp_path / "o.jsonl", WIDE)
     first = quick_contrafact("score", "finforce", "o.jsonl", *QUIET, "--out", "scored")
     assert first.returncode == 0, first.stderr
     (info,) = list_eval_logs(str(tmp_path / "scored" / "baseline-logs"))
-    log = tmp_path / "log.eval"
-    shutil.copy(info.name.removeprefix("file://"), log)
-    command = ("score", "log.eval", "--judge", service.judge, *QUIET, "--out", "again")
+    command = ("score", "scored", "--judge", service.judge, *QUIET, "--out", "again")
     again = quick_contrafact(*command, env=service.environment)
     assert again.returncode == 0, again.stderr
     assert table(tmp_path / "again")["directionality"].notna().all()
     done = quick_inspect(
-        "score", str(log),
+        "score", info.name.removeprefix("file://"),
         "--scorer", "contrafact/counterfactuals", "--model-role", f"grader={service.judge}",
         "--action", "overwrite", "--output-file", str(tmp_path / "scored.eval"),
         env=service.environment,

@@ -4,11 +4,8 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 import contrafact
-from contrafact.errors import InputError
-from contrafact.family.settings import judge_names
 
 SAMPLES = Path(contrafact.__file__).parent / "families/cobe/samples"
 
@@ -89,9 +86,3 @@ def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(
     assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv")
     assert used["calls"].sum() == calls
-
-
-@pytest.mark.parametrize("name", ["rules", "verifier/rules"])
-def test_a_judge_that_is_retired_says_what_to_use(name):
-    with pytest.raises(InputError, match="'rules' is retired; name a model"):
-        judge_names([name])

@@ -86,8 +86,7 @@ def score(
     ones. The new run has a folder, as with `run`.
 
     Args:
-        task: The task. Without ``data`` what is judged again: a run, its folder, or a log of
-            Inspect.
+        task: The task. Without ``data`` what is judged again: a run, or its folder.
         data: The outputs, a row each: a data frame, a list of dicts, or a file.
         judge: Judge; several form a panel.
         items: A file of the items, where the outputs only name them, or those of the run have
@@ -105,12 +104,12 @@ def score(
             there would be many paid calls and ``yes=True`` is not given.
         ModelError: Every sample failed.
     """
-    from contrafact.runs.folder import source_and_task
+    from contrafact.runs.folder import run_folder
 
     values = {"judge": judge, "data": items, "out": out, **options}
     if data is None:
-        source, name = source_and_task(task.folder if isinstance(task, Run) else task)
-        return _start(name, values, "run", source)
+        folder, name = run_folder(task.folder if isinstance(task, Run) else task)
+        return _start(name, values, "run", folder)
     if not isinstance(task, str) or isinstance(data, Run):
         raise InputError(
             "a run is judged again on its own, without a task or other outputs",

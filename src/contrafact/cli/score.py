@@ -21,7 +21,7 @@ __all__ = ["app"]
 
 
 class ScoreGroup(TaskGroup):
-    """The commands that score a task's outputs; a run's or a log's path stands for one too."""
+    """The commands that score a task's outputs; a run's folder stands for one too."""
 
     def more(self, name: str) -> Any:
         from contrafact.family import task_named
@@ -47,9 +47,9 @@ class ScoreGroup(TaskGroup):
 
         if not args or args[0].startswith("-") or args[0] in self.more_names():
             return super().resolve_command(ctx, args)
-        from contrafact.runs.folder import source_and_task
+        from contrafact.runs.folder import run_folder
 
-        found = task_named(source_and_task(args[0])[1])
+        found = task_named(run_folder(args[0])[1])
         return "RUN", command_of(f"score {found.name} again", _score_again(found)), args
 
 
@@ -57,7 +57,7 @@ app = typer.Typer(
     cls=ScoreGroup,
     help="Judge and report outputs that are there already: a file's, or a finished run's.",
     no_args_is_help=True,
-    epilog="A run or log instead of a task is judged again: contrafact score RUN --judge J2",
+    epilog="A run instead of a task is judged again: contrafact score RUN --judge J2",
 )
 
 
@@ -90,7 +90,7 @@ def _score_again(task: "Task") -> Callable[..., None]:
         task,
         ("run", "RUN", Path),
         options_of(score_model(task.name), *Source.model_fields),
-        f"Judge a finished run or log of {task.name} again, generating nothing.\n\n"
+        f"Judge a finished run of {task.name} again, generating nothing.\n\n"
         "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
         "Example: contrafact score RUN --judge J2",
     )

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -388,7 +388,7 @@ class Prepared:
         for held in (self.items, self.units, *(one.outputs for one in systems)):
             if isinstance(held, list | dict):
                 held.clear()
-        _loaded.clear()
+        _loaded.cache_clear()
         unload_languages()
         gc.collect()  # tasks, which hold items too, go round in circles
 
@@ -503,28 +503,26 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
     return Inputs(items, notes, (pool_path, context.pool), context.pack, made)
 
 
-_loaded: dict[tuple[Any, ...], Any] = {}
-
-
 def load_once(
     load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
 ) -> _T:
     """Return what a loader makes of a file; the same file is read once in a process.
 
     A run checks its data before the first call, and its Inspect tasks, which can be made without a
-    run, name them by path. What was loaded is kept until a file of the same loader is changed.
+    run, name them by path.
     """
     file, held = Path(path), table_file(path)
     state = held.stat() if held.exists() else None
-    names = tuple((columns or {}).items())
-    key = (load, file.absolute(), state and (state.st_mtime_ns, state.st_size), names)
-    if key not in _loaded:
-        found = load(file, columns) if columns else load(file)
-        for old in [old for old in _loaded if old[0] is load and old[1] == key[1]]:
-            del _loaded[old]
-        _loaded[key] = found
-    kept: _T = _loaded[key]
-    return kept
+    changed = state and (state.st_mtime_ns, state.st_size)
+    found: _T = _loaded(load, file, file.absolute(), changed, tuple((columns or {}).items()))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _loaded(
+    load: Callable[..., Any], path: Path, _whole: Path, _changed: Any, columns: tuple[Any, ...]
+) -> Any:
+    return load(path, dict(columns)) if columns else load(path)
 
 
 def absolute(path: Path | None) -> str | None:

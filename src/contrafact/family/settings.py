@@ -111,31 +111,11 @@ class FluencyOptions(TaskOptions):
         return None if name is None else plain_name(name)
 
 
-_RETIRED = {
-    "rules": "name a model; facts are checked by rule without a judge, and stories by proof"
-}
-"""Judges that there were, and what to use instead."""
-
-
 def judge_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return judges' names as Inspect knows them, each once.
-
-    ``proof`` is ``verifier/proof``.
-
-    Raises:
-        InputError: One was retired; the hint is what to use instead.
-    """
+    """Return judges' names as Inspect knows them, each once; ``proof`` is ``verifier/proof``."""
     known = {name for family in families().values() for name in family.verifiers}
-
-    def one_name(name: str) -> str:
-        bare = name.removeprefix(VERIFIER)
-        if bare in _RETIRED and bare not in known:
-            raise InputError(f"the judge '{bare}' is retired", hint=_RETIRED[bare])
-        if bare in known:
-            return f"{VERIFIER}{bare}"
-        return inspect_name(name)
-
-    return tuple(dict.fromkeys(map(one_name, names)))
+    found = (f"{VERIFIER}{name}" if name in known else inspect_name(name) for name in names)
+    return tuple(dict.fromkeys(found))
 
 
 def check_verifiers(family: str, judges: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""A finished run, or a log of Inspect, as a source of outputs that are judged again.
+"""A finished run as a source of outputs that are judged again.
 
 It is read and never written. The new run has a folder of its own, in which the verdicts of earlier
 judges stand beside those of the new ones.
@@ -9,57 +9,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
 from contrafact.errors import InputError
-from contrafact.family import task_named, tasks
+from contrafact.family import task_named
 from contrafact.family.manifest import DataRecord, Manifest, file_record, hash_file
 from contrafact.family.outputs import (
     OUTPUTS,
     RECORDED_ITEMS,
     LeftOut,
     RecordedOutputs,
-    RecordedRow,
     RecordedSystem,
     Units,
 )
-from contrafact.family.run import (
-    BUNDLED,
-    COST_COLUMNS,
-    Evaluated,
-    Prepared,
-    TaskRun,
-    cost_columns,
-    load_once,
-)
+from contrafact.family.run import BUNDLED, COST_COLUMNS, Prepared, TaskRun, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.models.fluency import FLUENCY
 from contrafact.runs.config import task_options
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest, task_of
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepare import make_settings
-from contrafact.runs.score import missing_notes, output_fields, scored
+from contrafact.runs.score import missing_notes, scored
 
-__all__ = ["prepare_again", "task_of_log"]
-
-
-def task_of_log(source: Path) -> str:
-    """Return the task of a log of Inspect."""
-    log = _read_log(source, header_only=True)
-    name = str(log.eval.task_registry_name or log.eval.task).rpartition("/")[2]
-    if name not in tasks():
-        hint = f"name a log of {', '.join(tasks())}"
-        raise InputError(f"is a log of '{name}', which is no task here", file=source, hint=hint)
-    return name
+__all__ = ["prepare_again"]
 
 
 def prepare_again(
     task: str, source: Path, given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
     """Load and check a finished run to be judged again; what is not given is as the run has it."""
-    if (found_task := task_of(source)) != task:
-        hint = f"say task: {found_task}"
-        raise InputError(f"is of {found_task}, not of {task}", file=source, hint=hint)
+    if (of := read_manifest(source).task) != task:
+        raise InputError(f"is of {of}, not of {task}", file=source, hint=f"say task: {of}")
     if not given.get("judges"):
         raise InputError("no judge is named", hint="add --judge, e.g. --judge openai/gpt-4o")
     run = task_named(task).run.load()
@@ -74,7 +54,7 @@ def prepare_again(
     if not systems:
         hint = "name its data with --data"
         raise InputError("no output in it is of these data", file=source, hint=hint)
-    # An item that nobody was asked, as under Inspect's own --limit, is not missing.
+    # An item that nobody was asked, beyond the run's --limit, is not missing.
     asked = frozenset(str(one.id) for log in found.logs for one in log.samples or ())
     asked &= units.by_id.keys()
     notes = [*notes, *_notes(systems, len(asked), left_out)]
@@ -88,7 +68,7 @@ def prepare_again(
         source={"run": source, **options},
     )
     count = sum(len(one.outputs) for one in systems.values())
-    record = DataRecord(name=found.name, sha256=found.hash, items=count)
+    record = DataRecord(name=found.name, sha256=found.manifest.identity, items=count)
     data = found.data_record(settings, run.bundled, len(limited), notes)
     return scored(run, settings, limited, outputs, data, {"outputs": record})
 
@@ -99,31 +79,23 @@ _Costs = dict[tuple[str, int], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class _Found:
-    """What is judged again: a run folder's logs and manifest, or one log."""
+    """A run folder's logs and manifest."""
 
     source: Path
     logs: Sequence[EvalLog]
-    manifest: Manifest | None
+    manifest: Manifest
 
     @property
     def name(self) -> str:
         return self.source.resolve().name
 
     @property
-    def recorded(self) -> Mapping[str, Any]:
-        return self.manifest.settings if self.manifest else {}
-
-    @property
     def arguments(self) -> Mapping[str, Any]:
         """What its tasks were made with, and its settings on top."""
-        return {**self.logs[0].eval.task_args, **self.recorded}
-
-    @property
-    def hash(self) -> str:
-        return self.manifest.identity if self.manifest else hash_file(self.source)
+        return {**self.logs[0].eval.task_args, **self.manifest.settings}
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        recorded = {n: self.recorded[n] for n in ("generation", "seed") if n in self.recorded}
+        recorded = {name: self.manifest.settings[name] for name in ("generation", "seed")}
         found = {"limit": self.arguments.get("limit"), **recorded, **given}
         for name, what in (("data", "data"), ("prompts", "prompt pack")):
             path = self.logs[0].eval.task_args.get(name)
@@ -136,8 +108,7 @@ class _Found:
                 raise InputError(problem, file=self.source, hint=f"name it with --{name}")
         data = None if found.get("data") is None else Path(found["data"])
         if (
-            self.manifest is not None
-            and data is not None
+            data is not None
             and data.name != RECORDED_ITEMS
             and data.is_file()
             and hash_file(data) != self.manifest.data.sha256
@@ -163,7 +134,7 @@ class _Found:
         self, settings: RunSettings, bundled: Path, items: int, notes: list[str]
     ) -> DataRecord:
         path = settings.data or bundled
-        if self.manifest is None or settings.data is None or path.name != RECORDED_ITEMS:
+        if settings.data is None or path.name != RECORDED_ITEMS:
             name = BUNDLED if settings.data is None else ""
             return file_record(path, items, notes, name=name)
         return self.manifest.data.model_copy(update={"items": items, "notes": notes})
@@ -173,26 +144,21 @@ class _Found:
     ) -> tuple[dict[str, RecordedSystem], list[LeftOut]]:
         """Return the systems that have outputs, with earlier verdicts and costs, and what has none.
 
-        A judge that is asked again is named with the run, or the log, of its first verdicts.
+        A judge that is asked again is named with the run of its first verdicts.
         """
         found: dict[str, RecordedSystem] = {}
         left_out: list[LeftOut] = []
         earlier, written = self._rows(VERDICTS), self._costs()
-        mark = self.name if self.manifest else f"log of {self.logs[0].eval.created[:16]}"
         for log in self.logs:
             system = _system(run, log, settings, units, left_out)
             if system.name in found:
                 raise InputError(f"two systems are called '{system.name}'", file=self.source)
-            samples = [one for one in log.samples or () if one.error is None and one.scores]
             verdicts = [row for row in earlier if row["system"] == system.name]
-            verdicts = verdicts or [
-                dict(row) for row in run.verdict_rows(Evaluated(system.name, log, samples, None))
-            ]
             for row in verdicts:
                 if row["judge"] in settings.judges:
-                    row["judge"] = f"{row['judge']} [{mark}]"
-            costs = written.get(system.name) if self.manifest else _costs_of(run, log)
-            found[system.name] = replace(system, verdicts=verdicts, costs=costs or {})
+                    row["judge"] = f"{row['judge']} [{self.name}]"
+            costs = written.get(system.name, {})
+            found[system.name] = replace(system, verdicts=verdicts, costs=costs)
         return {name: one for name, one in found.items() if one.outputs}, left_out
 
     def _costs(self) -> dict[str, _Costs]:
@@ -208,27 +174,13 @@ class _Found:
         import pandas as pd
 
         place = self.source / name
-        if not (self.source.is_dir() and place.exists()):
+        if not place.exists():
             return []
         records = pd.read_parquet(place).to_dict("records")
         return [{str(name): value for name, value in row.items()} for row in records]
 
 
-def _costs_of(run: TaskRun[Any, Any], log: EvalLog) -> _Costs:
-    return {
-        (str(one.id), one.epoch): cost_columns(
-            one, log.eval.model, run.local_calls(one) if run.output_key in one.store else ()
-        )
-        for one in log.samples or ()
-    }
-
-
 def _read(source: Path) -> _Found:
-    if not source.is_dir():
-        log = _read_log(source)
-        if not log.samples:
-            raise InputError("the log holds no samples", file=source, hint="finish its evaluation")
-        return _Found(source, [log], None)
     manifest = read_manifest(source)
     if manifest.status == "running":
         hint = "run its command again: it goes on where it stopped"
@@ -246,17 +198,6 @@ def _read(source: Path) -> _Found:
     return _Found(source, list(newest.values()), manifest)
 
 
-def _read_log(source: Path, *, header_only: bool = False) -> EvalLog:
-    try:
-        return read_eval_log(str(source), header_only=header_only)
-    except Exception as error:
-        raise InputError(
-            "is no run folder, and no log of Inspect",
-            file=source,
-            hint="name a folder that `contrafact run` wrote, or an .eval file",
-        ) from error
-
-
 def _system(
     run: TaskRun[Any, Any],
     log: EvalLog,
@@ -264,33 +205,18 @@ def _system(
     units: Units[Any],
     left_out: list[LeftOut],
 ) -> RecordedSystem:
-    # A log of somebody's own solver names no method.
-    metadata = {"method": log.eval.solver or "given", "shots": 0, **(log.eval.metadata or {})}
-    named = log.model_copy(update={"eval": log.eval.model_copy(update={"metadata": metadata})})
-    name = str(metadata.get("system") or run.label(named, settings))
+    metadata = log.eval.metadata or {}
+    name = str(metadata.get("system") or run.label(log, settings))
     outputs: dict[tuple[str, int], Mapping[str, Any]] = {}
     for number, sample in enumerate(log.samples or (), start=1):
         sample_id = str(sample.id)
         if sample_id not in units.by_id:
             left_out.append(LeftOut(number, name, f"'{sample_id}' is no item of the data"))
             continue
-        kept = sample.store.get(run.output_key)
-        if kept is None and sample.output.completion:
-            kept = _read_reply(run, sample, settings, units)
-        if kept is not None:
+        if (kept := sample.store.get(run.output_key)) is not None:
             outputs[sample_id, sample.epoch] = kept
     model = str(metadata.get("model") or log.eval.model)
     return RecordedSystem(name, model, str(metadata["method"]), int(metadata["shots"]), outputs)
-
-
-def _read_reply(
-    run: TaskRun[Any, Any], sample: EvalSample, settings: RunSettings, units: Units[Any]
-) -> Mapping[str, Any]:
-    """Return what a solver that is none of ours wrote as a sample's output."""
-    reply = sample.output.completion
-    fields = {"id": str(sample.id), **dict.fromkeys(("output", "reply", "response"), reply)}
-    row = run.read_output(RecordedRow(fields, fields, units, settings))
-    return output_fields(run.whole_output(row.parts))
 
 
 def _notes(

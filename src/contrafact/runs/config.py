@@ -72,9 +72,7 @@ class Source(BaseModel):
         "Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
         metavar="FILE",
     )
-    run: Path | None = option(
-        None, "A run folder, or a log of Inspect (.eval), to judge again.", metavar="RUN"
-    )
+    run: Path | None = option(None, "A run folder, to judge again.", metavar="RUN")
     system: str | None = option(
         None, "The system, where no column has it. [the file's name]", metavar="NAME"
     )

@@ -14,7 +14,7 @@ from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
 from contrafact.files.tables import json_line, render_csv
-from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
+from contrafact.prompts import SUFFIX, PromptPack, template_hash
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ __all__ = [
     "now",
     "read_manifest",
     "read_prompts",
-    "source_and_task",
-    "task_of",
+    "run_folder",
     "write_manifest",
 ]
 
@@ -70,27 +69,17 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"is no manifest: {why.strip()}", file=path, hint=hint) from None
 
 
-def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
-    """Return where a run or a log that was named is, and its task."""
-    source = Path(named)
-    if not source.exists():
-        known = ", ".join(tasks())
-        if str(named) in tasks():
-            raise InputError(f"no outputs of {named} are given", hint="name a file, or give rows")
-        raise InputError(
-            f"there is no task '{named}', and no run folder or log of that name",
-            hint=f"use {known}, or the path of a run",
-        )
-    return source, task_of(source)
-
-
-def task_of(source: Path) -> str:
-    """Return the task of a run folder, or of a log of Inspect."""
-    if source.is_dir():
-        return read_manifest(source).task
-    from contrafact.runs.again import task_of_log
-
-    return task_of_log(source)
+def run_folder(named: str | PathLike[str]) -> tuple[Path, str]:
+    """Return the folder of a run that was named, and its task."""
+    folder = Path(named)
+    if folder.exists():
+        return folder, read_manifest(folder).task
+    if str(named) in tasks():
+        raise InputError(f"no outputs of {named} are given", hint="name a file, or give rows")
+    raise InputError(
+        f"there is no task '{named}', and no run folder of that name",
+        hint=f"use {', '.join(tasks())}, or the path of a run",
+    )
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -129,22 +118,15 @@ def folder_files(
 
 
 def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
-    """Return the texts of the templates that a run used, by name, those that can be had.
-
-    A run of a version that kept no texts has those that the default pack still holds unchanged. A
-    text that was changed since is not the run's, and left out.
-    """
-    shipped = default_templates()
-    found: dict[str, str] = {}
-    for name, digest in manifest.pack.templates.items():
-        for path in (folder / PROMPTS / f"{name}{SUFFIX}", shipped.get(name)):
-            if path is None or not path.is_file():
-                continue
-            text = path.read_text(encoding="utf-8", errors="replace")
-            if template_hash(text) == digest:
-                found[name] = text
-                break
-    return found
+    """Return the texts of the templates that a run used, by name, but for those changed since."""
+    paths = {name: folder / PROMPTS / f"{name}{SUFFIX}" for name in manifest.pack.templates}
+    texts = {
+        name: path.read_text(encoding="utf-8", errors="replace")
+        for name, path in paths.items()
+        if path.is_file()
+    }
+    used = manifest.pack.templates
+    return {name: text for name, text in texts.items() if template_hash(text) == used[name]}
 
 
 def now() -> str:

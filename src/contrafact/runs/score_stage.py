@@ -7,14 +7,12 @@ without an evaluation around it.
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model
@@ -133,7 +131,6 @@ class ScoreStage(Stage):
         """Return the work on a partition."""
         os.environ.setdefault("INSPECT_EVAL_MODEL", NO_MODEL)  # who made outputs is not asked
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
-        folders = _Folders()
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             bound_judges.set(judges)
@@ -146,8 +143,8 @@ class ScoreStage(Stage):
                     first = row.repeats + 1
                     self._reject(row, f"row {first} has an output of the same item", made)
             if new:
-                with folders.one() as folder:
-                    await self._score(new, folder, slots, made)
+                with TemporaryDirectory(prefix="contrafact-score-") as folder:
+                    await self._score(new, Path(folder), slots, made)
             return made
 
         return work
@@ -248,28 +245,6 @@ class ScoreStage(Stage):
     def _renamed(self, fields: dict[str, Any]) -> dict[str, Any]:
         own = {name: value for name, value in fields.items() if name != INDEX}
         return rename_row(own, self.columns)[0] if self.columns else own
-
-
-class _Folders:
-    """Folders for partitions under way, used again: what is loaded from a path is kept by it."""
-
-    def __init__(self) -> None:
-        self._root = tempfile.TemporaryDirectory(prefix="contrafact-score-")
-        self._free: list[Path] = []
-        self._made = 0
-
-    @contextmanager
-    def one(self) -> Iterator[Path]:
-        if not self._free:
-            self._made += 1
-            self._free.append(Path(self._root.name) / str(self._made))
-        folder = self._free.pop()
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        try:
-            yield folder
-        finally:
-            self._free.append(folder)
 
 
 def verdict_counts(counts: Counter[str]) -> list[tuple[str, ...]]:

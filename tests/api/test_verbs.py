@@ -125,7 +125,7 @@ def test_pairs_are_checked():
     assert "1 are undecided" in found.notes[0] and "'original' is blank" in found.notes[1]
     with pytest.raises(cf.InputError, match="nowhere"):
         cf.check([PAIR], rule="nowhere.at_all")
-    with pytest.raises(cf.InputError, match="each has no use without judge"):
+    with pytest.raises(cf.InputError, match="--each has no use without --judge"):
         cf.check([PAIR], each=True)
 
 

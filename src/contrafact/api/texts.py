@@ -1,10 +1,10 @@
 """Functions that make and check texts: each is one family's, and does what its command does."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext, redirect_stderr
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from contrafact.api.operation import Operation, TableOperation
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from contrafact.families.cobe.stories import Stories
-    from contrafact.families.rfc.checking import JudgeSettings
-    from contrafact.families.rfc.commands.check import CheckOptions
-    from contrafact.families.rfc.contracts import Check
-    from contrafact.families.rfc.contracts.pair_check import PairRow
 
 __all__ = ["check", "generate", "rewrite", "stories", "synth"]
 
@@ -169,49 +165,53 @@ def check(
         InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
         ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
-    from contrafact.families.rfc.contracts.pair_check import (
-        check_object,
-        check_rows,
-        open_options,
-        read_pairs,
-    )
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.tables import write_rows
+    import pandas as pd
+
+    from contrafact.families.rfc.commands.check import CheckOptions, check_file
+    from contrafact.files.tables import read_rows
 
     named = {"exam": exam, "labels": labels, "polarity_model": polarity_model, "bands": bands}
     columns = checked_columns(columns_of(options), ("id", *_PAIR))
     estimate = checked_value("estimate", bool, options.pop("estimate", False))
-    asked = _check_options(names_of(judge), names_of(rule), {**options, **named})
-    if estimate and not asked.judge:
-        raise InputError("estimate has no use without judge", hint="name a judge")
-    chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
-    with rows_file(_with_ids(data, columns), columns=columns) as file:
-        if out is not None:
-            guard_output(Path(out), file, kind="JSON Lines")
-        facts = check_rows(read_pairs(file), str(file), options=chosen)
-        sound, notes = None, list[str]()
-        if settings is None:
-            checked = list(facts)
-        elif estimate:
-            from contrafact.families.rfc.checking import pair_estimates
+    known = command_options(CheckOptions, {**options, **named})
+    known |= {"judge": names_of(judge), "rule": names_of(rule), "estimate": estimate}
+    rows, written = _with_ids(data, columns), output_file(out, "checks.jsonl")
+    quiet = redirect_stderr(StringIO())
+    with rows_file(rows, columns=columns) as file, written as made, quiet, asked_by_call() as costs:
+        summary = check_file(CheckOptions(file=str(file), out=str(made), **known))
+        for cost in costs:
+            return make_estimate("check", cost)
+        items = read_frame(made).astype({"passed": object})
+        first = [row for _, row in islice(read_rows(file), SHOWN)]
+    assert summary is not None
+    notes, failed = [], len(summary.failures)
+    if failed:
+        notes = [f"{failed} of {summary.asked} pairs were not judged, for calls that failed"]
+        if failed == summary.asked:
+            raise ModelError(f"{notes[0]}:", summary.failures)
+    scores = _check_scores(items)
+    if summary.settings is None and (left := scores["undecided"].sum()):
+        about = f"{left} are undecided: what they mean is for a judge or a person to say"
+        notes = [about, *notes]
+    if sound := summary.sound():
+        figures = [(one.kind, one.estimate, one.low, one.high) for one in sound]
+        frame = pd.DataFrame(figures, columns=["manipulation", "sound", "low", "high"])
+        scores = scores.merge(frame, on="manipulation", how="outer", sort=False)
+        notes += [f"{one.kind}: {one.why}" for one in sound if one.why]
+    bad = [one["message"] for own in items["violations"] for one in own if one["rule"] == "bad-row"]
+    title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
+    shown = as_given(data, items, rows=True)
+    return Result(title, shown, scores, (*notes, *bad), edits=_edits_of(first, items))
 
-            return make_estimate("check", pair_estimates(facts, settings))
-        else:
-            out_file = as_path(out)
-            checked, sound, notes = _judged(facts, settings, exam, labels, out_file, yes=asked.yes)
-    lines = [check_object(row, found) for row, found in checked]
-    if out is not None:
-        write_rows(Path(out), lines)
-    notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
-    found = _checked(lines, sound, notes, judged=settings is not None)
+
+def _edits_of(pairs: list[dict[str, Any]], items: "pd.DataFrame") -> list[tuple[str, str, str]]:
+    """Return the first pairs as a notebook shows them, with what their checks say."""
     words = {True: "passes", False: "fails", None: "undecided"}
-    edits = [
-        (f"{row.fields['manipulation']}, {words[one.passed]}",
-         str(row.fields["original"]), str(row.fields["rewritten"]))
-        for row, one in checked if one is not None
-    ][:SHOWN]  # fmt: skip
-    items = as_given(data, found.items, rows=True)
-    return Result(found.title, items, found.scores, found.notes, edits=edits)
+    return [
+        (f"{row['manipulation']}, {words[passed]}", row["original"], row["rewritten"])
+        for row, passed in zip(pairs, items["passed"], strict=False)
+        if all(isinstance(row.get(name), str) for name in _PAIR)
+    ]
 
 
 def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
@@ -230,34 +230,6 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
     return frame.assign(id=[str(number) for number in range(1, len(frame) + 1)])
 
 
-def _checked(
-    lines: list[dict[str, Any]], sound: "pd.DataFrame | None", notes: list[str], *, judged: bool
-) -> "Result[pd.DataFrame]":
-    import pandas as pd
-
-    items = pd.DataFrame(lines).astype({"passed": object})
-    scores = _check_scores(items)
-    if sound is not None:
-        scores = scores.merge(sound, on="manipulation", how="outer", sort=False)
-    elif not judged and (left := scores["undecided"].sum()):
-        about = f"{left} are undecided: what they mean is for a judge or a person to say"
-        notes = [about, *notes]
-    title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
-    return Result(title, items, scores, tuple(notes))
-
-
-def _check_options(judges: list[str], rules: list[str], options: dict[str, Any]) -> "CheckOptions":
-    from contrafact.families.rfc.commands.check import CheckOptions
-
-    known = command_options(CheckOptions, options)
-    asked = CheckOptions(file="", judge=judges, rule=rules, **known)
-    rulers = ("polarity_model", "bands")
-    useless = [name for name, value in options.items() if value and name not in rulers]
-    if useless and not judges:
-        raise InputError(f"{useless[0]} has no use without judge", hint="name a judge")
-    return asked
-
-
 def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
     from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 
@@ -270,43 +242,6 @@ def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
     )
     names = ["pass", "fail", "undecided", "no_verdict", "to_review"]
     return counts.groupby("manipulation", sort=False)[names].sum().reset_index()
-
-
-def _judged(
-    facts: "Iterable[tuple[PairRow, Check | None]]",
-    settings: "JudgeSettings",
-    exam: PathLikeOrNone,
-    labels: PathLikeOrNone,
-    out: Path | None,
-    *,
-    yes: bool,
-) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
-    """Return rows with what facts and judges say, how many are sound, and what to know."""
-    import pandas as pd
-
-    from contrafact.families.rfc.checking import confirmed, judge_rows
-    from contrafact.families.rfc.sound import counted, sound_of
-
-    if not yes:
-        with asked_by_call():
-            facts = confirmed(facts, settings, out)
-    with settings.answers(out) as answers:
-        found = list(judge_rows(facts, settings, answers=answers))
-    checked = [(row, None if judged is None else judged.check) for row, judged in found]
-    asked = [one for _, one in found if one is not None and (one.failure or one.judged)]
-    failures = [one.failure for one in asked if one.failure is not None]
-    problem = f"{len(failures)} of {len(asked)} pairs were not judged, for calls that failed"
-    if failures and len(failures) == len(asked):
-        raise ModelError(f"{problem}:", failures)
-    notes = [problem] if failures else []
-    if exam is None and labels is None:
-        return checked, None, notes
-    pairs = [counted(row.fields, judged) for row, judged in found if judged is not None]
-    by_exam, by_labels = (None if one is None else str(one) for one in (exam, labels))
-    sound = sound_of(pairs, by_exam, by_labels, settings)
-    notes += [f"{one.kind}: {one.why}" for one in sound if one.why]
-    rows = [(one.kind, one.estimate, one.low, one.high) for one in sound]
-    return checked, pd.DataFrame(rows, columns=["manipulation", "sound", "low", "high"]), notes
 
 
 @TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
@@ -420,7 +355,7 @@ def synth(
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
         private_lexicon: A folder with rules of your own.
-        out: A JSON file to write besides.
+        out: A file to write besides: JSON, or JSON Lines.
 
     Returns:
         ``items``: the stories in the paper's schema, one a row, with right and wrong answers.
@@ -429,20 +364,15 @@ def synth(
     Raises:
         InputError: There is no such graph or domain, or the rules cannot be used.
     """
-    import json
-
     import pandas as pd
 
-    from contrafact.families.cobe.synth.compose import story_lines
-    from contrafact.files.atomic import guard_output, write_text
+    from contrafact.families.cobe.commands.synth import synth as command
 
-    lexicon = as_path(private_lexicon)
-    if out is not None:
-        guard_output(Path(out), lexicon, kind="JSON")
-    lines = list(story_lines(n, seed, graph=graph, domain=domain, private_lexicon=lexicon))
-    if out is not None:
-        write_text(Path(out), "[\n" + ",\n".join(lines) + "\n]\n")
-    items = pd.DataFrame([json.loads(line) for line in lines])
+    named = {"graph": graph, "domain": domain, "private_lexicon": as_path(private_lexicon)}
+    quiet = redirect_stdout(StringIO()), redirect_stderr(StringIO())
+    with output_file(out, "stories.json") as made, quiet[0], quiet[1]:
+        command(n=n, out=str(made), seed=seed, processes=1, **named)
+        items = read_frame(made)
     counts = pd.DataFrame(
         {
             "graph": items["Graph type"],

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.pair_check import PairRow
-    from contrafact.families.rfc.sound import Counted
+    from contrafact.families.rfc.sound import Counted, Sound
     from contrafact.files.journal import Journal
 
-__all__ = ["CheckOptions", "check"]
+__all__ = ["CheckOptions", "CheckSummary", "check", "check_file"]
 
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
 _COLUMNS = {
@@ -76,6 +76,13 @@ class CheckOptions(JudgeOptions):
         """What rules take: rules of others, a model of tone, and bands."""
         return tuple(self.rule or ()), absolute(self.polarity_model), absolute(self.bands)
 
+    def settings(self) -> "JudgeSettings | None":
+        """Return who judges and how; without a judge what is for one alone is an `InputError`."""
+        found = self.judging(numerical=self.numerical)
+        if found is None:
+            self.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
+        return found
+
 
 _ONLY_JUDGED = (
     "each",
@@ -105,56 +112,45 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    if bulk is None:
-        require_tables(options.file, options.labels)
-    settings = options.judging(numerical=options.numerical)
-    if settings is None:
-        options.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
-    if bulk is not None:
-        options.refuse(["estimate", "labels"], "with --engine ray", "leave one out")
-        summary = _in_bulk(options, settings, bulk)
-    else:
-        from contrafact.families.rfc.contracts.pair_check import (
-            check_rows,
-            open_options,
-            read_pairs,
-        )
-        from contrafact.files.atomic import guard_output
-        from contrafact.files.tables import source_name
-
-        file, out = options.file, options.out
-        if out is not None:
-            guard_output(out, file, kind="JSON Lines")
-        opened = open_options(*options.chosen)
-        facts = check_rows(read_pairs(file), source_name(file), options=opened)
-        if settings is not None:
-            from contrafact.families.rfc.checking import confirmed, pair_estimates
-            from contrafact.models.estimate import show_estimate
-
-            if options.estimate:
-                show_estimate(pair_estimates(facts, settings))
-                return
-            facts = facts if options.yes else iter(confirmed(facts, settings, out))
-        summary = _check(file, out, facts, settings)
-    summary.show()
-    if (options.exam or options.labels) and settings is not None:
-        _show_sound(summary, options, settings)
-    summary.end(judged=settings is not None)
+    summary = check_file(options) if bulk is None else _in_bulk(options, bulk)
+    if summary is not None:
+        summary.show()
+        summary.end()
 
 
-def _check(
-    file: str,
-    out: str | None,
-    facts: "Iterator[tuple[PairRow, Check | None]]",
-    settings: "JudgeSettings | None",
-) -> "_Summary":
+def check_file(options: CheckOptions) -> "CheckSummary | None":
+    """Check a file of pairs, write the checks, and return what they say; None of an estimate."""
+    from contrafact.families.rfc.contracts.pair_check import check_rows, open_options, read_pairs
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.tables import source_name
+
+    require_tables(options.file, options.labels)
+    file, out, settings = options.file, options.out, options.settings()
+    if out is not None:
+        guard_output(out, file, kind="JSON Lines")
+    opened = open_options(*options.chosen)
+    facts = check_rows(read_pairs(file), source_name(file), options=opened)
+    if settings is not None:
+        from contrafact.families.rfc.checking import confirmed, pair_estimates
+        from contrafact.models.estimate import show_estimate
+
+        if options.estimate:
+            show_estimate(pair_estimates(facts, settings))
+            return None
+        facts = facts if options.yes else iter(confirmed(facts, settings, out))
+    summary = CheckSummary(options, settings)
+    _check(facts, summary)
+    return summary
+
+
+def _check(facts: "Iterator[tuple[PairRow, Check | None]]", summary: "CheckSummary") -> None:
     from contrafact.console import Progress
     from contrafact.families.rfc.contracts.pair_check import check_object
     from contrafact.files.atomic import atomic_path
     from contrafact.files.tables import json_line, row_count
     from contrafact.text.delimit import replace_surrogates
 
-    summary = _Summary()
+    file, out, settings = summary.options.file, summary.options.out, summary.settings
     with (
         Progress("pairs", row_count(file)) as progress,
         nullcontext() if out is None else atomic_path(out) as whole,
@@ -164,7 +160,7 @@ def _check(
         nullcontext() if settings is None else settings.answers(out) as answers,
     ):
         if settings is not None:
-            facts = _judged(facts, settings, answers, summary, progress.step)
+            facts = _judged(facts, answers, summary, progress.step)
         for row, found in facts:
             summary.add(row, found)
             if settings is None and found is not None:
@@ -173,36 +169,36 @@ def _check(
         if whole is None:  # now that all of it is there
             lines.seek(0)
             shutil.copyfileobj(lines, sys.stdout)
-    return summary
 
 
 def _judged(
     facts: "Iterator[tuple[PairRow, Check | None]]",
-    settings: "JudgeSettings",
     answers: "Journal | None",
-    summary: "_Summary",
+    summary: "CheckSummary",
     step: Callable[[], None],
 ) -> "Iterator[tuple[PairRow, Check | None]]":
     from contrafact.families.rfc.checking import judge_rows
     from contrafact.families.rfc.sound import counted
 
-    for row, judged in judge_rows(facts, settings, answers=answers, each=step):
+    assert summary.settings is not None
+    for row, judged in judge_rows(facts, summary.settings, answers=answers, each=step):
         if judged is None:
             yield row, None
             continue
+        summary.asked += judged.failure is not None or judged.judged is not None
         if judged.failure is not None:
             summary.failures.append(judged.failure)
         summary.counted.append(counted(row.fields, judged))
         yield row, judged.check
 
 
-def _in_bulk(
-    options: CheckOptions, settings: "JudgeSettings | None", bulk: dict[str, Any]
-) -> "_Summary":
+def _in_bulk(options: CheckOptions, bulk: dict[str, Any]) -> "CheckSummary":
     from contrafact.bulk.run import bulk_command
     from contrafact.families.rfc.bulk import CheckStage
     from contrafact.families.rfc.contracts import load_rules
 
+    settings = options.settings()
+    options.refuse(["estimate", "labels"], "with --engine ray", "leave one out")
     if options.out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
     chosen = options.chosen
@@ -210,7 +206,7 @@ def _in_bulk(
         load_rules(path)
     stage = CheckStage(*chosen, settings)
     result = bulk_command(stage, options.file, options.out, bulk, noun="pairs")
-    summary = _Summary(result)
+    summary = CheckSummary(options, settings, result)
     if settings is not None:
         from contrafact.families.rfc.sound import Counted
 
@@ -222,37 +218,33 @@ def _in_bulk(
     return summary
 
 
-def _show_sound(summary: "_Summary", options: CheckOptions, settings: "JudgeSettings") -> None:
-    from contrafact.console import show_table
-    from contrafact.families.rfc.sound import sound_of
+class CheckSummary:
+    """What the checks of a file say together.
 
-    rows = []
-    for one in sound_of(summary.counted, options.exam, options.labels, settings):
-        figure = "–"
-        if not math.isnan(one.estimate):
-            figure = f"{one.estimate:,.0f}"
-            if one.low < one.high:
-                figure += f" ({one.low:,.0f} to {one.high:,.0f})"
-        rows.append([one.kind, f"{one.pairs:,}", f"{one.passed:,}", figure, one.why or "–"])
-    columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
-    by = " and ".join(
-        name
-        for name, given in (("labels", options.labels), ("the judge's exam", options.exam))
-        if given
-    )
-    show_table(f"Pairs that are really sound, by {by} (95% intervals)", columns, rows, stderr=True)
+    Attributes:
+        counts: As `check_counts` counts them.
+        counted: What was said of each pair, where judges were asked.
+        asked: Pairs that judges were asked about; ``failures``, why calls about some failed.
+    """
 
-
-class _Summary:
-    def __init__(self, bulk: "Summary | None" = None) -> None:
+    def __init__(
+        self,
+        options: CheckOptions,
+        settings: "JudgeSettings | None",
+        bulk: "Summary | None" = None,
+    ) -> None:
+        self.options = options
+        self.settings = settings
         self.counts: Counter[str] = Counter() if bulk is None else bulk.counts
         self.counted: list[Counted] = []
+        self.asked = 0
         self.failures: list[str] = []
         self._bulk = bulk
         self._bad = 0
         self._problems: list[InputError] = []
 
     def add(self, row: "PairRow", found: "Check | None") -> None:
+        """Count a row's check."""
         from contrafact.families.rfc.contracts.pair_check import check_counts
 
         if found is None or row.problem is not None:
@@ -262,7 +254,16 @@ class _Summary:
             return
         self.counts.update(check_counts(row.fields["manipulation"], found))
 
+    def sound(self) -> "list[Sound]":
+        """Return how many pairs are really sound, by the exam and the labels that are named."""
+        from contrafact.families.rfc.sound import sound_of
+
+        if self.settings is None or not (self.options.exam or self.options.labels):
+            return []
+        return sound_of(self.counted, self.options.exam, self.options.labels, self.settings)
+
     def show(self) -> None:
+        """Print what was counted, and what is wrong with rows."""
         from contrafact.console import show_table
         from contrafact.records import MANIPULATIONS
 
@@ -281,15 +282,35 @@ class _Summary:
             typer.echo(f"contrafact: {problem}", err=True)
         if self._bad > _SHOWN:
             typer.echo(f"contrafact: and {self._bad - _SHOWN:,} more bad rows", err=True)
+        self._show_sound()
 
-    def end(self, *, judged: bool) -> None:
+    def _show_sound(self) -> None:
+        from contrafact.console import show_table
+
+        rows = []
+        for one in self.sound():
+            figure = "–"
+            if not math.isnan(one.estimate):
+                figure = f"{one.estimate:,.0f}"
+                if one.low < one.high:
+                    figure += f" ({one.low:,.0f} to {one.high:,.0f})"
+            rows.append([one.kind, f"{one.pairs:,}", f"{one.passed:,}", figure, one.why or "–"])
+        if rows:
+            sources = (("labels", self.options.labels), ("the judge's exam", self.options.exam))
+            by = " and ".join(name for name, given in sources if given)
+            title = f"Pairs that are really sound, by {by} (95% intervals)"
+            columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
+            show_table(title, columns, rows, stderr=True)
+
+    def end(self) -> None:
+        """Say what is left to do; exit with 1 if pairs failed, with 2 if rows are bad."""
         from contrafact.records import MANIPULATIONS
 
         undecided, failed = (
             sum(self.counts[f"{name}|{what}"] for name in MANIPULATIONS)
             for what in ("undecided", "fail")
         )
-        if undecided and not judged:
+        if undecided and self.settings is None:
             typer.echo(
                 f"{undecided:,} pairs are undecided: no fact is against them, and what they mean "
                 "is for a judge (--judge) or a person to say",

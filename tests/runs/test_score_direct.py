@@ -79,7 +79,7 @@ def scored(task, folder):
     folder.mkdir(exist_ok=True)
     make, given, options = TASKS[task]
     prepared = prepare_score(task, Source(score=make(folder)), given, options)
-    return execute(prepared, folder / "run", [])
+    return execute(prepared, folder / "run")
 
 
 def what_it_says(folder):

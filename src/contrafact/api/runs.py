@@ -171,8 +171,7 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
     from contrafact.runs.execute import calls_to_confirm, default_folder
 
     folder = command.out or default_folder(prepared)
-    plan = [(prepared, folder, prepared.estimate(tokens=False))]
-    if not command.yes and (calls := calls_to_confirm(plan)):
+    if not command.yes and (calls := calls_to_confirm([(prepared, folder)])):
         refuse_many(calls)
     return folder
 
@@ -199,7 +198,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
     if command.estimate or command.dry_run:
         return make_estimate(prepared.settings.task, prepared.estimate())
     folder = _folder_once_confirmed(prepared, command)
-    result = execute(prepared, folder, prepared.estimate(tokens=False))
+    result = execute(prepared, folder)
     if result.failures:
         failed = ModelError(
             f"{len(result.failures)} of {result.samples} samples failed (listed in "

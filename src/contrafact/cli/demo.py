@@ -130,7 +130,7 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
             progress.show(partial(_drawn, text))
 
     prepared = prepare(make_settings(part.task, given, part.options))
-    return evaluate(prepared, folder, yes=True, samples=True, seen=seen)
+    return evaluate(prepared, folder, samples=True, seen=seen)
 
 
 def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
@@ -148,7 +148,7 @@ def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
     if part.data is not None:
         given["data"] = folder.parent / f"{part.noun}.jsonl"
     prepared = prepare_score(part.task, Source(score=file), given, part.options)
-    return evaluate(prepared, place, yes=True)
+    return evaluate(prepared, place)
 
 
 def _compared(folder: Path) -> Path:

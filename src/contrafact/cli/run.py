@@ -167,90 +167,65 @@ def _run(task: str, values: dict[str, Any]) -> None:
 
     if path is None:
         config = make_config(task, given)
-        prepared = config.prepare()
+        run_and_report([config.prepare()], config.command)
     else:
         file = read_config(path)
         from contrafact.runs.grid import make_plan, prepare_cells
 
         plan = make_plan(file, given, task)
-        cells = prepare_cells(plan)
-        if plan.grid:
-            _run_grid(plan, cells)
-            return
-        config, prepared = plan.first, cells[0]
-    run_and_report(prepared, config.command)
+        run_and_report(prepare_cells(plan), plan.first.command, plan if plan.grid else None)
 
 
-def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
-    """Run every cell in a folder of its own, and report all; exit with 1 if samples failed."""
-    from contrafact.cli.show import show_results
+def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | None" = None) -> None:
+    """Run what was prepared, write the report, and say how it went; 1 if samples failed.
+
+    Args:
+        runs: One run, or those of a grid, each in a folder of its own below the grid's. They are
+            taken out of the list: many outputs take much memory, and the report needs it.
+    """
+    from contrafact.cli.show import show_agreement, show_results
     from contrafact.models.estimate import ask_first, show_estimate, summed
-    from contrafact.runs.execute import calls_to_confirm
+    from contrafact.runs.execute import calls_to_confirm, default_folder
     from contrafact.runs.folder import CONFIG
     from contrafact.runs.grid import begin_grid, grid_folder
-
-    task, command = plan.first.task, plan.first.command
-    if command.estimate:
-        show_estimate(summed([row for cell in cells for row in cell.estimate()]))
-        return
-    if command.dry_run:
-        show_dry_run(cells)
-        return
-    folder = command.out or grid_folder(task, cells)
-    begin_grid(plan, folder)
-    if not command.yes:
-        estimates = [cell.estimate(tokens=False) for cell in cells]
-        places = [folder / cell.folder for cell in plan.cells]
-        ask_first(calls_to_confirm(zip(cells, places, estimates, strict=True)))
-    results = []
-    for number, (cell, prepared) in enumerate(zip(plan.cells, cells, strict=True), start=1):
-        typer.echo(f"{cell.folder} ({number} of {len(cells)})", err=True)
-        result = evaluate(
-            prepared, folder / cell.folder, yes=True, samples=number > 1, cell=cell.label
-        )
-        show_failures(result)
-        results.append(result)
-    if write_report(folder, results, command):
-        show_results(folder)
-        typer.echo(f"report: {folder / 'report.html'}")
-    _write_junit(command, [result.folder for result in results])
-    typer.echo(f"repeat: contrafact run --config {folder / CONFIG}")
-    if any(result.failures for result in results):
-        raise typer.Exit(1)
-
-
-def show_preset_notes(prepared: "Prepared") -> None:
-    """Say what the preset of a run, if it has one, cannot do or takes for granted."""
     from contrafact.runs.prepare import preset_notes
 
-    for note in preset_notes(prepared.settings.preset):
-        typer.echo(f"{prepared.settings.preset}: {note}", err=True)
-
-
-def run_and_report(prepared: "Prepared", command: "Command") -> None:
-    """Run what was prepared, write the report, and say how it went."""
-    from contrafact.cli.show import show_agreement, show_results
-    from contrafact.models.estimate import show_estimate
-
+    if command.dry_run and not command.estimate:
+        show_dry_run(runs)
+        return
+    preset = runs[0].settings.preset
+    for note in preset_notes(preset):
+        typer.echo(f"{preset}: {note}", err=True)
     if command.estimate:
-        show_preset_notes(prepared)
-        show_estimate(prepared.estimate())
+        rows = [row for prepared in runs for row in prepared.estimate()]
+        show_estimate(rows if grid is None else summed(rows))
         return
-    if command.dry_run:
-        show_dry_run([prepared])
-        return
-    result = evaluate(prepared, command.out, yes=command.yes)
-    del prepared  # many outputs take much memory, and the report needs it
-    folder = result.folder
-    written = write_report(folder, [result], command)
+    if grid is None:
+        folder = command.out or default_folder(runs[0])
+        places, labels = [folder], [""]
+    else:
+        folder = command.out or grid_folder(grid.first.task, runs)
+        places = [folder / cell.folder for cell in grid.cells]
+        labels = [cell.label for cell in grid.cells]
+        begin_grid(grid, folder)
+    if not command.yes:
+        ask_first(calls_to_confirm(zip(runs, places, strict=True)))
+    results: list[RunResult] = []
+    for place, label in zip(places, labels, strict=True):
+        if grid is not None:
+            typer.echo(f"{place.name} ({len(results) + 1} of {len(places)})", err=True)
+        results.append(evaluate(runs.pop(0), place, samples=bool(results), cell=label))
+        show_failures(results[-1])
+    written = write_report(folder, results, command)
     if written:
         show_results(folder)
         show_agreement(folder)
-    show_failures(result)
-    _write_junit(command, [folder])
+    _write_junit(command, places)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
-    if result.failures:
+    if grid is not None:
+        typer.echo(f"repeat: contrafact run --config {folder / CONFIG}")
+    if any(result.failures for result in results):
         raise typer.Exit(1)
 
 
@@ -281,23 +256,17 @@ def _write_junit(command: "Command", folders: list[Path]) -> None:
 
 def evaluate(
     prepared: "Prepared",
-    out: Path | None,
+    folder: Path,
     *,
-    yes: bool,
     samples: bool = False,
     cell: str = "",
     seen: "Seen | None" = None,
 ) -> "RunResult":
     """Run, or go on with, what was prepared, and say what the user should know of it first."""
-    from contrafact.models.estimate import ask_first
-    from contrafact.runs.execute import calls_to_confirm, default_folder, execute
+    from contrafact.runs.execute import execute
     from contrafact.runs.prepare import BUNDLED
 
-    folder, data = out or default_folder(prepared), prepared.manifest.data
-    calls = prepared.estimate(tokens=False)
-    show_preset_notes(prepared)
-    if not yes:
-        ask_first(calls_to_confirm([(prepared, folder, calls)]))
+    data = prepared.manifest.data
 
     def show_notes() -> None:
         for note in data.notes:
@@ -308,7 +277,7 @@ def evaluate(
         if data.name == BUNDLED and not samples:
             typer.echo(f"{data.name}: no data are named with --data, so these are used", err=True)
 
-    result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
+    result = execute(prepared, folder, ready, cell=cell, seen=seen)
     if not result.ran:
         show_notes()
         typer.echo(f"this run had finished: no model was called ({result.folder})")

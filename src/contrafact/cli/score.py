@@ -113,7 +113,7 @@ def _command(
         from contrafact.runs.config import make_config
 
         config = make_config(task.name, given_options(values))
-        run_and_report(config.prepare(), config.command)
+        run_and_report([config.prepare()], config.command)
 
     name, metavar, kind = source
     argument = typer.Argument(metavar=metavar, help=Source.model_fields[name].description)

@@ -6,7 +6,7 @@ an unfinished sample had an answer to are replayed from a cache that belongs to 
 
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder
 from contrafact.files.lock import locked
 from contrafact.models.calls import counted_calls
-from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
+from contrafact.models.estimate import ASK_ABOVE, paid_calls
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
@@ -65,11 +65,11 @@ def default_folder(prepared: Prepared) -> Path:
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
-def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]]]) -> int:
+def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
     """Return how many paid calls the user is to confirm first; 0 where there is nothing to ask."""
     calls = 0
-    for prepared, folder, estimates in runs:
-        if paid := paid_calls(estimates):
+    for prepared, folder in runs:
+        if paid := paid_calls(prepared.estimate(tokens=False)):
             guard_folder(folder)
             calls += paid * (begin(folder, prepared.manifest, paid).status != "finished")
     return calls if calls > ASK_ABOVE else 0
@@ -78,7 +78,6 @@ def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]
 def execute(
     prepared: Prepared,
     folder: Path,
-    estimates: list[CallEstimate],
     ready: Callable[[], None] | None = None,
     *,
     cell: str = "",
@@ -91,7 +90,8 @@ def execute(
             it ends, and a run that is stopped leaves its tables of what has ended.
     """
     with locked(folder):
-        manifest = begin(folder, prepared.manifest, paid_calls(estimates), cell)
+        paid = paid_calls(prepared.estimate(tokens=False))
+        manifest = begin(folder, prepared.manifest, paid, cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         settings, samples = prepared.settings, prepared.samples

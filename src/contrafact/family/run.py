@@ -86,30 +86,17 @@ class Evaluated:
     """
 
     label: str
-    log: "EvalLog"
+    model: str
+    method: str
+    shots: int
     samples: "Sequence[EvalSample]"
     judge: str | None
 
     @property
-    def method(self) -> str:
-        """The method's name."""
-        return str((self.log.eval.metadata or {})["method"])
-
-    @property
-    def shots(self) -> int:
-        """How many examples it showed."""
-        return int((self.log.eval.metadata or {})["shots"])
-
-    @property
     def facts(self) -> dict[str, Any]:
         """The columns that every row of this system has: system, model, method, shots, judge."""
-        return {
-            "system": self.label,
-            "model": (self.log.eval.metadata or {}).get("model") or self.log.eval.model,
-            "method": self.method,
-            "shots": self.shots,
-            "judge": self.judge,
-        }
+        names = ("model", "method", "shots", "judge")
+        return {"system": self.label, **{name: getattr(self, name) for name in names}}
 
 
 class TaskRun(ABC, Generic[ItemT, UnitT]):
@@ -188,12 +175,11 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return what a judge is asked about a typical output of one unit, for estimates."""
         return ()
 
-    def label(self, evaluated: "EvalLog", settings: RunSettings) -> str:
+    def label(self, model: str, method: str, shots: int, settings: RunSettings) -> str:
         """Return a system's name in tables: model, method, number of examples."""
-        metadata = evaluated.eval.metadata or {}
-        if self.methods.asks_none(metadata["method"]):
-            return f"baseline · {metadata['method']}"
-        return system_label(evaluated.eval.model, metadata["method"], metadata["shots"])
+        if self.methods.asks_none(method):
+            return f"baseline · {method}"
+        return system_label(model, method, shots)
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return what one row of outputs made elsewhere gives.
@@ -408,10 +394,17 @@ class Prepared:
         hold_outputs(outputs, self.recorded)
         return replace(self, settings=settings, baselines=systems)
 
-    def label(self, log: "EvalLog") -> str:
-        """Return a system's name in tables."""
-        given = (log.eval.metadata or {}).get("system") if self.recorded else None
-        return given or self.run.label(log, self.settings)
+    def evaluated(self, log: "EvalLog", samples: "Sequence[EvalSample]") -> Evaluated:
+        """Return samples of a log as the rows of a table are made of them."""
+        known: Mapping[str, Any] = log.eval.metadata or {}
+        model, method, shots = log.eval.model, str(known["method"]), int(known["shots"])
+        label = known.get("system") or self.run.label(model, method, shots, self.settings)
+        return Evaluated(label, known.get("model") or model, method, shots, samples, self.judge)
+
+    @property
+    def judge(self) -> str | None:
+        """The judges' names in one; None where nobody judges."""
+        return " + ".join(self.settings.judges) or None
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge.

@@ -205,8 +205,9 @@ def _system(
     units: Units[Any],
     left_out: list[LeftOut],
 ) -> RecordedSystem:
-    metadata = log.eval.metadata or {}
-    name = str(metadata.get("system") or run.label(log, settings))
+    known: Mapping[str, Any] = log.eval.metadata or {}
+    model, method, shots = log.eval.model, str(known["method"]), int(known["shots"])
+    name = str(known.get("system") or run.label(model, method, shots, settings))
     outputs: dict[tuple[str, int], Mapping[str, Any]] = {}
     for number, sample in enumerate(log.samples or (), start=1):
         sample_id = str(sample.id)
@@ -215,8 +216,7 @@ def _system(
             continue
         if (kept := sample.store.get(run.output_key)) is not None:
             outputs[sample_id, sample.epoch] = kept
-    model = str(metadata.get("model") or log.eval.model)
-    return RecordedSystem(name, model, str(metadata["method"]), int(metadata["shots"]), outputs)
+    return RecordedSystem(name, str(known.get("model") or model), method, shots, outputs)
 
 
 def _notes(

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from inspect_ai import Task
-from inspect_ai.log import EvalConfig, EvalDataset, EvalError, EvalLog, EvalSample, EvalSpec
+from inspect_ai.log import EvalError, EvalSample
 from inspect_ai.model import ChatMessageUser, Model, ModelName, ModelOutput
 from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
@@ -94,20 +93,10 @@ async def judged_sample(task: Task, sample: Any, draw: int) -> EvalSample:
     return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
 
 
-def evaluated(
-    prepared: Prepared, task: Task, label: str, samples: Sequence[EvalSample]
-) -> Evaluated:
-    """Return samples that were judged as the rows of a table are made of them."""
-    spec = EvalSpec(
-        created=datetime.now(UTC).isoformat(),
-        task=prepared.settings.task,
-        dataset=EvalDataset(),
-        model=NO_MODEL,
-        config=EvalConfig(),
-        metadata=task.metadata,
-    )
-    judge = " + ".join(prepared.settings.judges) or None
-    return Evaluated(label, EvalLog(eval=spec), samples, judge)
+def evaluated(prepared: Prepared, system: Any, samples: Sequence[EvalSample]) -> Evaluated:
+    """Return a `RecordedSystem`'s samples as the rows of a table are made of them."""
+    facts = (system.name, system.model, system.method, system.shots)
+    return Evaluated(*facts, samples, prepared.judge)
 
 
 def write_direct(
@@ -140,10 +129,10 @@ def _judge(parts: Path, prepared: Prepared, judges: Sequence[Model]) -> list[Fai
         for name, task, system, batch in _batches(prepared):
             if not _part(parts, "items", name).exists():
                 found = runner.run(_judged(task, batch, judges))
-                lost = [failure_of(system, one) for one in found if one.error is not None]
+                lost = [failure_of(system.name, one) for one in found if one.error is not None]
                 failures += lost
                 ended = [one for one in found if one.error is None]
-                made = evaluated(prepared, task, system, ended)
+                made = evaluated(prepared, system, ended)
                 name += _LOST * bool(lost)
                 # A batch is finished when its items are there: they are written last.
                 votes = pd.DataFrame(list(prepared.run.verdict_rows(made)))
@@ -153,7 +142,7 @@ def _judge(parts: Path, prepared: Prepared, judges: Sequence[Model]) -> list[Fai
     return failures
 
 
-def _batches(prepared: Prepared) -> Iterator[tuple[str, Task, str, list[tuple[Any, int]]]]:
+def _batches(prepared: Prepared) -> Iterator[tuple[str, Task, Any, list[tuple[Any, int]]]]:
     """Yield batches in the order of the table's rows: name, task, system, samples with draws."""
     assert prepared.recorded is not None
     asked, items, number = prepared.recorded.asked, list(prepared.items), 0
@@ -167,7 +156,7 @@ def _batches(prepared: Prepared) -> Iterator[tuple[str, Task, str, list[tuple[An
                 size = min(_BATCH, len(items) - start)
                 samples = prepared.run.samples(items[start:] + items[:start], size)
                 batch = [(one, draw) for one in samples if str(one.id) in asked]
-                yield f"{number:06}", task, system.name, batch
+                yield f"{number:06}", task, system, batch
                 number += 1
 
 

@@ -159,20 +159,19 @@ def write_items(
     evaluated: list[Evaluated] = []
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
-    judge = " + ".join(prepared.settings.judges) or None
     for header in logs:
         # Long texts stand apart in a log; whole, they are what was asked and said.
         log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
-        label = prepared.label(log)
         scored: list[EvalSample] = []
+        one = prepared.evaluated(log, scored)
         places = prepared.places
         for sample in sorted(log.samples or [], key=lambda s: (s.epoch, places[str(s.id)])):
             if sample.error is not None or not sample.scores:
-                failures.append(failure_of(label, sample))
+                failures.append(failure_of(one.label, sample))
             else:
                 scored.append(sample)
-        evaluated.append(Evaluated(label, log, scored, judge))
+        evaluated.append(one)
     evaluated.sort(key=lambda one: one.method in prepared.baselines)
     rows = pd.DataFrame([row for one in evaluated for row in prepared.rows(one)])
     verdicts = pd.DataFrame([row for one in evaluated for row in prepared.run.verdict_rows(one)])

@@ -210,7 +210,7 @@ class ScoreStage(Stage):
         async def judged(name: str, draw: int) -> Evaluated:
             async with slots:
                 sample = await judged_sample(task, by_id[name], draw)
-            return evaluated(prepared, task, recorded.name, [sample])
+            return evaluated(prepared, recorded, [sample])
 
         work = [judged(name, draw) for name, draw in recorded.outputs if name in by_id]
         return await asyncio.gather(*work)

@@ -70,7 +70,7 @@ def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_pat
     asked = sum(
         len(row["verdicts"]) for row in (s.scores["contrafact/edit"].metadata for s in log.samples)
     )
-    votes = list(RUN.verdict_rows(Evaluated("s", log, log.samples, "j")))
+    votes = list(RUN.verdict_rows(Evaluated("s", "m", "plain", 0, log.samples, "j")))
     assert len(votes) == asked and {one["phrasing"] for one in votes} == set("ABC")
 
 

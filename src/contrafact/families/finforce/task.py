@@ -168,7 +168,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
         for sample in evaluated.samples:
             generation = sample.store["generation"]
             panels = _panels(sample)
-            cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
+            cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
             for side in SIDES:
                 row: dict[str, Any] = {
                     **evaluated.facts,

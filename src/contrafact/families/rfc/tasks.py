@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalLog
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
@@ -126,9 +125,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
             ]
         )
 
-    def label(self, evaluated: EvalLog, settings: RunSettings) -> str:
-        label = super().label(evaluated, settings)
-        method = (evaluated.eval.metadata or {})["method"]
+    def label(self, model: str, method: str, shots: int, settings: RunSettings) -> str:
+        label = super().label(model, method, shots, settings)
         silent = method in REASONING or self.methods.asks_none(method)
         return f"{label} · reasons" if _options(settings).rationale and not silent else label
 

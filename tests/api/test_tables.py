@@ -74,7 +74,6 @@ def test_what_is_dropped_says_why():
 
 
 ARTICLE = {"title": PAIR["original"], "manipulation": "numerical"}
-RATES: dict[str, Any] = {"sensitivity": (90, 100), "specificity": (90, 100)}
 ODD = [
     (lambda: cf.check(), "check: missing a required argument: 'data'"),
     (lambda: cf.check([PAIR], "a/b"), "check: too many positional arguments"),
@@ -95,8 +94,6 @@ ODD = [
     (lambda: cf.generate([1, 2], model="a/b"), "data:1: the row is int"),
     (lambda: cf.agreement([{"item": 1, "ann": 1}]), "data: there is 1 rater"),
     (lambda: cf.synth(1, out="x.csv"), "x.csv: the result is JSON; name it .json"),
-    (lambda: cf.correct([1, 0], exam="x.json", **RATES), "exam and labels are of a run"),
-    (lambda: cf.correct([1, 0], clusters="a", **RATES), "2 verdicts, and 1 clusters"),
 ]  # fmt: skip
 
 
@@ -123,7 +120,7 @@ DATA = [{"headline": "Oil rises", "id": "a", **PAIR}]
 CALLS: dict[str, dict[str, Any]] = {
     "agreement": {"data": [{"item": 1, "ann": 1, "bob": 1}, {"item": 2, "ann": 0, "bob": 0}]},
     "check": {"data": DATA, "judge": "x/y"},
-    "correct": {"judged": [1, 0], "sensitivity": (9, 10), "specificity": (9, 10)},
+    "correct": {"judged": "nowhere", "exam": "x.json"},
     "exam": {"judge": "x/y", "family": "cobe"},
     "generate": {"data": DATA, "model": "x/y"},
     "load": {"source": "nowhere"},
@@ -144,8 +141,7 @@ OUT_OF_RANGE = {
     "n": (0, -3, True), "limit": (0, -1, True), "seed": (-1, True), "attempts": (0, -1, True),
     "level": (0, 1, 95), "temperature": (-1, "hot"), "top_p": (2,), "max_tokens": (0,),
     "samples": (0,), "repeats": (0,), "timeout": (0,), "max_connections": (0,),
-    "noise": ("nope",), "form": ("nope",),
-    "difficulty": (9,), "sensitivity": ((9,), (11, 10)), "specificity": ((9, "x"),),
+    "noise": ("nope",), "form": ("nope",), "difficulty": (9,),
     "task": ("no-such-task",), "family": ("none",), "missing": ("NA",),
 }  # fmt: skip
 

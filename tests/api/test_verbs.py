@@ -226,20 +226,6 @@ def test_a_judge_is_examined_and_a_run_corrected_by_it(models, monkeypatch):
         cf.exam(models.judge, family="cobe", colour="red")
 
 
-def test_verdicts_are_corrected_by_two_rates():
-    rng = np.random.default_rng(0)
-    verdicts = (rng.random(400) < 0.6).astype(int)
-    row = cf.correct(verdicts, sensitivity=(90, 100), specificity=(80, 100)).scores.iloc[0]
-    raw = verdicts.mean()
-    assert row["corrected"] == pytest.approx((raw + 0.8 - 1) / (0.9 + 0.8 - 1))
-    assert row["low"] < row["corrected"] < row["high"] and row["usable"]
-    for wrong in ([2, 0], [], ["yes"]):
-        with pytest.raises(cf.InputError):
-            cf.correct(wrong, sensitivity=(9, 10), specificity=(8, 10))
-    with pytest.raises(cf.InputError, match="two measured rates"):
-        cf.correct(verdicts, sensitivity=(9, 10))
-
-
 def test_raters_agree_wide_and_long_alike():
     wide = pd.DataFrame({"item": list("abcd"), "ann": [1, 1, 0, 0], "bob": [1, 0, 0, 0]})
     long = wide.melt("item", var_name="rater", value_name="rating")

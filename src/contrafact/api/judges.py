@@ -1,11 +1,11 @@
 """About judges: how far one can be trusted, and rates corrected for what it is worth."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from pydantic import Field, ValidationError
+from pydantic import InstanceOf, ValidationError
 
 from contrafact.api.operation import EstimatedOperation, Operation, TableOperation
 from contrafact.api.results import Estimate, Result, Run, asked_by_call, make_estimate, paths_of
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["agreement", "correct", "exam"]
-
-_Counts = tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(gt=0)]]
-"""How many were right, of how many."""
 
 
 class _Reading(TypedDict, total=False):
@@ -116,13 +113,10 @@ def exam(
 
 @Operation
 def correct(
-    judged: Any,
+    judged: str | PathLike[str] | InstanceOf[Run],
     *,
     exam: Paths = (),
     labels: Paths = (),
-    sensitivity: _Counts | None = None,
-    specificity: _Counts | None = None,
-    clusters: Iterable[Any] | None = None,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> "Result[pd.DataFrame]":
@@ -139,84 +133,32 @@ def correct(
     ================  ==================================  =====================================
 
     Args:
-        judged: A run (`run`, `load`, or a run folder), which is corrected by files of exams or of
-            labels; or plain verdicts, 1 or 0, which are corrected by two measured rates.
-        exam: Of a run: files of exams of its judges.
-        labels: Of a run: files of what people said of a random part of its items, as drawn by
-            ``contrafact FAMILY study sample RUN --for calibration``.
-        sensitivity: Of verdicts: of items that should pass, how many the judge passed, and how
-            many it was given.
-        specificity: Of verdicts: the same of items that should fail, and it failed.
-        clusters: Of verdicts: one label each; those of one cluster are not independent.
+        judged: A run (`run`, `load`, or a run folder).
+        exam: Files of exams of its judges.
+        labels: Files of what people said of a random part of its items, as drawn by ``contrafact
+            FAMILY study sample RUN --for calibration``.
         level: Confidence level.
         seed: Seed of the raw rates' intervals.
 
     Returns:
-        ``items``: of a run its items, else the verdicts. ``scores``: rates ``raw`` and
-        ``corrected`` (with ``low`` and ``high``), whether the bounds are ``usable``, and ``why``
-        not; of a run besides ``by`` ("labels", "exam" or blank), what it ``rests_on``, and what it
-        ``speaks_of``.
+        ``items``: the run's. ``scores``: rates ``raw`` and ``corrected`` (with ``low`` and
+        ``high``), whether the bounds are ``usable``, and ``why`` not, ``by`` what ("labels", "exam"
+        or blank), what it ``rests_on``, and what it ``speaks_of``.
 
     Raises:
-        InputError: There is nothing to correct by, a verdict is none, or an exam is of no judge
-            in the run.
+        InputError: There is nothing to correct by, or an exam is of no judge in the run.
     """
-    if not isinstance(judged, Run | str | PathLike):
-        if exam or labels:
-            raise InputError("exam and labels are of a run", hint="leave them out, or give a run")
-        return _corrected_verdicts(judged, sensitivity, specificity, clusters, level)
-    if sensitivity or specificity:
-        hint = "give exam=FILE or labels=FILE"
-        raise InputError("a run is corrected by an exam or by labels", hint=hint)
-    folder = judged.folder if isinstance(judged, Run) else Path(judged)
-    return _corrected_run(folder, paths_of(exam), paths_of(labels), level, seed)
-
-
-def _corrected_verdicts(
-    judged: Any, sensitivity: Any, specificity: Any, clusters: Iterable[Any] | None, level: float
-) -> "Result[pd.DataFrame]":
-    import pandas as pd
-
-    from contrafact.stats.correction import ExamRate, correct_rate
-
-    if sensitivity is None or specificity is None:
-        hint = "give sensitivity=(right, n) and specificity=(right, n)"
-        raise InputError("verdicts are corrected by two measured rates", hint=hint)
-    for name, (right, n) in (("sensitivity", sensitivity), ("specificity", specificity)):
-        if right > n:
-            raise InputError(f"{name}: {right:g} of {n:g}", hint="give (right, n), as (45, 50)")
-    try:
-        verdicts = [float(one) for one in judged]
-        names = None if clusters is None else list(clusters)
-        if names is not None and len(names) != len(verdicts):
-            raise ValueError(f"{len(verdicts)} verdicts, and {len(names)} clusters")
-        found = correct_rate(
-            verdicts,
-            names,
-            sensitivity=ExamRate(*sensitivity),
-            specificity=ExamRate(*specificity),
-            level=level,
-        )
-    except (TypeError, ValueError) as error:
-        raise InputError(f"judged: {error}", hint="give verdicts, 1 or 0") from None
-    row = {"raw": found.raw, "corrected": found.estimate, "low": found.low, "high": found.high,
-           "usable": found.usable, "why": found.why}  # fmt: skip
-    items = pd.DataFrame({"verdict": verdicts})
-    return Result(f"{len(items)} verdicts, corrected", items, pd.DataFrame([row]))
-
-
-def _corrected_run(
-    folder: Path, exams: Sequence[Path], labels: Sequence[Path], level: float, seed: int
-) -> "Result[pd.DataFrame]":
     from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, checked_data
     from contrafact.report.estimates import judged_rates
     from contrafact.report.frames import check_exams, check_labels, read_labels, read_tasks
 
-    if not exams and not labels:
+    folder = judged.folder if isinstance(judged, Run) else Path(judged)
+    known, files = read_exams(paths_of(exam)), paths_of(labels)
+    if not known and not files:
         raise InputError("there is nothing to correct by", hint="give exam=FILE or labels=FILE")
     tasks = read_tasks([folder])
-    known, labelled = read_exams(exams), read_labels(labels) if labels else None
+    labelled = read_labels(files) if files else None
     check_exams(known, tasks)
     if labelled is not None:
         check_labels(labelled, tasks)

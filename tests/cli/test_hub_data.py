@@ -1,10 +1,7 @@
 """Data by name and by address, through the command line, with a hub on the loopback interface."""
 
 import json
-import os
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -120,21 +117,6 @@ def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub, tmp_pat
     folder = tmp_path / "cache" / "hub" / published / commit / "files"
     assert whole.stdout == "".join(f"{folder / name}.jsonl\n" for name in ("easy", "hard"))
     assert "rfc-bench             fetched" in call("data", "list").stdout
-
-
-def fetched(hub, tmp_path, address):
-    """Return what a program that reads an address gets, and where it is from."""
-    code = (
-        "import sys; from contrafact.corpus.datasets import data_source; "
-        "found = data_source(sys.argv[1]); print(found.path, found.origin, sep='\\n')"
-    )
-    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
-    environment |= {"CONTRAFACT_CACHE": str(tmp_path / "cache"), "HF_TOKEN": TOKEN}
-    del environment["HF_HUB_OFFLINE"]
-    command = [sys.executable, "-c", code, address]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    path, origin = done.stdout.splitlines()
-    return Path(path), origin
 
 
 @pytest.mark.parametrize(

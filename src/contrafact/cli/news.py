@@ -37,12 +37,9 @@ class _Fetch(Options):
         "First day. [newsapi: the paper's window]", None, "--from", metavar="DAY"
     )
     until: str | None = option("Last day.", None, "--to", metavar="DAY")
-    add: bool = option("Fetch again, and add what is new to FILE.", False, "--add")
     days: int | None = option(
         "newsapi: days per search; fewer find more. [the whole window]", None, min=1
     )
-    language: str = option("newsapi: two letters.", "en")
-    base_url: str | None = option("newsapi, yahoo: another address of the service.", None)
     pause: float = option("Seconds between two requests.", 1.0, min=0)
     max_pages: int = option("Pages per search or feed at most.", 50, min=1)
 
@@ -57,7 +54,7 @@ class _Fetch(Options):
             "max-pages": self.max_pages,
         }
         if self.source == "newsapi":
-            found |= {"days": self.days, "language": self.language}
+            found["days"] = self.days
         if self.source == "file":
             places = map(Path, asked)
             found["contents"] = [sha256_of(one) if one.is_file() else None for one in places]
@@ -87,76 +84,54 @@ def fetch(options: _Fetch) -> None:
     window = Window.of(options.since, options.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()), kind="JSON Lines")
     settings = options.facts(asked, window)
-    origin = open_source(
-        source, asked, window, days=options.days, language=options.language, base=options.base_url
-    )
+    origin = open_source(source, asked, window, days=options.days)
     journal = Journal.of_output(out, settings, what="`news fetch`")
-    if journal.finished() and not options.add:
-        typer.echo(
-            f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
-        )
+    if journal.finished():
+        typer.echo(f"{out} is finished: nothing was asked")
         return
     from contrafact.console import Progress
 
     with journal:
-        had = _rows(out)
         try:
             with (
                 open_client(origin, pause=options.pause) as get,
                 Progress("requests", len(origin.first)) as steps,
             ):
                 pages = fetch_pages(
-                    origin,
-                    journal,
-                    get,
-                    max_pages=options.max_pages,
-                    before=len(had),
-                    progress=steps.one,
+                    origin, journal, get, max_pages=options.max_pages, progress=steps.one
                 )
-            _write(pages, had[: pages.before], window, source, journal, out)
+            _write(pages, window, source, journal, out)
         except InputError:
             if source == "file":  # once it is fixed, its contents are others
                 journal.discard()
             raise
 
 
-def _write(
-    pages: "Pages",
-    earlier: list[dict[str, Any]],
-    window: "Window",
-    source: str,
-    journal: "Journal",
-    out: Path,
-) -> None:
+def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", out: Path) -> None:
     from contrafact.corpus.fetch import assemble
     from contrafact.corpus.ledger import write_stage
-    from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import RowNotes
 
     notes = RowNotes()
-    fetched = assemble(pages, window, source=source, earlier=earlier, notes=notes)
-    gone = [row for row in _rows(sidecar_path(out, "dropped")) if row not in fetched.dropped]
-    write_stage(out, fetched.items, fetched.events, dropped=gone + fetched.dropped)
+    fetched = assemble(pages, window, source=source, notes=notes)
+    write_stage(out, fetched.items, fetched.events, dropped=fetched.dropped)
     if not pages.failed:
         journal.finish()
-    _show(pages, fetched, notes, len(earlier), out)
+    _show(pages, fetched, notes, out)
     if pages.failed:
         raise typer.Exit(1)
 
 
-def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", earlier: int, out: Path) -> None:
+def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> None:
     from contrafact.files.tables import BAD_DATE
 
     counts = {
         "repeated": fetched.repeated,
-        "known before": fetched.known,
         "outside the window": fetched.outside,
         "malformed": len(pages.rejected),
     }
-    new = len(fetched.items) - earlier
-    first = f"{new:,} new of {len(fetched.items):,} items" if earlier else f"{new:,} items"
     others = [f"{number:,} {name}" for name, number in counts.items() if number]
-    typer.echo("; ".join([f"{out}: {first}", *others]))
+    typer.echo("; ".join([f"{out}: {len(fetched.items):,} items", *others]))
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
         typer.echo(f"{without:,} have a title and no summary")
@@ -173,12 +148,6 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", earlier: int, o
             f"{len(pages.failed)} failed; the same command tries them again, and them alone",
             err=True,
         )
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    from contrafact.files.tables import read_rows
-
-    return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
 
 
 class _Dedupe(Options):

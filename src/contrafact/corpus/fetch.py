@@ -41,7 +41,6 @@ __all__ = [
 SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 
 _STAGE = "fetch"
-_BEFORE = "items before"
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,6 @@ class Pages:
     notes: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     """Why a request came to nothing, by its label."""
-    before: int = 0
-    """Items that the output held when this fetch first began."""
 
 
 @dataclass
@@ -105,17 +102,10 @@ class Fetched:
     events: list[LedgerEvent] = field(default_factory=list)
     repeated: int = 0
     outside: int = 0  # of the window
-    known: int = 0  # of an earlier fetch
 
 
 def open_source(
-    name: SourceName,
-    what: Sequence[str],
-    window: Window,
-    *,
-    days: int | None = None,
-    language: str = "en",
-    base: str | None = None,
+    name: SourceName, what: Sequence[str], window: Window, *, days: int | None = None
 ) -> Source:
     """Return a source of news."""
     if name == "file":
@@ -123,9 +113,8 @@ def open_source(
     if name == "rss":
         return rss(what)
     if name == "yahoo":
-        return yahoo(what, base=base)
-    since, until = window.since or "", window.until or ""
-    return newsapi(what, since, until, days=days, language=language, base=base)
+        return yahoo(what)
+    return newsapi(what, window.since or "", window.until or "", days=days)
 
 
 def _files(paths: Sequence[str]) -> Source:
@@ -161,20 +150,14 @@ def fetch_pages(
     get: Get,
     *,
     max_pages: int,
-    before: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Pages:
     """Ask a source for all of its pages; those of an earlier start are taken from the journal.
 
     A request that fails is left out of the journal, so that a later start tries it again, and the
     others go on.
-
-    Args:
-        before: Items that the output holds now. A fetch that goes on remembers its first start's.
     """
-    if _BEFORE not in journal.known:
-        journal.keep(_BEFORE, before)
-    pages = Pages(before=journal.known[_BEFORE])
+    pages = Pages()
     for first in source.first:
         try:
             _chain(source, first, journal, get, max_pages, pages)
@@ -222,30 +205,22 @@ def _chain(
 
 
 def assemble(
-    pages: Pages,
-    window: Window,
-    *,
-    source: str,
-    earlier: Sequence[dict[str, Any]] = (),
-    notes: RowNotes | None = None,
+    pages: Pages, window: Window, *, source: str, notes: RowNotes | None = None
 ) -> Fetched:
     """Return the items of the pages that came, each once, in the order in which they came.
 
     Items are one if title and summary are. An item that several requests found says so under
     ``found_by``.
-    Rows of earlier fetches stay, and come first.
     """
-    fetched, by = Fetched(items=[dict(row) for row in earlier]), f"rule:{source}"
-    by_id = {row["id"]: row for row in fetched.items}
-    had = set(by_id)
+    fetched, by = Fetched(), f"rule:{source}"
+    by_id: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(pages.rows, start=1):
         found_by = row.get("found_by")
         item = item_of({key: value for key, value in row.items() if key != "id"}, notes, number)
         against = window.reason_against(item.date)
         if item.id in by_id:
-            fetched.known += item.id in had
-            fetched.repeated += item.id not in had
-            finders = by_id[item.id].setdefault("found_by", [])
+            fetched.repeated += 1
+            finders = by_id[item.id]["found_by"]
             if found_by is not None and found_by not in finders:
                 finders.append(found_by)
         elif against is not None:

@@ -111,9 +111,9 @@ class Source:
     one_host: bool = False
 
 
-def base_url(given: str | None, variable: str, usual: str) -> str:
-    """Return a service's address: the one given, else the environment's, else the usual one."""
-    address = (given or os.environ.get(variable) or usual).rstrip("/")
+def base_url(variable: str, usual: str) -> str:
+    """Return a service's address: the environment's, else the usual one."""
+    address = (os.environ.get(variable) or usual).rstrip("/")
     try:
         parsed = httpx.URL(address)
     except httpx.InvalidURL:

@@ -1,7 +1,7 @@
 """News by RSS and Atom: any feed by its address, and Yahoo Finance's headlines by ticker.
 
 RFC-BENCH, section 2.2.1 and appendix B: Yahoo's feed holds a stock's newest articles only (title,
-summary, day and address), so a window is filled by fetching again and again (``--add``) while it
+summary, day and address), so a window is filled by fetching again and again while it
 passes. Feeds of every usual dialect are read, and what cannot be read is kept apart.
 """
 
@@ -146,21 +146,21 @@ def rss(addresses: Sequence[str]) -> Source:
         raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
     require("feedparser", "news feeds")
     for address in addresses:
-        base_url(address, "", "")
+        base_url("", address)
     return Source("rss", [Request(one, one, {}, {"found_by": one}) for one in addresses], _read)
 
 
 _TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.=^-]{0,14}")
 
 
-def yahoo(tickers: Sequence[str], *, base: str | None = None) -> Source:
+def yahoo(tickers: Sequence[str]) -> Source:
     """Return Yahoo's feeds as a source, one per ticker."""
     require("feedparser", "news feeds")
     symbols = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
     for ticker in symbols:
         if not _TICKER.fullmatch(ticker):
             raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
-    url = base_url(base, "YAHOO_BASE_URL", "https://feeds.finance.yahoo.com") + "/rss/2.0/headline"
+    url = base_url("YAHOO_BASE_URL", "https://feeds.finance.yahoo.com") + "/rss/2.0/headline"
     first = [
         Request(
             ticker,

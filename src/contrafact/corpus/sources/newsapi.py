@@ -38,8 +38,6 @@ def newsapi(
     until: str,
     *,
     days: int | None = None,
-    language: str = "en",
-    base: str | None = None,
 ) -> Source:
     """Return NewsAPI's search over all articles as a source.
 
@@ -52,7 +50,7 @@ def newsapi(
         raise InputError("there is no key for NewsAPI", hint=f"set {KEY_VARIABLE} to yours")
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
-    url = base_url(base, "NEWSAPI_BASE_URL", "https://newsapi.org/v2") + "/everything"
+    url = base_url("NEWSAPI_BASE_URL", "https://newsapi.org/v2") + "/everything"
     windows = list(_windows(date.fromisoformat(since), date.fromisoformat(until), days))
     first = [
         Request(
@@ -62,7 +60,7 @@ def newsapi(
                 "q": keyword,
                 "from": f"{begun}T00:00:00",
                 "to": f"{ended}T23:59:59",
-                "language": language,
+                "language": "en",
                 "sortBy": "publishedAt",
                 "pageSize": str(_PAGE_SIZE),
                 "page": "1",

@@ -193,6 +193,7 @@ class Recorded:
 
     name = "given"
     shots = 0
+    asked_model = NO_MODEL
 
     def __init__(
         self,

@@ -104,7 +104,9 @@ def method_solver(
         if judged:
             judges_of_role()
         exchanges: list[tuple[str, str]] = []
-        ask = Ask(get_model(), structured, cache, how.config, exchanges)
+        # Outputs that were made elsewhere are taken where no model is under test.
+        model = get_model(default=getattr(method, "asked_model", None))
+        ask = Ask(model, structured, cache, how.config, exchanges)
         item = how.item_of(state)
         try:
             output = await method(item, ask, draw=state.epoch)

@@ -5,11 +5,9 @@ are kept a batch at a time: killed and started again, the finished batches stand
 """
 
 import asyncio
-import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,11 +119,7 @@ def write_direct(
 def _judge(parts: Path, prepared: Prepared, judges: Sequence[Model]) -> list[Failure]:
     """Judge the batches that are not finished yet; return the failures."""
     failures: list[Failure] = []
-    with (
-        Progress("samples", prepared.samples) as progress,
-        asyncio.Runner() as runner,
-        _nobody_asked(),
-    ):
+    with Progress("samples", prepared.samples) as progress, asyncio.Runner() as runner:
         for name, task, system, batch in _batches(prepared):
             if not _part(parts, "items", name).exists():
                 found = runner.run(_judged(task, batch, judges))
@@ -192,16 +186,3 @@ def _usage(prepared: Prepared, verdicts: pd.DataFrame) -> list[dict[str, Any]]:
         Used([Tokens(0, 0)] * n).row(judge, methods[system], JUDGE)
         for (system, judge), n in asked.items()
     ]
-
-
-@contextmanager
-def _nobody_asked() -> Iterator[None]:
-    """Let Inspect's model under test be none, as who made the outputs is not asked."""
-    name, before = "INSPECT_EVAL_MODEL", os.environ.get("INSPECT_EVAL_MODEL")
-    os.environ[name] = NO_MODEL
-    try:
-        yield
-    finally:
-        os.environ.pop(name)
-        if before is not None:
-            os.environ[name] = before

@@ -6,7 +6,6 @@ without an evaluation around it.
 """
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,7 +128,6 @@ class ScoreStage(Stage):
 
     def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work on a partition."""
-        os.environ.setdefault("INSPECT_EVAL_MODEL", NO_MODEL)  # who made outputs is not asked
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:

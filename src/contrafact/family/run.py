@@ -10,7 +10,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -18,17 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from contrafact.errors import InputError
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
-from contrafact.family.outputs import (
-    OUTPUTS,
-    RECORDED_ITEMS,
-    OutputRow,
-    RecordedOutputs,
-    RecordedRow,
-    hold_outputs,
-    recorded_spec,
-)
+from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
 from contrafact.family.settings import RunSettings
-from contrafact.files.atomic import write_bytes
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import (
     CallEstimate,
@@ -47,7 +38,6 @@ if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
     from inspect_ai.event import ModelEvent
     from inspect_ai.log import EvalLog, EvalSample
-    from inspect_ai.model import Model
     from inspect_ai.scorer import Scorer
 
     from contrafact.family.task import Solving
@@ -295,10 +285,6 @@ class Prepared:
         judging: What judges; None where no judge was named.
         recorded: Outputs that were made elsewhere, whose systems stand among the baselines; None in
             a run that makes its own.
-        direct: Judges outputs without a log of Inspect, and writes the run's tables; None where the
-            run is an evaluation.
-        files: Gives what its folder holds before the first call, by name.
-        fluency: Opens the model that scores fluency, as `contrafact.models.fluency` has it.
     """
 
     run: TaskRun[Any, Any]
@@ -311,9 +297,6 @@ class Prepared:
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
     recorded: RecordedOutputs | None = None
-    direct: "Callable[[Path, Prepared, Sequence[Model], Any], list[Any]] | None" = None
-    files: Callable[[Path], Mapping[str, bytes]] = lambda _: {}
-    fluency: "Callable[[], Callable[[], CausalModel | None]]" = lambda: lambda: None
 
     @property
     def identity(self) -> str:
@@ -377,22 +360,6 @@ class Prepared:
         _loaded.cache_clear()
         unload_languages()
         gc.collect()  # tasks, which hold items too, go round in circles
-
-    def placed(self, folder: Path) -> "Prepared":
-        """Write what its folder holds first; return the run that reads from it what it scores."""
-        for name, data in self.files(folder).items():
-            write_bytes(folder / name, data)
-        if self.recorded is None:
-            return self
-        settings, outputs = self.settings, (folder / OUTPUTS).absolute()
-        if self.recorded.items is not None:
-            place = (folder / RECORDED_ITEMS).absolute()
-            settings = settings.model_copy(update={"data": place})
-        systems: dict[str, Any] = {
-            recorded_spec(outputs, name): one for name, one in self.recorded.systems.items()
-        }
-        hold_outputs(outputs, self.recorded)
-        return replace(self, settings=settings, baselines=systems)
 
     def evaluated(self, log: "EvalLog", samples: "Sequence[EvalSample]") -> Evaluated:
         """Return samples of a log as the rows of a table are made of them."""

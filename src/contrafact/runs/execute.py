@@ -29,9 +29,19 @@ from contrafact.files.atomic import guard_folder
 from contrafact.files.lock import locked
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, paid_calls
+from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
+from contrafact.runs.direct import is_direct, write_direct
+from contrafact.runs.folder import (
+    BASELINE_LOGS,
+    LOGS,
+    Manifest,
+    begin,
+    finish,
+    place,
+    write_manifest,
+)
 from contrafact.runs.items import Failure, write_items
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
@@ -97,15 +107,15 @@ def execute(
         settings, samples = prepared.settings, prepared.samples
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         models = _Models.open(settings, asking=bool(prepared.methods))
-        scorer = prepared.fluency()
+        scorer = open_fluency(settings.option("fluency_model"))
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
-        prepared = prepared.placed(folder)
+        prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                if prepared.direct is not None:
-                    failures = prepared.direct(folder, prepared, models.judges, scorer())
+                if is_direct(prepared):
+                    failures = write_direct(folder, prepared, models.judges, scorer())
                 else:
                     logs = _evaluate(prepared, folder, models, seen)
                     failures = write_items(folder, prepared, logs, scorer())

@@ -1,24 +1,24 @@
 """The run folder: its manifest, one run at a time in it, and never two different ones."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import tasks
 from contrafact.family.manifest import Manifest
-from contrafact.family.settings import RunSettings
-from contrafact.files.atomic import write_text
+from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.lock import LOCK
 from contrafact.files.tables import json_line, render_csv
-from contrafact.prompts import SUFFIX, PromptPack, template_hash
+from contrafact.prompts import SUFFIX, template_hash
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
-    from contrafact.family.outputs import RecordedOutputs
+    from contrafact.family.run import Prepared
 
 __all__ = [
     "BASELINE_LOGS",
@@ -30,8 +30,8 @@ __all__ = [
     "Manifest",
     "begin",
     "finish",
-    "folder_files",
     "now",
+    "place",
     "read_manifest",
     "read_prompts",
     "run_folder",
@@ -87,34 +87,42 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
 
-def folder_files(
-    folder: Path,
-    *,
-    settings: RunSettings,
-    pack: PromptPack,
-    recorded: "RecordedOutputs | None" = None,
-) -> dict[str, bytes]:
-    """Return what a run's folder holds before its first call, by name, but for its manifest."""
-    from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS
+def place(prepared: "Prepared", folder: Path) -> "Prepared":
+    """Write what a run's folder holds before its first call, but for its manifest.
+
+    Returns:
+        The run that reads from it what it scores.
+    """
+    from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, hold_outputs, recorded_spec
     from contrafact.models.fluency import FLUENCY
     from contrafact.runs.config import config_text
 
-    if not pack.sources:
-        settings = settings.model_copy(update={"prompts": None})
-    texts = {f"{PROMPTS}/{name}{SUFFIX}": source for name, source in pack.sources.items()}
-    texts[CONFIG] = config_text(settings, folder, None if recorded is None else recorded.source)
-    kept: dict[str, bytes] = {}
+    settings, sources, recorded = prepared.settings, prepared.pack.sources, prepared.recorded
+    named = settings if sources else settings.model_copy(update={"prompts": None})
+    texts = {f"{PROMPTS}/{name}{SUFFIX}": source for name, source in sources.items()}
+    texts[CONFIG] = config_text(named, folder, None if recorded is None else recorded.source)
     if recorded is not None:
         texts[OUTPUTS] = "".join(recorded.lines())
         if recorded.items is not None:
             texts[RECORDED_ITEMS] = "".join(dict.fromkeys(map(json_line, recorded.items)))
+            update = {"data": (folder / RECORDED_ITEMS).absolute()}
+            settings = settings.model_copy(update=update)
         if recorded.left_out:
             import pandas as pd
 
             texts[_LEFT_OUT] = render_csv(pd.DataFrame([vars(one) for one in recorded.left_out]))
         if recorded.scored is not None and not (folder / FLUENCY).exists():
-            kept[FLUENCY] = recorded.scored.read_bytes()
-    return kept | {name: replace_surrogates(text).encode() for name, text in texts.items()}
+            write_bytes(folder / FLUENCY, recorded.scored.read_bytes())
+    for name, text in texts.items():
+        write_text(folder / name, replace_surrogates(text))
+    if recorded is None:
+        return prepared
+    outputs = (folder / OUTPUTS).absolute()
+    hold_outputs(outputs, recorded)
+    systems: dict[str, Any] = {
+        recorded_spec(outputs, n): one for n, one in recorded.systems.items()
+    }
+    return replace(prepared, settings=settings, baselines=systems)
 
 
 def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:

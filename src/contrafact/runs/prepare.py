@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refus
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
-from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import NO_MODEL
-from contrafact.runs.folder import folder_files
 
 __all__ = ["BUNDLED", "Prepared", "make_settings", "prepare", "preset_notes"]
 
@@ -129,8 +126,6 @@ def prepare(settings: RunSettings) -> Prepared:
         methods={name: made[name] for name in asking},
         baselines={name: made[name] for name in baselines},
         judging=judging,
-        files=partial(folder_files, settings=settings, pack=pack),
-        fluency=partial(open_fluency, settings.option("fluency_model")),
     )
 
 

@@ -10,7 +10,6 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +36,11 @@ from contrafact.files.atomic import write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
-from contrafact.models.fluency import FLUENCY, open_fluency
+from contrafact.models.fluency import FLUENCY
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 from contrafact.runs.config import Source, task_options
-from contrafact.runs.direct import is_direct, write_direct
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, folder_files, read_manifest
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepare import make_settings
 
@@ -344,7 +342,7 @@ def _scored(
     if earlier := [row for one in systems.values() for row in one.verdicts]:
         contents["verdicts"] = hash_of(earlier)
     answering: dict[str, Any] = dict(systems)
-    prepared = Prepared(
+    return Prepared(
         run=run,
         settings=settings,
         manifest=new_manifest(settings, run.version, contents, data=data, files=files, pack=pack),
@@ -355,10 +353,7 @@ def _scored(
         baselines=answering,
         judging=judging,
         recorded=recorded,
-        files=partial(folder_files, settings=settings, pack=pack, recorded=recorded),
-        fluency=partial(open_fluency, settings.option("fluency_model")),
     )
-    return replace(prepared, direct=write_direct if is_direct(prepared) else None)
 
 
 def _systems(

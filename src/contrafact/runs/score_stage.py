@@ -39,6 +39,7 @@ from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
 from contrafact.runs.direct import evaluated, judged_sample
+from contrafact.runs.folder import place
 from contrafact.runs.items import with_verdicts
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
@@ -160,7 +161,7 @@ class ScoreStage(Stage):
         prepared = None
         try:
             if reader.parts:
-                prepared = prepare_outputs(reader).placed(folder)
+                prepared = place(prepare_outputs(reader), folder)
         except InputError as error:
             if error.line not in by_line:
                 raise

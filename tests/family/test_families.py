@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from importlib.metadata import EntryPoint
 
@@ -132,11 +131,6 @@ def test_a_run_s_identity_rests_on_the_templates_that_it_uses_and_on_no_others(o
     assert identity(methods=("own_methods.my_method",)) != mine
 
 
-def test_an_option_of_another_task_is_none_of_this_task():
-    with pytest.raises(InputError, match="rationale"):
-        make_settings("finforce", GIVEN, {"rationale": True})
-
-
 def test_data_are_read_once_and_again_when_the_file_changes(tmp_path):
     read = []
 
@@ -168,25 +162,6 @@ def test_a_run_reads_its_data_once(tmp_path, monkeypatch):
     prepared = prepare(make_settings("finforce", {**GIVEN, "data": file}, {}))
     prepared.task("zero-shot")
     assert reads == [file]
-
-
-def test_help_of_a_task_shows_its_own_options_and_no_other_s():
-    def help_of(task):
-        code = "import sys; from contrafact.cli.main import main; main()"
-        run = subprocess.run(
-            [sys.executable, "-c", code, "run", task, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"COLUMNS": "200", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
-        )
-        return run.stdout
-
-    assert "--judge-faults" in help_of("finforce")
-    assert "--judge-faults" not in help_of("cobe")
-    assert "--rationale" in help_of("rfc-detect")
-    assert "--shots" not in help_of("rfc-diagnose")
-    assert "--model" in help_of("cobe")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from contrafact.family import tasks
 from contrafact.family.settings import Sampling, Transport, identity
 from contrafact.files.config import read_config, read_toml
 from contrafact.runs.config import (
-    config_model,
     config_schema,
     config_text,
     make_config,
@@ -399,13 +398,6 @@ def test_data_that_are_no_file_keep_their_name(tmp_path):
         first = make_config("finforce", {"model": "x/y"}).settings()
         first = first.model_copy(update={"data": Path("/cache/f"), "data_source": origin})
         assert yaml.safe_load(config_text(first, tmp_path))["data"] == named
-
-
-def test_two_tasks_have_each_their_own_options():
-    for task in tasks():
-        assert config_model(task).model_fields.keys() >= {"model", "grid"} - {"grid"}
-    with pytest.raises(InputError, match="cobe has no option 'rationale'"):
-        make_config("cobe", {"rationale": True})
 
 
 def test_an_identity_of_a_run_stays_what_it_was():

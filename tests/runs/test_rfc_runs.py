@@ -122,35 +122,6 @@ def test_a_folder_of_another_task_is_not_touched(quick_contrafact, tmp_path):
     assert "holds another run (it differs in task)" in other.stderr
 
 
-def test_an_estimate_counts_what_the_run_then_calls(quick_contrafact, service, tmp_path):
-    arguments = (
-        "run", "rfc-detect", "--model", service.model, "--method", "plain",
-        "--method", "stepwise", "--method", "surface", "--limit", "4", "--out", "run",
-    )  # fmt: skip
-    result = quick_contrafact(*arguments, "--estimate", env=service.environment)
-    assert result.returncode == 0, result.stderr
-    assert service.stats()["answered"] == {}
-    # Two solvers on eight paragraphs.
-    assert "16 calls, 16 of them paid" in result.stdout
-    assert quick_contrafact(*arguments, env=service.environment).returncode == 0
-    used = pd.read_csv(tmp_path / "run" / "usage.csv").groupby("model")["calls"].sum()
-    assert used[service.model] == 16
-
-
-def test_failed_calls_are_listed_and_tried_again(quick_contrafact, start_service, tmp_path):
-    arguments = ("run", "rfc-diagnose", "--limit", "4", "--out", "run", "--max-retries", "0")
-    with start_service("--faults", "notjson") as faulty:
-        command = (*arguments, "--model", faulty.model)
-        first = quick_contrafact(*command, env=faulty.environment)
-        while first.returncode == 1:
-            assert "tries them again" in first.stderr
-            first = quick_contrafact(*command, env=faulty.environment)
-    assert first.returncode == 0, first.stderr
-    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
-    assert items["sample_id"].is_unique
-    assert len(items) == 4
-
-
 @pytest.mark.slow
 def test_a_killed_run_of_models_and_baselines_goes_on(
     quick_contrafact, start_contrafact, start_service, tmp_path

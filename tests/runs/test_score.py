@@ -309,26 +309,12 @@ def test_stories_are_found_by_id_text_query_or_the_row_itself(tmp_path):
         score(tmp_path, [{"id": identity, "response": "x"}], "cobe", given={"data": data})
 
 
-def test_labels_are_read_strictly_and_probabilities_kept(tmp_path):
-    data = SAMPLES / "rfc" / "samples" / "pairs.jsonl"
-    first = json.loads(data.read_text().splitlines()[0])
-    made = score(
-        tmp_path,
-        [
-            {"text": first["original"], "label": True, "p_true": 0.75},
-            {"text": first["rewritten"], "label": "true or false"},
-        ],
-        "rfc-detect",
-        given={"data": data, "limit": 1},
-        system="x",
-    )
-    outputs = list(made.recorded.systems["x"].outputs.values())
-    assert [one["predicted"] for one in outputs] == ["true", None]
-    assert outputs[0]["probabilities"] == {"true": 0.75, "false": 0.25}
-    assert outputs[1]["invalid"] == "several labels: true, false"
-    bad = [{"text": first["original"], "label": "true", "p_true": 7}]
-    with pytest.raises(InputError, match=r"o\.jsonl:1: p_true is '7'|p_true is 7"):
-        score(tmp_path, bad, "rfc-detect", given={"data": data})
+def test_a_label_that_says_two_things_is_none(tmp_path):
+    run = task_named("rfc-detect").run.load()
+    first, *_ = run.units(run.load(PAIRS_OF_RFC)[0])
+    row = {"id": first.id, "label": "true or false"}
+    (found,) = labels_of_rows(tmp_path, "rfc-detect", [row]).values()
+    assert (found["predicted"], found["invalid"]) == (None, "several labels: true, false")
 
 
 # ---- through the command line

@@ -22,7 +22,7 @@ from contrafact.runs.config import (
     make_config,
 )
 from contrafact.runs.grid import make_plan, prepare_cells
-from contrafact.runs.prepare import make_settings, prepare, preset_names
+from contrafact.runs.prepare import make_settings, prepare, presets
 
 BEGIN = "task: finforce\nmodel: openai-api/fake/writer\nfluency_model: none\nlimit: 1\n"
 
@@ -356,7 +356,7 @@ def test_what_is_wrong_with_scoring_from_a_file_is_one_line(run, tmp_path, more,
     assert done.stderr.count("\n") == 1 and not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", sorted(presets()))
 def test_a_presets_run_is_repeated(name, tmp_path):
     from contrafact.runs.prepare import load_preset
 

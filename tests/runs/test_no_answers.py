@@ -10,7 +10,7 @@ from inspect_ai.log import EvalError, EvalSample
 
 from contrafact.family.published import published_table
 from contrafact.runs.items import failure_of
-from contrafact.runs.prepare import load_preset, preset_notes
+from contrafact.runs.prepare import load_preset
 from contrafact.text.degenerate import EQUAL_SIDES, FOREIGN, OF_INPUT, OF_OTHER
 
 
@@ -116,7 +116,7 @@ def test_the_papers_preset_needs_data_and_is_overridden_freely(
     assert "needs --data" in without.stderr and "data fetch fin-force" in without.stderr
     (tmp_path / "mine.jsonl").write_text('{"headline": "Ostrava mill reopens under new owners"}\n')
     # Before anything is asked all notes stand there, first; fewer examples are no error.
-    notes = preset_notes("finforce-paper")
+    notes = load_preset("finforce-paper")["notes"]
     told = quick_contrafact(
         *asked, "--data", "mine.jsonl", "--shots", "3", "--draws", "2", "--estimate",
         env=service.environment,
@@ -142,7 +142,7 @@ def test_the_papers_preset_names_all_of_table_2_and_table_9s_examples() -> None:
     assert {*preset["methods"], *elsewhere} == {
         *published_table("contrafact.families.finforce", "overall")["method"]
     }
-    notes = " ".join(preset_notes("finforce-paper"))
+    notes = " ".join(preset["notes"])
     assert "lm-counterfactuals:prompts=one" in notes and "train srlm" in notes
     assert (preset["shots"], preset["draws"], len(preset["models"])) == (5, 5, 5)
 

@@ -188,13 +188,13 @@ def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | Non
     from contrafact.runs.execute import calls_to_confirm, default_folder
     from contrafact.runs.folder import CONFIG
     from contrafact.runs.grid import begin_grid, grid_folder
-    from contrafact.runs.prepare import preset_notes
+    from contrafact.runs.prepare import load_preset
 
     if command.dry_run and not command.estimate:
         show_dry_run(runs)
         return
     preset = runs[0].settings.preset
-    for note in preset_notes(preset):
+    for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)
     if command.estimate:
         rows = [row for prepared in runs for row in prepared.estimate()]

@@ -1,7 +1,7 @@
 """Everything that can be wrong with a run is found here, before the first call of a model."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
 from contrafact.models.opening import NO_MODEL
 
-__all__ = ["BUNDLED", "Prepared", "make_settings", "prepare", "preset_notes"]
+__all__ = ["BUNDLED", "Prepared", "load_preset", "make_settings", "prepare", "presets"]
 
 
 def make_settings(
@@ -26,7 +26,7 @@ def make_settings(
     """Return the settings of a run, checked, with the defaults of its task."""
     found = task_named(task)
     model = found.options.load() if found.options else TaskOptions
-    values: dict[str, Any] = dict(load_preset(preset)) if preset else {}
+    values: dict[str, Any] = dict(load_preset(preset))
     for name in ("needs", "notes"):
         values.pop(name, None)
     own = {name: values.pop(name) for name in [*values] if name in model.model_fields}
@@ -56,30 +56,30 @@ def make_settings(
         raise InputError(f"the setting '{where}': {value_problem(first)}") from None
 
 
-def preset_names() -> list[str]:
-    """Return the names of the presets of all families."""
-    return sorted(_presets())
+def presets() -> dict[str, Mapping[str, Any]]:
+    """Return the presets of all families, by name."""
+    return {
+        name: preset
+        for family in families().values()
+        if family.presets
+        for name, preset in family.presets.load().items()
+    }
 
 
-def load_preset(name: str) -> Mapping[str, Any]:
-    """Return a preset's settings: those of a run and of its task, by name."""
-    if name not in _presets():
+def load_preset(name: str | None) -> Mapping[str, Any]:
+    """Return a preset's settings: those of a run and of its task, by name; none without a name."""
+    if name is None:
+        return {}
+    if name not in (known := presets()):
         raise InputError(
-            f"there is no preset '{name}'", hint=f"use one of {', '.join(preset_names())}"
+            f"there is no preset '{name}'", hint=f"use one of {', '.join(sorted(known))}"
         )
-    return _presets()[name]
-
-
-def preset_notes(name: str | None) -> Sequence[str]:
-    """Return what a preset has to say before the first call; nothing without a preset."""
-    notes: Sequence[str] = load_preset(name).get("notes", ()) if name else ()
-    return notes
+    return known[name]
 
 
 def prepare(settings: RunSettings) -> Prepared:
     """Load and check all that a run names: data, examples, prompts, methods."""
-    needs = load_preset(settings.preset).get("needs", {}) if settings.preset else {}
-    for name, hint in needs.items():
+    for name, hint in load_preset(settings.preset).get("needs", {}).items():
         if getattr(settings, name) is None:
             raise InputError(f"the preset '{settings.preset}' needs --{name}", hint=hint)
     run = task_named(settings.task).run.load()
@@ -143,7 +143,7 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
 
 
 def _refuse_examples(settings: RunSettings, shows: bool) -> None:
-    filled_in = load_preset(settings.preset) if settings.preset else {}
+    filled_in = load_preset(settings.preset)
     for option, given in (
         ("--shots", settings.option("shots", 0) > 0),
         ("--draws", settings.option("draws", 1) > 1),
@@ -168,12 +168,3 @@ def _contents(settings: RunSettings, pool: Path | None) -> dict[str, Any]:
         "shots": None if pool is None else hash_file(pool),
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _presets() -> dict[str, Mapping[str, Any]]:
-    return {
-        name: preset
-        for family in families().values()
-        if family.presets
-        for name, preset in family.presets.load().items()
-    }

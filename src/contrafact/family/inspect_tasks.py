@@ -131,7 +131,6 @@ def _make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
         solver=method_solver(
             chosen,
             run.solving(inputs, chosen, given),
-            key=run.output_key,
             structured=given.get("structured", True),
             cache=cache_policy(given.get("cache_scope")),
             judged=given.get("judged", False),

@@ -112,8 +112,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
     output_type: ClassVar[Callable[..., Any]] = Output
     """What a method returns: a model or dataclass, made again from its fields."""
-    output_key: ClassVar[str] = "output"
-    """Where a sample's store keeps it, as `method_solver` writes it."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),

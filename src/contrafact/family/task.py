@@ -87,7 +87,6 @@ def method_solver(
     method: Method[ItemT, OutputT],
     how: Solving[ItemT, OutputT],
     *,
-    key: str = OUTPUT,
     structured: bool = True,
     cache: bool | CachePolicy = False,
     judged: bool = False,
@@ -95,7 +94,6 @@ def method_solver(
     """Work on a sample by a method; a model that gives no answer makes an invalid output.
 
     Args:
-        key: Where the sample's store keeps the output.
         structured: Whether to ask the provider for schema-constrained JSON, where JSON is asked.
         judged: Whether a judge will be asked: a missing one is found here, before the first call.
     """
@@ -116,7 +114,7 @@ def method_solver(
         shown = exchanges or [(call.prompt, "") for call in method.plan(item)]
         output = how.check(item, output, shown)
         kept = output.model_dump(mode="json") if isinstance(output, BaseModel) else None
-        state.store.set(key, kept or asdict(cast(Any, output)))
+        state.store.set(OUTPUT, kept or asdict(cast(Any, output)))
         state.output = ModelOutput.from_content(str(state.model), how.shown(output))
         return state
 

@@ -32,6 +32,7 @@ from contrafact.family.outputs import (
 )
 from contrafact.family.run import BUNDLED, COST_COLUMNS, Prepared, TaskRun, load_once, system_label
 from contrafact.family.settings import RunSettings
+from contrafact.family.task import OUTPUT
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
 from contrafact.files.journal import hash_of
@@ -551,7 +552,7 @@ class _Found:
                 sample_id = str(sample.id)
                 if sample_id not in units.by_id:
                     left_out.append(LeftOut(number, name, f"'{sample_id}' is no item of the data"))
-                elif (kept := sample.store.get(run.output_key)) is not None:
+                elif (kept := sample.store.get(OUTPUT)) is not None:
                     outputs[sample_id, sample.epoch] = kept
             verdicts = [row for row in earlier if row["system"] == name]
             facts = (name, str(known.get("model") or model), method, shots)

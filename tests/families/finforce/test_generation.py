@@ -149,7 +149,7 @@ def test_a_text_that_is_no_counterfactual_is_shown_with_its_reason():
         "invalid": {"opportunity": "cut off at the token limit"},
         "degenerate": {"risk": "repeats its input"},
     }
-    state = SimpleNamespace(store={"generation": made}, input_text="Ore prices steady")
+    state = SimpleNamespace(store={"output": made}, input_text="Ore prices steady")
     lines = [edit_text(one, coloured=False).plain for one in shown_texts(state)]
     assert lines[1] == "  risk: Ore prices steady  (repeats its input)"
     assert lines[2] == "  opportunity: none: cut off at the token limit"
@@ -158,7 +158,7 @@ def test_a_text_that_is_no_counterfactual_is_shown_with_its_reason():
 def test_a_text_that_shares_next_to_nothing_is_shown_without_marks():
     texts = {"risk": "A strike shuts the port of Tarn", "opportunity": "Ore prices soar"}
     made = {"texts": texts, "invalid": {}, "degenerate": {}}
-    state = SimpleNamespace(store={"generation": made}, input_text="Ore prices steady")
+    state = SimpleNamespace(store={"output": made}, input_text="Ore prices steady")
     lines = [edit_text(one, coloured=False).plain for one in shown_texts(state)]
     assert lines[1] == "  risk: A strike shuts the port of Tarn"
     assert lines[2] == "  opportunity: Ore prices [-steady-]{+soar+}"

@@ -16,7 +16,7 @@ from inspect_ai.model import CachePolicy, Model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.family.task import log_scorer, number, rate_of, rates_of_criterion
+from contrafact.family.task import OUTPUT, log_scorer, number, rate_of, rates_of_criterion
 from contrafact.judges.judge import judges_of_role
 from contrafact.judges.rubric import Judged, Rubric, gathered, true_or_false
 from contrafact.models.asking import cache_policy
@@ -145,7 +145,7 @@ def counterfactuals(
         judging = Judging(open_pack(prompts), judge_faults, structured, cache_policy(cache_scope))
 
     async def score(state: TaskState, target: Target) -> Score:
-        generation = state.store.get("generation")
+        generation = state.store.get(OUTPUT)
         texts: dict[Side, str | None] = generation["texts"]
         value: dict[str, float] = {
             f"{side}_valid": float(texts[side] is not None) for side in SIDES

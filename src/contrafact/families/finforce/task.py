@@ -43,7 +43,7 @@ from contrafact.family.run import (
     cost_columns,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import Solving, score_of, verdict_columns
+from contrafact.family.task import OUTPUT, Solving, score_of, verdict_columns
 from contrafact.files.tables import RowNotes
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
@@ -82,7 +82,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
     )  # fmt: skip
 
     output_type = Generation
-    output_key = "generation"
     output_fields: ClassVar = {
         "id": ("sample_id",),
         "headline": ("headline", "original_headline", "news_headline", "title"),
@@ -166,7 +165,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         for sample in evaluated.samples:
-            generation = sample.store["generation"]
+            generation = sample.store[OUTPUT]
             panels = _panels(sample)
             cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
             for side in SIDES:
@@ -227,14 +226,14 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def local_calls(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
         """Return what ``lm-counterfactuals`` keeps of its texts."""
-        trace = sample.store.get("generation", {}).get("trace", {})
+        trace = sample.store.get(OUTPUT, {}).get("trace", {})
         read = trace.get("prompt_tokens", {})
         return [(tokens, len(trace["tokens"][part])) for part, tokens in read.items()]
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
     """Return a headline's two counterfactuals, as the demo shows them."""
-    made = state.store.get("generation")
+    made = state.store.get(OUTPUT)
     if made is None:
         return []
     headline = state.input_text

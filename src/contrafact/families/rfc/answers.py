@@ -13,7 +13,7 @@ from inspect_ai.model import GenerateConfig, Logprob, ModelOutput
 from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.data import Item
-from contrafact.family.task import Solving
+from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 from contrafact.records import Rewrite
@@ -70,7 +70,7 @@ def item_of(metadata: Mapping[str, Any]) -> Item:
 
 def answer_of(state: TaskState) -> Answer:
     """Return the answer in a sample: a solver's of ours, or whatever another wrote as output."""
-    kept, item = state.store.get("answer"), item_of(state.metadata)
+    kept, item = state.store.get(OUTPUT), item_of(state.metadata)
     answer = read_answer(state.output, item) if kept is None else Answer(**kept)
     if answer.predicted is not None and answer.predicted not in item.labels:
         reason = f"'{answer.predicted}' is no label of these data"

@@ -45,7 +45,7 @@ from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import Solving
+from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.replies import LabelReply, read_label
 from contrafact.records import Rewrite
 
@@ -72,7 +72,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
     version = "2-A"
     columns = ITEM_COLUMNS
     output_type = Answer
-    output_key = "answer"
     output_fields: ClassVar = {
         "id": ("sample_id", "item_id", "id"),
         "text": ("shown", "text", "paragraph"),
@@ -179,7 +178,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
 
 def shown_texts(state: TaskState) -> list[ShownText]:
     """Return a paragraph, what was manipulated in it, and the answer, as the demo shows them."""
-    if state.store.get("answer") is None:
+    if state.store.get(OUTPUT) is None:
         return []
     item, answer = item_of(state.metadata), answer_of(state)
     whole = item.shown == item.pair.original

@@ -57,9 +57,8 @@ def exam(
         out: The exam's file (JSON), for ``report(exam=…)`` and `correct`; its answers stand next
             to it, so that nothing is asked twice.
         estimate: Say calls, tokens and dollars, and call no model.
-        options: What else the command takes, by its name there with underscores: ``n``, ``seed``,
-            ``repeats``, ``order``, ``yes``, ``prompts``, ``judge_args``, …, and the
-            family's own options of its exam.
+        options: What else the command takes, by its name there with underscores, and the family's
+            own options of its exam.
 
     Returns:
         ``items``: every question with its verdict. ``scores``: by criterion, how often the judge

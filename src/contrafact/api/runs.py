@@ -52,9 +52,7 @@ def run(
         out: Run folder. [runs/TASK-HASH]
         options: What else the command takes, by its name there with underscores: ``estimate``,
             which calls no model, ``yes``, without which no more than 1,000 paid calls are made,
-            ``limit``, ``seed``, ``with_published``, ``preset``, ``prompts``, ``columns`` and
-            ``model_args`` (mappings), the task's own options, generation settings
-            (``temperature``, …) and how calls are made.
+            ``limit``, ``temperature``, ``columns`` and ``model_args`` (mappings), …
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
@@ -92,9 +90,8 @@ def score(
         items: A file of the items, where the outputs only name them, or those of the run have
             moved; ``--data`` of the command.
         out: Run folder. [runs/TASK-HASH]
-        options: What else the command takes, by its name there with underscores: ``system``,
-            ``columns`` (a mapping), ``partial``, ``limit``, ``prompts``, ``estimate``, ``yes``,
-            ``with_published``, the task's own options, and how calls are made.
+        options: What else the command takes, by its name there with underscores, as with `run`:
+            ``system``, ``partial``, …
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.

@@ -59,8 +59,7 @@ def generate(
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
         estimate: Say calls, tokens and dollars, and call no model.
         options: What else the command takes, by its name there with underscores: ``yes``, without
-            which no more than 1,000 paid calls are made, ``shots``, ``shots_from``, ``seed``,
-            ``prompts``, ``limit``, ``temperature``, ``max_tokens``, ``max_connections``, …
+            which no more than 1,000 paid calls are made, ``shots``, ``temperature``, …
 
     Returns:
         ``items``: the columns given, then ``risk_counterfactual``, ``opportunity_counterfactual``,
@@ -124,12 +123,8 @@ def check(
     data: Any,
     *,
     judge: str | Sequence[str] = (),
-    exam: PathLikeOrNone = None,
-    labels: PathLikeOrNone = None,
-    rule: str | Sequence[str] = (),
-    polarity_model: PathLikeOrNone = None,
-    bands: PathLikeOrNone = None,
     out: PathLikeOrNone = None,
+    estimate: bool = False,
     **options: Any,
 ) -> Result[Any]:
     """Check pairs: facts by rule, what they mean by a judge, as ``contrafact rfc check`` does.
@@ -139,20 +134,12 @@ def check(
             list of dicts, or a file. Without an ``id``, rows that are handed in are numbered.
         judge: A model that says what pairs mean, an Inspect name; several form a panel. Without
             one, what facts leave open is undecided.
-        exam: The file of the judge's exam, by which it is said how many pairs are really sound.
-        labels: A file of people's labels of some pairs drawn at random (``id``, ``sound``), which
-            say it instead where there are enough.
-        rule: Rules of your own, by import path.
-        polarity_model: A FinBERT folder that judges tone; nobody does if not given.
-        bands: Bands of length, as ``contrafact rfc calibrate --out`` writes them; the paper's if
-            not given.
         out: A file to write (JSON Lines); replies stand next to it, and nothing is asked twice.
-        options: With a judge ``estimate`` (say calls, tokens and dollars, and call no model),
-            ``yes`` (without which no more than 1,000 paid calls are made),
-            ``each`` (ask each criterion in a call of its own), ``numerical``
-            (ask about numerical pairs too, for ``review`` alone), ``prompts``, ``structured``,
-            ``judge_args``, ``max_connections``, ``max_retries``, ``timeout``, ``attempt_timeout``.
-            ``columns`` says what columns are called otherwise: ``{"original": "before"}``.
+        estimate: With a judge, say calls, tokens and dollars, and call none.
+        options: What else the command takes, by its name there with underscores: ``exam`` and
+            ``labels``, by which it is said how many pairs are really sound, ``rule``, ``bands``,
+            ``polarity_model``, ``each``, ``numerical``, ``yes``, without which no more than 1,000
+            paid calls are made, …, and ``columns``, what columns are called otherwise.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed`` (None where it is undecided),
@@ -170,11 +157,9 @@ def check(
     from contrafact.families.rfc.commands.check import CheckOptions, check_file
     from contrafact.files.tables import read_rows
 
-    named = {"exam": exam, "labels": labels, "polarity_model": polarity_model, "bands": bands}
     columns = checked_columns(columns_of(options), ("id", *_PAIR))
-    estimate = checked_value("estimate", bool, options.pop("estimate", False))
-    known = command_options(CheckOptions, {**options, **named})
-    known |= {"judge": names_of(judge), "rule": names_of(rule), "estimate": estimate}
+    known = command_options(CheckOptions, options)
+    known |= {"judge": names_of(judge), "estimate": estimate}
     rows, written = _with_ids(data, columns), output_file(out, "checks.jsonl")
     quiet = redirect_stderr(StringIO())
     with rows_file(rows, columns=columns) as file, written as made, quiet, asked_by_call() as costs:
@@ -266,9 +251,8 @@ def rewrite(
             every decision stand next to it.
         estimate: With a model, say calls, tokens and dollars, and call none.
         options: What else the command takes, by its name there with underscores: ``yes``, without
-            which no more than 1,000 paid calls are made, ``seed``, ``attempts``, ``bands``,
-            ``polarity_model``, ``decoding``, ``prompts``, …, and ``columns``, what columns are
-            called otherwise.
+            which no more than 1,000 paid calls are made, ``seed``, ``attempts``, …, and
+            ``columns``, what columns are called otherwise.
 
     Returns:
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under

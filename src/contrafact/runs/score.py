@@ -445,8 +445,8 @@ def _prepare_again(
         notes = [*notes, f"{len(left_out)} samples left out: {left_out[0].reason}"]
     notes = [*notes, *_missing_notes(systems, len(asked))]
     if before := dict.fromkeys(str(v["judge"]) for one in systems.values() for v in one.verdicts):
-        said = f"judged before by {', '.join(before)}: those verdicts stand beside the new ones"
-        notes = [*notes, said]
+        note = f"judged before by {', '.join(before)}: those verdicts stand beside the new ones"
+        notes = [*notes, note]
     texts = source / FLUENCY
     same = found.arguments.get("fluency_model") == settings.option("fluency_model")
     outputs = RecordedOutputs(

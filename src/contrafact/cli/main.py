@@ -20,7 +20,6 @@ from contrafact.cli import (
     exam,
     models,
     news,
-    prompts,
     report,
     review,
     run,
@@ -77,7 +76,7 @@ app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(news.app, name="news")
-app.add_typer(prompts.app, name="prompts")
+app.add_typer(start.prompts, name="prompts")
 app.add_typer(review.app, name="review")
 app.add_typer(train.app, name="train")
 

@@ -1,4 +1,4 @@
-"""``contrafact init`` and ``methods``: a small project that runs, and what there is to run."""
+"""``contrafact init``, ``methods``, ``prompts``: a project that runs, and what there is to run."""
 
 from importlib import resources
 from pathlib import Path
@@ -8,7 +8,9 @@ import typer
 
 from contrafact.cli.lazy import method_lines
 
-__all__ = ["init", "methods"]
+__all__ = ["init", "methods", "prompts"]
+
+prompts = typer.Typer(help="Prompt packs.", no_args_is_help=True)
 
 _FILES = {
     "README.md": "readme.txt",
@@ -61,3 +63,24 @@ def methods(
         places = [found.package, *([found.baselines] if found.baselines else [])]
         for line in method_lines(places, known.__contains__, one.default_methods):
             typer.echo(f"  {line}")
+
+
+@prompts.callback()
+def group() -> None:
+    """Prompt packs."""
+
+
+@prompts.command("export")
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the pack.")],
+) -> None:
+    """Write the default prompt pack into a folder, to read or to change.
+
+    Use the changed pack with `--prompts DIR`.
+
+    Example: contrafact prompts export my-prompts
+    """
+    from contrafact.prompts import export_default_pack
+
+    written = export_default_pack(folder)
+    typer.echo(f"{len(written)} templates written to {folder}")

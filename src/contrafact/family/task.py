@@ -16,7 +16,7 @@ from inspect_ai.model import (
     ResponseSchema,
     get_model,
 )
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Scorer, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
@@ -36,6 +36,7 @@ __all__ = [
     "Turn",
     "Turns",
     "degenerate_text",
+    "kept_of",
     "log_scorer",
     "method_solver",
     "number",
@@ -44,7 +45,6 @@ __all__ = [
     "rates",
     "rates_of_criterion",
     "read_text",
-    "score_of",
     "verdict_columns",
 ]
 
@@ -233,10 +233,11 @@ def log_scorer(
     return decorate
 
 
-def score_of(sample: EvalSample, name: str) -> Score | None:
-    """Return what a scorer made by `log_scorer` gave a sample; None if it gave none."""
+def kept_of(sample: EvalSample, name: str) -> dict[str, Any]:
+    """Return what a scorer made by `log_scorer` keeps of a sample; nothing if it gave no score."""
     scores = sample.scores or {}
-    return scores.get(f"{_PACKAGE}/{name}", scores.get(name))
+    score = scores.get(f"{_PACKAGE}/{name}", scores.get(name))
+    return (score.metadata if score else None) or {}
 
 
 @metric(name="rates")

@@ -30,11 +30,11 @@ from contrafact.family.task import (
     Exchanges,
     Solving,
     degenerate_text,
+    kept_of,
     log_scorer,
     number,
     output_of,
     rates,
-    score_of,
     verdict_columns,
 )
 from contrafact.judges.judge import judges_of_role
@@ -164,12 +164,14 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 "text": output.text,
                 "invalid_reason": output.invalid,
                 "degenerate": output.degenerate,
-                **verdict_columns(_verdicts(sample), [one.name for one in self.criteria]),
+                **verdict_columns(
+                    kept_of(sample, SCORER).get("verdicts", {}), [one.name for one in self.criteria]
+                ),
             }
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         """Return a sample's verdicts."""
-        return [({}, _verdicts(sample))]
+        return [({}, kept_of(sample, SCORER).get("verdicts", {}))]
 
 
 @log_scorer(SCORER, rates())
@@ -215,9 +217,3 @@ def criteria_scorer(
         )
 
     return score
-
-
-def _verdicts(sample: Any) -> dict[str, Any]:
-    score = score_of(sample, SCORER)
-    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
-    return found

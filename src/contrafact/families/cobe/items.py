@@ -43,14 +43,14 @@ Nothing is dropped or fixed here. A criterion was asked where its value is a num
 as 0, in all rows that a judge saw or whose response was invalid, and so does a degenerate response.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inspect_ai.log import EvalSample
 
 from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.task import number, score_of
+from contrafact.family.task import kept_of, number
 from contrafact.records import Story
 
 __all__ = [
@@ -85,7 +85,9 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
     ``facts``: ``system``, ``model``, ``method``, ``shots``, ``judge``, the same in all rows.
     """
     rows = []
-    for sample, found in _scored(log_samples):
+    for sample in log_samples:
+        if sample.error is not None or not (found := kept_of(sample, SCORER)):
+            continue
         story = Story.model_validate(sample.metadata["story"])
         row: dict[str, Any] = {
             **facts,
@@ -123,11 +125,3 @@ def _verdict(name: str, verdict: Mapping[str, Any]) -> dict[str, Any]:
         f"{name}_invalid": panel.get("invalid"),
         f"{name}_probability": number(verdict.get("probability")),
     }
-
-
-def _scored(samples: Iterable[EvalSample]) -> Iterator[tuple[EvalSample, dict[str, Any]]]:
-    """Yield the samples that ended with a score, each with what the score keeps."""
-    for sample in samples:
-        score = score_of(sample, SCORER)
-        if sample.error is None and score is not None:
-            yield sample, score.metadata or {}

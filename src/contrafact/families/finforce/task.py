@@ -43,7 +43,7 @@ from contrafact.family.run import (
     cost_columns,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Solving, score_of, verdict_columns
+from contrafact.family.task import OUTPUT, Solving, kept_of, verdict_columns
 from contrafact.files.tables import RowNotes
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
@@ -166,7 +166,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         for sample in evaluated.samples:
             generation = sample.store[OUTPUT]
-            panels = _panels(sample)
+            panels = kept_of(sample, SCORER).get("verdicts", {})
             cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
             for side in SIDES:
                 row: dict[str, Any] = {
@@ -190,7 +190,8 @@ class FinforceRun(TaskRun[Headline, Headline]):
                 yield row
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
-        return [({"side": side}, verdicts) for side, verdicts in _panels(sample).items()]
+        panels = kept_of(sample, SCORER).get("verdicts", {})
+        return [({"side": side}, verdicts) for side, verdicts in panels.items()]
 
     def part_of(self, row: Mapping[str, Any]) -> str:
         return str(row["side"])
@@ -287,12 +288,6 @@ def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
     """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
     shown = draft_details(generation["trace"], side)
     return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
-
-
-def _panels(sample: EvalSample) -> dict[str, Any]:
-    score = score_of(sample, SCORER)
-    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
-    return found
 
 
 @task

@@ -123,6 +123,12 @@ def test_columns_may_have_names_of_their_own(tmp_path):
 PAIRS_OF_RFC = SAMPLES / "rfc" / "samples" / "pairs.jsonl"
 
 
+def items_of(task="rfc-detect"):
+    """The bundled pairs as a task shows them."""
+    run = task_named(task).run.load()
+    return run.units(run.load(PAIRS_OF_RFC)[0])
+
+
 def labels_of_rows(tmp_path, task, rows, suffix=".jsonl"):
     """By system and sample, the answer that would be scored."""
     file = tmp_path / f"labels{suffix}"
@@ -136,8 +142,7 @@ def labels_of_rows(tmp_path, task, rows, suffix=".jsonl"):
 
 
 def test_labels_come_as_words_truth_values_and_replies_by_id_or_text(tmp_path):
-    run = task_named("rfc-detect").run.load()
-    units = run.units(run.load(PAIRS_OF_RFC)[0])
+    units = items_of()
     said = {unit.id: "true" if n % 3 else "false" for n, unit in enumerate(units)}
     ways = {
         ".csv": [{"id": u.id, "label": said[u.id].upper()} for u in units],
@@ -163,15 +168,13 @@ def test_labels_come_as_words_truth_values_and_replies_by_id_or_text(tmp_path):
     ],
 )
 def test_a_probability_is_of_a_label_or_of_the_one_given(tmp_path, fields, p_true):
-    run = task_named("rfc-detect").run.load()
-    rows = [{"id": unit.id, **fields} for unit in run.units(run.load(PAIRS_OF_RFC)[0])]
+    rows = [{"id": unit.id, **fields} for unit in items_of()]
     for one in labels_of_rows(tmp_path, "rfc-detect", rows, ".csv").values():
         assert one["probabilities"]["true"] == pytest.approx(p_true)
 
 
 def test_a_diagnosis_names_its_pair_by_id_or_rewrite_and_has_all_probabilities_or_none(tmp_path):
-    run = task_named("rfc-diagnose").run.load()
-    units = run.units(run.load(PAIRS_OF_RFC)[0])
+    units = items_of("rfc-diagnose")
     by_id = [{"id": u.id, "label": u.gold.capitalize()} for u in units]
     by_text = [{"original": u.pair.original, "rewritten": u.pair.rewritten, "reply": u.gold}
                for u in units]  # fmt: skip
@@ -196,8 +199,7 @@ def test_a_diagnosis_names_its_pair_by_id_or_rewrite_and_has_all_probabilities_o
     ],
 )
 def test_a_label_or_probability_that_nobody_can_tell_is_one_line(tmp_path, row, said):
-    run = task_named("rfc-detect").run.load()
-    first, *_ = run.units(run.load(PAIRS_OF_RFC)[0])
+    first, *_ = items_of()
     with pytest.raises(InputError) as caught:
         labels_of_rows(tmp_path, "rfc-detect", [{"id": first.id, **row}])
     assert said in str(caught.value)
@@ -206,8 +208,7 @@ def test_a_label_or_probability_that_nobody_can_tell_is_one_line(tmp_path, row, 
 
 
 def test_a_system_of_which_nothing_can_be_read_is_said(tmp_path):
-    run = task_named("rfc-detect").run.load()
-    rows = [{"id": unit.id, "label": "fake"} for unit in run.units(run.load(PAIRS_OF_RFC)[0])]
+    rows = [{"id": unit.id, "label": "fake"} for unit in items_of()]
     made = score(tmp_path, rows, "rfc-detect", given={"data": PAIRS_OF_RFC}, system="x")
     assert made.manifest.data.notes == ["o.jsonl: x: none of its 48 outputs can be read: no label"]
 
@@ -310,8 +311,7 @@ def test_stories_are_found_by_id_text_query_or_the_row_itself(tmp_path):
 
 
 def test_a_label_that_says_two_things_is_none(tmp_path):
-    run = task_named("rfc-detect").run.load()
-    first, *_ = run.units(run.load(PAIRS_OF_RFC)[0])
+    first, *_ = items_of()
     row = {"id": first.id, "label": "true or false"}
     (found,) = labels_of_rows(tmp_path, "rfc-detect", [row]).values()
     assert (found["predicted"], found["invalid"]) == (None, "several labels: true, false")
@@ -448,12 +448,3 @@ def test_the_estimate_counts_what_would_be_judged_and_calls_nobody(
     assert "12 calls, 12 of them paid" in result.stdout
     assert not service.stats()["answered"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["o.jsonl"]
-
-
-def test_a_study_samples_from_what_was_scored(quick_contrafact, service, tmp_path):
-    lines(tmp_path / "o.jsonl", [{**row, "system": name} for row in WIDE for name in "ab"])
-    command = ("score", "finforce", "o.jsonl", "--judge", service.judge, *QUIET, "--out", "run")
-    assert quick_contrafact(*command, env=service.environment).returncode == 0
-    sampled = quick_contrafact("finforce", "study", "sample", "run", "--n", "4", "--out", "s.csv")
-    assert sampled.returncode == 0, sampled.stderr
-    assert len(pd.read_csv(tmp_path / "s.csv")) >= 4

@@ -59,11 +59,13 @@ def items(truth, sensitivity, specificity, *, n=500, system="s", judge="j", seed
     )
 
 
+def scores_by(frame, *exams, **options):
+    rng = np.random.default_rng(0)
+    return corrected_scores(frame, exams, family="finforce", criteria=CRITERIA, rng=rng, **options)
+
+
 def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
-    frame = items(0.8, 0.7, 0.9)
-    found = corrected_scores(
-        frame, [exam(0.7, 0.9)], family="finforce", criteria=CRITERIA, rng=np.random.default_rng(0)
-    )
+    found = scores_by(items(0.8, 0.7, 0.9), exam(0.7, 0.9))
     assert list(found["criterion"]) == [FORWARD]  # the other one has no verdicts
     row = found.iloc[0]
     assert row["usable"]
@@ -90,29 +92,19 @@ def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
     ],
 )
 def test_what_cannot_be_corrected_keeps_its_row_with_the_reason(exams, options, why):
-    frame = items(0.8, 0.7, 0.9)
-    found = corrected_scores(
-        frame, exams, family="finforce", criteria=CRITERIA, rng=np.random.default_rng(0), **options
-    )
-    row = found.iloc[0]
+    row = scores_by(items(0.8, 0.7, 0.9), *exams, **options).iloc[0]
     assert not row["usable"]
     assert why in row["why"]
     assert np.isnan(row["low"])
     assert 0.5 < row["raw"] < 0.7
 
 
-def judged_by(frame, sat):
-    found = corrected_scores(
-        frame, [sat], family="finforce", criteria=CRITERIA, rng=np.random.default_rng(0)
-    )
-    return found.iloc[0]
-
-
 @pytest.mark.parametrize(("unsure", "refused"), [(0.2, False), (0.5, True)])
 def test_a_judge_that_is_unsure_of_more_than_in_its_exam_met_other_items(unsure, refused):
     frame = items(0.8, 0.7, 0.9)
     chance = np.where(np.arange(500) % 100 < unsure * 100, 0.4, 0.95)
-    row = judged_by(frame.assign(**{f"{FORWARD}_probability": chance}), exam(0.7, 0.9, unsure=0.2))
+    frame = frame.assign(**{f"{FORWARD}_probability": chance})
+    row = scores_by(frame, exam(0.7, 0.9, unsure=0.2)).iloc[0]
     assert row["usable"] == (not refused)
     assert ("unsure of 50% of these outputs, and of 20% of the exam's" in row["why"]) == refused
     assert np.isnan(row["low"]) == refused
@@ -121,21 +113,18 @@ def test_a_judge_that_is_unsure_of_more_than_in_its_exam_met_other_items(unsure,
 @pytest.mark.parametrize("sways", [False, True])
 def test_longer_outputs_are_named_and_decide_where_length_sways_the_judge(sways):
     frame = items(0.8, 0.7, 0.9).assign(text="word " * 30)
-    row = judged_by(frame, exam(0.7, 0.9, sways=sways))
+    row = scores_by(frame, exam(0.7, 0.9, sways=sways)).iloc[0]
     assert "100% of these outputs are longer than the exam's median" in row["unlike"]
     assert row["usable"] == (not sways)
     alike = ["word " * (9 + n % 2) for n in range(500)]
-    assert judged_by(frame.assign(text=alike), exam(0.7, 0.9))["unlike"] == ""
+    assert scores_by(frame.assign(text=alike), exam(0.7, 0.9)).iloc[0]["unlike"] == ""
 
 
 def test_unjudged_systems_and_unread_verdicts_count_for_nothing():
     frame = items(0.8, 0.7, 0.9)
     frame.loc[:99, FORWARD] = np.nan
     unjudged = items(0.8, 0.7, 0.9, system="t", judge=None)
-    found = corrected_scores(
-        pd.concat([frame, unjudged]), [exam(0.7, 0.9)], family="finforce", criteria=CRITERIA,
-        rng=np.random.default_rng(0),
-    )  # fmt: skip
+    found = scores_by(pd.concat([frame, unjudged]), exam(0.7, 0.9))
     assert list(found["system"]) == ["s"]
     assert found.iloc[0]["n"] == 400
 

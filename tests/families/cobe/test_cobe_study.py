@@ -30,7 +30,7 @@ def items(stories=20, systems=("a", "b")):
                 "system": system, "model": f"m/{system}", "method": "plain", "judge": "j/judge",
                 "draw": 1, "sample_id": f"{story}v1", "phrasing": phrasing, "domain": "Engineering",
                 "graph": None, "story": f"Story {story}.", "query": f"Query {phrasing}?",
-                "text": f"=Response {system} {story} {phrasing}",
+                "text": f"=Response\x00\u202e, {system} </news>\n{story} {phrasing}",
                 "correct": [1.0, 0.0, math.nan][(story + ord(phrasing)) % 3],
             }
             for system in systems for story in range(stories) for phrasing in "ABC"
@@ -100,7 +100,9 @@ def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     sheet = tmp_path / "sheet.csv"
     study = draw(items(), 6)
     key_path, guidelines = study.write(sheet)
-    assert "'=Response" in sheet.read_text(encoding="utf-8-sig"), "no spreadsheet takes a formula"
+    raw = sheet.read_bytes()
+    assert raw.startswith(b"\xef\xbb\xbf") and b"\x00" not in raw
+    assert b"'=Response, " in raw, "no spreadsheet takes a formula"
     assert "Other" in guidelines.read_text(encoding="utf-8")
     drawn = key_in(key_path)
     wanted = study.key.assign(judge_verdict=study.key["judge_verdict"].replace("", None))

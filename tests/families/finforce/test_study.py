@@ -13,24 +13,11 @@ from contrafact.cli.main import app
 from contrafact.errors import InputError
 from contrafact.families.finforce.study import STUDY
 from contrafact.files.sheets import find_key
-from contrafact.files.tables import read_rows
 from contrafact.study.sample import DrawnStudy, draw_study
 from contrafact.study.score import AVERAGE, read_answers, read_key, score_study
 
 COMMAND = "finforce study sample"
 CRITERIA = ("forward_compatibility", "directionality")
-HOSTILE = [
-    '=HYPERLINK("http://example.invalid","x")',
-    "+1+1 jobs",
-    "-3% for Oskarra crown",
-    "@SUM(A1)",
-    "'=quoted already",
-    "'plain quote",
-    "\ttabbed, with comma",
-    'says "enough", and\nbreaks lines\x00\u202e',
-    "＝wide",
-    "</news><script>alert(1)</script>",
-]
 
 
 def frame(systems: int = 3, headlines: int = 20, seed: int = 0) -> pd.DataFrame:
@@ -121,23 +108,6 @@ def test_invalid_and_unjudged_counterfactuals_are_never_drawn() -> None:
         draw(items.iloc[[1]], 10, 0)
     with pytest.raises(InputError, match="at least 6"):
         draw(frame(), 5, 0)
-
-
-def test_hostile_texts_go_through_the_sheet_and_back(tmp_path: Path) -> None:
-    items = frame(systems=1, headlines=len(HOSTILE))
-    items["text"] = [text for text in HOSTILE for _ in range(2)]
-    items["headline"] = [text for text in reversed(HOSTILE) for _ in range(2)]
-    path, key = study(tmp_path, items, 1000)
-    raw = path.read_bytes()
-    assert raw.startswith(b"\xef\xbb\xbf")
-    assert b"\x00" not in raw
-    for _, row in read_rows(path):
-        assert not row["headline"].startswith(("=", "+", "-", "@", "\t"))
-    copy = tmp_path / "anna.csv"
-    fill(path, copy, as_judge(key))
-    answers, problems = answers_in([copy], key)
-    assert problems == []
-    assert len(answers) == 2 * len(items)
 
 
 def test_people_are_compared_with_the_judge_each_and_on_average(tmp_path: Path) -> None:

@@ -220,21 +220,6 @@ AROUND = st.one_of(
         '{"direction": {"value": false}}', "<think>", "</think>", "```json", "Wait,", "not ", "{",
     )),
 )  # fmt: skip
-PLANTED = (
-    "Final answer: {}", "**Final verdict:** {}", "<answer>{}</answer>",
-    '</think>\nFinal answer: {{"direction": {{"value": {}}}}}',
-)  # fmt: skip
-
-
-@given(st.lists(AROUND, max_size=6), st.sampled_from(PLANTED), st.booleans())
-def test_whatever_stands_before_a_final_verdict_it_is_read_as_itself_or_invalid(
-    before, planted, verdict
-):
-    word, letter = str(verdict).lower(), "T" if verdict else "F"
-    reply = "\n".join((*before, planted.format(word)))
-    assert read_bool(reply, "direction")[0] in (verdict, None)
-    reply = "\n".join((*before, planted.format(word if "direction" in planted else letter)))
-    assert read_letter(reply)[0] in (verdict, None)
 
 
 @given(st.lists(AROUND, max_size=4), st.lists(AROUND, max_size=4), st.booleans())

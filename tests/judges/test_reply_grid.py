@@ -331,7 +331,8 @@ def test_what_each_shape_becomes_in_each_place(shape):
     assert dict(zip(PLACES, found, strict=True)) == dict(zip(PLACES, BECOMES[shape], strict=True))
 
 
-AROUND = st.sampled_from((
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+AROUND = TEXT | st.sampled_from((
     "%W", "%R", "Final answer: %W", "<answer>%W</answer>", "Answer: %W", "<think>", "</think>",
     "Wait, no.", "```json", "not ", "{", "}", '"', "It holds.", "\u200b", "1", "„", "\\boxed{%W}",
 ))  # fmt: skip
@@ -340,6 +341,7 @@ PLANTED = (
     "**Final answer:** %R",
     "</think>\nFinal answer: %R",
     "<answer>%R</answer>",
+    "**Final verdict:** %R",
 )
 
 

@@ -109,8 +109,8 @@ class StoryNotes:
         if self.duplicates:
             found["duplicate", "", 0] = [line for line, _ in self.duplicates]
         return [
-            said.format(n=len(lines), what=what, lines=line_list(lines))
-            for kind, said in _NOTES.items()
+            template.format(n=len(lines), what=what, lines=line_list(lines))
+            for kind, template in _NOTES.items()
             for (of, what, _), lines in found.items()
             if of == kind
         ]

@@ -36,7 +36,9 @@ _WINDOW = 15 * 60.0  # failures count for so long
 _KEPT = 24 * 3600.0
 # Failures that cost no time: on one account from one address, on one account from everywhere, and
 # from one address; and the longest waits between two attempts on an account, and from an address.
-FREE, FREE_ACCOUNT, _FREE_ADDRESS = 5, 20, 20
+FREE = 5
+FREE_ACCOUNT = 20
+_FREE_ADDRESS = 20
 _LONGEST, _LONGEST_ADDRESS = 120.0, 60.0
 
 

@@ -274,12 +274,15 @@ def quick_contrafact(
 ) -> Run:
     """Run the command line in a process that has its imports already: for many short runs.
 
-    What ``PYTHONPATH`` names in its environment is as if it were installed.
+    What ``PYTHONPATH`` names in its environment is as if it were installed. A ``code`` that is
+    given is the one it must exit with.
     """
 
-    def run(*arguments: str, **options: Any):
+    def run(*arguments: str, code: int | None = None, **options: Any):
         streams = tmp_path_factory.mktemp("streams")
-        return run_fork(_forks, arguments, **{"folder": tmp_path, "streams": streams, **options})
+        done = run_fork(_forks, arguments, **{"folder": tmp_path, "streams": streams, **options})
+        assert code in (None, done.returncode), (done.returncode, done.stdout, done.stderr)
+        return done
 
     return run
 

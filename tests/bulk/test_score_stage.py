@@ -109,8 +109,7 @@ def test_the_tables_are_those_of_a_run(
     command = ["score", task, "o.jsonl", "--out", "run", "--yes"]
     command += [word for one in judges for word in ("--judge", one)]
     command += ["--fluency-model", "none"] if task == "finforce" else []
-    done = quick_contrafact(*command, env=service.environment)
-    assert done.returncode == 0, done.stderr
+    quick_contrafact(*command, env=service.environment, code=0)
     found = in_partitions(ScoreStage(task, "o", given={"judges": judges}), rows, 4)
     expected = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert_same(found[KEPT], expected)
@@ -153,8 +152,7 @@ def test_rows_are_judged_on_a_cluster(quick_contrafact, nodes, tmp_path):
     (folder / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = ["score", "cobe", "in", "--judge", "verifier/proof", "--engine", "ray"]
     command += ["--address", nodes.address, "--partition-rows", "5", "--out", "out"]
-    done = quick_contrafact(*command)
-    assert done.returncode == 0, done.stderr
+    done = quick_contrafact(*command, code=0)
     assert "9 rows in 2 partitions: 9 kept, 0 rejected, 0 failed" in done.stderr
     found = in_partitions(ScoreStage("cobe", "in", given={"judges": ("verifier/proof",)}), rows, 5)
     assert_same(part_rows(tmp_path / "out"), pd.DataFrame(found[KEPT]).drop(columns="index"))

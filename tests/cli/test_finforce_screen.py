@@ -170,8 +170,7 @@ def fill(path, out, decisions, by):
 
 
 def test_without_a_model_what_the_rules_leave_is_open(quick_contrafact, raw, tmp_path):
-    result = quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
-    assert result.returncode == 0, result.stderr
+    quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", code=0)
     found = {row["headline"]: row["market_event"] for row in read_lines(tmp_path / "s.jsonl")}
     assert found == {RATE: True, PRICES: True, COLUMN: False, OPEN: None}
     (gone,) = read_lines(tmp_path / "s.jsonl.dropped.jsonl")
@@ -183,8 +182,7 @@ def test_without_a_model_what_the_rules_leave_is_open(quick_contrafact, raw, tmp
 
 def test_a_model_is_asked_about_the_rest_alone(quick_contrafact, service, raw, tmp_path):
     command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--model", service.model)
-    result = quick_contrafact(*command, env=service.environment)
-    assert result.returncode == 0, result.stderr
+    quick_contrafact(*command, env=service.environment, code=0)
     assert [*service.stats()["answered"].values()] == [1]
     row = read_lines(tmp_path / "s.jsonl")[3]
     assert row["headline"] == OPEN and row["market_event"] is True
@@ -208,8 +206,7 @@ def test_failed_calls_are_tried_again_and_them_alone(
         assert "1 calls failed" in failed.stderr
         assert not (tmp_path / "s.jsonl").exists()
         service.mend()
-        again = quick_contrafact(*command, env=service.environment)
-        assert again.returncode == 0, again.stderr
+        quick_contrafact(*command, env=service.environment, code=0)
         assert [*service.stats()["answered"].values()] == [1, 1]
     assert len(read_lines(tmp_path / "s.jsonl")) == 5
 
@@ -219,8 +216,7 @@ def test_another_set_is_kept_out(quick_contrafact, tmp_path):
     write_lines(tmp_path / "raw.jsonl", [{"title": title} for title in titles])
     write_lines(tmp_path / "old.jsonl", [{"headline": PRICES.replace("May", "may")}])
     command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--against", "old.jsonl")
-    result = quick_contrafact(*command)
-    assert result.returncode == 0, result.stderr
+    quick_contrafact(*command, code=0)
     assert [row["headline"] for row in read_lines(tmp_path / "s.jsonl")] == titles[1:]
     (gone,) = read_lines(tmp_path / "s.jsonl.dropped.jsonl")
     assert "of the other set" in gone["dropped_because"]
@@ -233,8 +229,7 @@ def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, 
     fill(sheet, tmp_path / "a.csv", {RATE: ("yes", ""), OPEN: ("yes", quarrel)}, "anna")
     fill(sheet, tmp_path / "b.csv", {RATE: ("yes", ""), PRICES: ("no", "")}, "ben")
     release = ("finforce", "release", "s.jsonl", "--decisions", "a.csv", "--decisions", "b.csv")
-    result = quick_contrafact(*release, "--out", "out", "--version", "1.2.0")
-    assert result.returncode == 0, result.stderr
+    quick_contrafact(*release, "--out", "out", "--version", "1.2.0", code=0)
     folder = tmp_path / "out"
     assert json.loads((folder / "headlines.json").read_text()) == [
         {"headline": RATE, "classification": "market_event", "category": CATEGORIES[0]},
@@ -251,8 +246,7 @@ def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, 
     assert "market-events 1.2.0" in (folder / "README.md").read_text()
     ledger = {e["item_id"]: e["decision"] for e in read_lines(tmp_path / "out.ledger.jsonl")}
     assert sorted(ledger.values()) == ["dropped", "kept", "kept"]
-    check = quick_contrafact("data", "check", "out/headlines.json")
-    assert check.returncode == 0
+    check = quick_contrafact("data", "check", "out/headlines.json", code=0)
     assert "Layout: benchmark; 2 rows" in check.stdout
 
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -265,8 +259,7 @@ def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, 
 
 def test_proposals_that_nobody_saw_enter_on_demand_and_are_marked(quick_contrafact, raw, tmp_path):
     quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
-    result = quick_contrafact("finforce", "release", "s.jsonl", "--unreviewed", "--out", "out")
-    assert result.returncode == 0, result.stderr
+    quick_contrafact("finforce", "release", "s.jsonl", "--unreviewed", "--out", "out", code=0)
     released = read_lines(tmp_path / "out" / "headlines.jsonl")
     assert [(row["headline"], row["reviewed_by"]) for row in released] == [(RATE, 0), (PRICES, 0)]
     assert "seen by nobody" in (tmp_path / "out" / "README.md").read_text()

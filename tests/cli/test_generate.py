@@ -71,8 +71,7 @@ def test_rows_come_back_in_order_in_every_format(generate, tmp_path, source, res
         frame.to_json(tmp_path / source, orient="records", date_format="iso")
     else:
         frame.to_parquet(tmp_path / source)
-    done = generate(source, "--out", result)
-    assert done.returncode == 0, done.stderr
+    generate(source, "--out", result, code=0)
     rows = read(tmp_path / result)
     assert [row["ref"] for row in rows] == list(frame["ref"])
     assert [row["risk_counterfactual"] for row in rows] == with_risk(NEWS)
@@ -98,8 +97,7 @@ def test_bad_rows_are_reported_by_line_and_kept(generate, tmp_path):
     rows = [NEWS[0], "", 17, None, "x" * 2001, "​‍", NEWS[1], ["a", "list"]]
     rows += ["NULL", "31.5", "https://example.com/a-story", "2031-05-01", "www.example.com"]
     write_lines(tmp_path / "in.jsonl", [{"headline": text, "n": n} for n, text in enumerate(rows)])
-    done = generate("in.jsonl", "--out", "out.jsonl")
-    assert done.returncode == 0
+    done = generate("in.jsonl", "--out", "out.jsonl", code=0)
     for expected in (
         "in.jsonl:2: the headline is empty",
         "in.jsonl:3: the headline is not text",
@@ -126,8 +124,7 @@ def test_bad_rows_are_reported_by_line_and_kept(generate, tmp_path):
 
 def test_judges_score_the_scenarios(generate, service, tmp_path):
     headlines(tmp_path / "in.jsonl")
-    done = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge)
-    assert done.returncode == 0
+    generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge, code=0)
     for row in read(tmp_path / "out.jsonl"):
         for side in ("risk", "opportunity"):
             for criterion in ("forward_compatibility", "directionality"):
@@ -146,8 +143,7 @@ def test_a_spreadsheet_runs_nothing_a_model_wrote(generate, tmp_path):
 
 def test_a_pipe_in_and_out_is_worked_on_as_a_file_is(generate):
     text = json.dumps([*({"title": title} for title in NEWS), {"title": ""}], indent=1)
-    done = generate("-", "--out", "-", input=text)
-    assert done.returncode == 0
+    done = generate("-", "--out", "-", input=text, code=0)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["risk_counterfactual"] for row in rows] == [*with_risk(NEWS), None]
     assert "standard input:17: the headline is empty" in done.stderr
@@ -164,8 +160,7 @@ def test_a_pipe_in_and_out_is_worked_on_as_a_file_is(generate):
 def test_order_is_kept_though_answers_come_out_of_order(generate, service, tmp_path):
     texts = [f"News item {n}" for n in range(60)]
     headlines(tmp_path / "in.jsonl", texts)
-    done = generate("in.jsonl", "--out", "out.jsonl", "--max-connections", "8")
-    assert done.returncode == 0
+    done = generate("in.jsonl", "--out", "out.jsonl", "--max-connections", "8", code=0)
     rows = read(tmp_path / "out.jsonl")
     assert [row["risk_counterfactual"] for row in rows] == with_risk(texts)
     assert done.stderr.count("rows: ") == 11  # a plain line every tenth, and the summary
@@ -177,8 +172,7 @@ def test_a_finished_file_calls_no_model_and_is_kept(generate, service, tmp_path)
     command = ("in.jsonl", "--out", "out.csv", "--temperature", "0")
     assert generate(*command).returncode == 0
     before = service.stats(), (tmp_path / "out.csv").read_bytes()
-    again = generate(*command)
-    assert again.returncode == 0
+    again = generate(*command, code=0)
     assert "no model was called" in again.stdout
     other = generate("in.jsonl", "--out", "out.csv", "--temperature", "1", "--seed", "3")
     assert "out.csv: holds the result of another generation" in one_line(other)
@@ -323,8 +317,7 @@ def test_the_embedded_model_writes_and_resumes_nothing(
                  "--out", "out.jsonl", "--temperature", "0", "--max-tokens", "40",
                  "--prompts", str(short_prompts))  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": chance_path}
-    done = quick_contrafact(*arguments, env=environment)
-    assert done.returncode == 0, done.stderr
+    quick_contrafact(*arguments, env=environment, code=0)
     rows = read(tmp_path / "out.jsonl")
     assert [row["headline"] for row in rows] == NEWS[:2]
     assert all(row["valid"] or row["error"] for row in rows)
@@ -333,8 +326,7 @@ def test_the_embedded_model_writes_and_resumes_nothing(
 
 def test_a_headline_that_comes_again_is_asked_about_once(generate, service, tmp_path):
     headlines(tmp_path / "in.jsonl", [NEWS[0], NEWS[1], NEWS[0], f" {NEWS[0]} ", NEWS[0].upper()])
-    done = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge)
-    assert done.returncode == 0, done.stderr
+    generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge, code=0)
     rows = read(tmp_path / "out.jsonl")
     assert rows[0]["risk_counterfactual"] == rows[2]["risk_counterfactual"]
     assert rows[0]["risk_directionality"] == rows[2]["risk_directionality"] is not None

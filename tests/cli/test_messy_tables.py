@@ -109,8 +109,7 @@ def test_a_workbook_goes_in_and_comes_out(call, tmp_path):
         ],
         Old=[["headline"], ["Grain ships leave Port Sable"]],
     )
-    done = call("generate", feed.name, "--out", "out.xlsx")
-    assert done.returncode == 0, done.stderr
+    done = call("generate", feed.name, "--out", "out.xlsx", code=0)
     assert "sheet 'Feed' of 2 is read; name another as feed.xlsx#Old" in done.stderr
     assert "line 3 is taken for the header ('When', 'News Headline', 'Weight')" in done.stderr
     assert "feed.xlsx:10: there is no headline" in done.stderr
@@ -131,8 +130,7 @@ def test_a_workbook_goes_in_and_comes_out(call, tmp_path):
     assert [c.quotePrefix for c in cells if c.value in (FORMULA, MINUS)] == [True, True]
     again = call("generate", feed.name, "--out", "out.xlsx")
     assert "is finished: no model was called" in again.stdout
-    other = call("generate", "feed.xlsx#old", "--out", "old.csv")
-    assert other.returncode == 0, other.stderr
+    call("generate", "feed.xlsx#old", "--out", "old.csv", code=0)
     assert read_csv(tmp_path / "old.csv", ",")[1][0]["headline"] == "Grain ships leave Port Sable"
 
 
@@ -140,8 +138,7 @@ def test_a_workbook_goes_in_and_comes_out(call, tmp_path):
 def test_tabs_and_scripts_in_every_unicode(call, tmp_path, encoding):
     text = excel_csv("Ref\tTitle\tShare", f"a\t{GREEK}\t0,5", f"b\t{JAPANESE}\t1,5")
     (tmp_path / "feed.txt").write_bytes(text.encode(encoding))
-    done = call("generate", "feed.txt", "--out", "out.jsonl")
-    assert done.returncode == 0, done.stderr
+    done = call("generate", "feed.txt", "--out", "out.jsonl", code=0)
     assert ("read as UTF-16" in done.stderr) == encoding.startswith("utf-16")
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["Title"] for row in rows] == [GREEK, JAPANESE]
@@ -150,8 +147,7 @@ def test_tabs_and_scripts_in_every_unicode(call, tmp_path, encoding):
 
 def test_a_pipe_may_be_windows_1252_and_say_its_delimiter(call, tmp_path):
     text = excel_csv("sep=;", "Datum;Title", f"1;{GERMAN}", "2;Ostrava mill, reopened")
-    done = call("generate", "-", "--out", "-", input=text.encode("cp1252"))
-    assert done.returncode == 0, done.stderr
+    done = call("generate", "-", "--out", "-", input=text.encode("cp1252"), code=0)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["Title"] for row in rows] == [GERMAN, "Ostrava mill, reopened"]
     assert done.stderr.count("standard input: read as Windows-1252") == 1
@@ -162,8 +158,7 @@ def test_a_run_takes_a_sheet_and_its_names_for_columns(call, tmp_path):
     workbook(tmp_path / "feed.xlsx", [["nothing"], ["here"]], Daten=[*rows, rows[1]])
     common = ("run", "finforce", "--fluency-model", "none", "--out", "r")
     asked = ("--data", "feed.xlsx#Daten", "--columns", "headline=Überschrift,category=Rubrik")
-    done = call(*common, *asked)
-    assert done.returncode == 0, done.stderr
+    done = call(*common, *asked, code=0)
     assert "feed.xlsx#Daten: 1 row left out: the headline came before" in done.stderr
     assert "feed.xlsx#Daten: 1 row with the unknown category 'Sport'" in done.stderr
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
@@ -177,8 +172,7 @@ def test_a_run_takes_a_sheet_and_its_names_for_columns(call, tmp_path):
 def test_ratings_of_german_excel_agree(call, tmp_path):
     lines = excel_csv("Beispiel;Ann;Ben", "a;0,5;0,5", "b;1,0;0,5", "c;0;0", "d;NaN;0", "e;1,0;1,0")
     (tmp_path / "r.csv").write_bytes(lines.encode())
-    done = call("agree", "r.csv", "--columns", "item=Beispiel", "--out", "r.json")
-    assert done.returncode == 0, done.stderr
+    done = call("agree", "r.csv", "--columns", "item=Beispiel", "--out", "r.json", code=0)
     assert "5 items, 2 raters, 9 ratings, 1 missing" in done.stdout
     found = json.loads((tmp_path / "r.json").read_text())
     assert found["categories"] == [0.0, 0.5, 1.0]
@@ -186,8 +180,7 @@ def test_ratings_of_german_excel_agree(call, tmp_path):
         tmp_path / "r.xlsx",
         [["Item", "Ann", "Ben"], ["a", 1, 1], ["b", 0, "#N/A"], [3, 1, 0], [None, None, None]],
     )
-    done = call("agree", book.name)
-    assert done.returncode == 0, done.stderr
+    done = call("agree", book.name, code=0)
     assert "3 items, 2 raters, 5 ratings, 1 missing" in done.stdout
     assert "line 3 has Excel's error #N/A, read as empty" in done.stderr
 
@@ -202,8 +195,7 @@ def test_a_workbook_is_checked(call, tmp_path):
 
 def test_a_sheet_of_a_study_is_scored_as_excel_saved_it(call, tmp_path):
     pairs = Path(__file__).parents[2] / "src/contrafact/families/rfc/samples/pairs.jsonl"
-    drawn = call("rfc", "study", "sample", str(pairs), "--n", "6", "--out", "study.csv")
-    assert drawn.returncode == 0, drawn.stderr
+    call("rfc", "study", "sample", str(pairs), "--n", "6", "--out", "study.csv", code=0)
     header, *rows = csv.reader(io.StringIO((tmp_path / "study.csv").read_text("utf-8-sig")))
     for number, row in enumerate(rows):
         row[header.index("category_correct")] = "yes"
@@ -215,8 +207,7 @@ def test_a_sheet_of_a_study_is_scored_as_excel_saved_it(call, tmp_path):
     workbook(tmp_path / "ben.xlsx", [["Study of rewrites"], renamed, *rows])
     score = ("rfc", "study", "score", "--key", "study.key.csv")
     assert "say --columns rewrite_valid=NAME" in one_line(call(*score, "ben.xlsx"))
-    found = call(*score, "ann.csv", "ben.xlsx", "--columns", "rewrite_valid=gültig")
-    assert found.returncode == 0, found.stderr
+    found = call(*score, "ann.csv", "ben.xlsx", "--columns", "rewrite_valid=gültig", code=0)
     assert "ann.csv: read as UTF-16\n" in found.stderr
     assert "100.0%" in found.stdout  # they agree in all
 
@@ -224,8 +215,7 @@ def test_a_sheet_of_a_study_is_scored_as_excel_saved_it(call, tmp_path):
 def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
     book = workbook(tmp_path / "n.xlsx", [["Title", "Nr"], [GREEK, 1], [JAPANESE, 2]])
     made = ("review", "import", book.name, "--project", "headline-screening")
-    done = call(*made, "--columns", "headline=TITLE")
-    assert done.returncode == 0, done.stderr
+    done = call(*made, "--columns", "headline=TITLE", code=0)
     assert "2 of 2 items are new" in done.stdout
 
 

@@ -19,7 +19,7 @@ def server():
 
 @pytest.fixture
 def news(quick_contrafact, server):
-    def run(*arguments, key=KEY):
+    def run(*arguments, key=KEY, **options):
         environment = {
             **os.environ,
             "NEWSAPI_BASE_URL": server.url,
@@ -27,7 +27,7 @@ def news(quick_contrafact, server):
             "NEWSAPI_API_KEY": key,
         }
         pause = ("--pause", "0") if arguments[0] == "fetch" else ()
-        return quick_contrafact("news", *arguments, *pause, env=environment)
+        return quick_contrafact("news", *arguments, *pause, env=environment, **options)
 
     return run
 
@@ -37,8 +37,7 @@ def searches(server):
 
 
 def test_newsapi_is_asked_the_papers_keywords_over_its_window(news, server, tmp_path):
-    result = news("fetch", "newsapi", "--out", "n.jsonl")
-    assert result.returncode == 0, result.stderr
+    news("fetch", "newsapi", "--out", "n.jsonl", code=0)
     assert len(searches(server)) == 12
     assert "q=GDP+growth" in server.asked[0] or "q=GDP%20growth" in server.asked[0]
     assert "from=2024-09-01" in server.asked[0]
@@ -51,8 +50,7 @@ def test_newsapi_pages_are_all_read_and_each_article_is_kept_once(news, server, 
         "pumps": [article(n) for n in range(230)],
         "valves": [article(n) for n in range(225, 235)],
     }
-    result = news("fetch", "newsapi", "pumps", "valves", "--out", "n.jsonl")
-    assert result.returncode == 0, result.stderr
+    result = news("fetch", "newsapi", "pumps", "valves", "--out", "n.jsonl", code=0)
     found = read_lines(tmp_path / "n.jsonl")
     assert len(found) == 235
     assert found[0] == {
@@ -83,8 +81,7 @@ def test_malformed_articles_are_kept_apart_with_their_reasons(news, server, tmp_
         article(5, title="Veltra &amp; Sons <b>rise</b>", description="<p>One.</p><p>Two.</p>"),
     ]
     server.articles = {"pumps": bad}
-    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
-    assert result.returncode == 0, result.stderr
+    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl", code=0)
     titles = [(row["title"], row["summary"]) for row in read_lines(tmp_path / "n.jsonl")]
     assert titles == [("Veltra & Sons rise", "One. Two.")]
     dropped = read_lines(tmp_path / "n.jsonl.dropped.jsonl")
@@ -102,16 +99,14 @@ def test_malformed_articles_are_kept_apart_with_their_reasons(news, server, tmp_
 def test_a_429_is_waited_out_and_the_wait_is_the_servers(news, server, tmp_path):
     server.articles = {"pumps": [article(1)]}
     server.faults = [(429, {"Retry-After": "0"}, b"{}"), (503, {"Retry-After": "0"}, b"")]
-    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
-    assert result.returncode == 0, result.stderr
+    news("fetch", "newsapi", "pumps", "--out", "n.jsonl", code=0)
     assert len(server.asked) == 3
     assert len(read_lines(tmp_path / "n.jsonl")) == 1
 
 
 def test_a_wait_of_hours_ends_the_command_and_a_later_one_goes_on(news, server, tmp_path):
     server.articles = {"pumps": [article(n) for n in range(150)], "valves": [article(200)]}
-    first = news("fetch", "newsapi", "pumps", "--out", "whole.jsonl")
-    assert first.returncode == 0
+    news("fetch", "newsapi", "pumps", "--out", "whole.jsonl", code=0)
     server.asked.clear()
 
     # The second page is met by a limit that lasts.
@@ -132,8 +127,7 @@ def test_a_wait_of_hours_ends_the_command_and_a_later_one_goes_on(news, server, 
 
     server.search = original
     server.asked.clear()
-    again = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
-    assert again.returncode == 0, again.stderr
+    news("fetch", "newsapi", "pumps", "--out", "n.jsonl", code=0)
     assert len(server.asked) == 1  # the first page had come
     assert (tmp_path / "n.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
@@ -144,8 +138,7 @@ def test_the_same_command_again_asks_nothing(news, server, tmp_path):
     news(*command)
     before = (tmp_path / "n.jsonl").read_bytes()
     server.asked.clear()
-    again = news(*command)
-    assert again.returncode == 0
+    news(*command, code=0)
     assert server.asked == []
     assert (tmp_path / "n.jsonl").read_bytes() == before
 
@@ -184,8 +177,7 @@ def test_the_key_does_not_follow_a_redirect_to_another_host(news, server):
 def test_what_the_account_does_not_give_is_reported(news, server, tmp_path):
     server.articles = {"pumps": [article(n) for n in range(250)]}
     server.limit = 100
-    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
-    assert result.returncode == 0
+    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl", code=0)
     assert len(read_lines(tmp_path / "n.jsonl")) == 100
     assert "--days" in result.stderr
     server.asked.clear()
@@ -200,8 +192,7 @@ def test_yahoo_gives_each_article_the_ticker_it_was_found_under(news, server, tm
     server.feeds["/rss/2.0/headline?s=NRDX&region=US&lang=en-US"] = feed(
         ("Nordax falls", "It sold no pumps.", DAY), ("Veltra rises", "It sold pumps.", DAY)
     )
-    result = news("fetch", "yahoo", "vltx", "NRDX", "--out", "y.jsonl")
-    assert result.returncode == 0, result.stderr
+    news("fetch", "yahoo", "vltx", "NRDX", "--out", "y.jsonl", code=0)
     found = [(row["title"], row["ticker"], row["date"]) for row in read_lines(tmp_path / "y.jsonl")]
     assert found == [("Veltra rises", "VLTX", "2025-05-02"), ("Nordax falls", "NRDX", "2025-05-02")]
     assert read_lines(tmp_path / "y.jsonl")[0]["found_by"] == ["VLTX", "NRDX"]
@@ -245,8 +236,7 @@ def test_a_feed_that_fails_does_not_stop_the_others_and_is_tried_again(news, ser
     assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["One"]
     server.feeds["/late.xml"] = feed(("Two", "B.", DAY))
     server.asked.clear()
-    again = news(*command, "--out", "r.jsonl")
-    assert again.returncode == 0, again.stderr
+    news(*command, "--out", "r.jsonl", code=0)
     assert server.asked == ["/late.xml"]
     assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["Two", "One"]
 
@@ -270,8 +260,7 @@ def test_files_of_news_are_joined_and_bad_rows_kept_apart(news, server, tmp_path
     (tmp_path / "a.csv").write_text("headline,description,date\nOne,A.,2025-05-01\n,B.,\n")
     (tmp_path / "b.json").write_text(json.dumps([{"title": "One", "summary": "A.", "mark": 7}]))
     window = ("--from", "2025-04-25", "--to", "2025-12-15")
-    result = news("fetch", "file", "a.csv", "b.json", *window, "--out", "f.jsonl")
-    assert result.returncode == 0, result.stderr
+    news("fetch", "file", "a.csv", "b.json", *window, "--out", "f.jsonl", code=0)
     (row,) = read_lines(tmp_path / "f.jsonl")
     assert row["found_by"] == ["a.csv", "b.json"]
     (gone,) = read_lines(tmp_path / "f.jsonl.dropped.jsonl")
@@ -324,8 +313,7 @@ def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_pat
     write_lines(tmp_path / "n.jsonl", PLAIN)
     old = {"headline": "PRICES rise in Norvania", "description": "Inflation was 3%"}
     write_lines(tmp_path / "old.jsonl", [old])
-    result = news("dedupe", "n.jsonl", "--against", "old.jsonl", "--out", "d.jsonl")
-    assert result.returncode == 0, result.stderr
+    result = news("dedupe", "n.jsonl", "--against", "old.jsonl", "--out", "d.jsonl", code=0)
     kept, dropped = read_lines(tmp_path / "d.jsonl"), read_lines(tmp_path / "d.jsonl.dropped.jsonl")
     assert [row["title"] for row in kept] == [PLAIN[0]["title"], PLAIN[1]["title"]]
     assert kept[0]["x"] == 1

@@ -14,8 +14,7 @@ NEWS = (
 
 def test_candidates_go_to_a_file_and_the_others_next_to_it(quick_contrafact, tmp_path):
     (tmp_path / "news.csv").write_text(NEWS, encoding="utf-8")
-    done = quick_contrafact("rfc", "bucket", "news.csv", "--out", "out/c.jsonl")
-    assert done.returncode == 0, done.stderr
+    done = quick_contrafact("rfc", "bucket", "news.csv", "--out", "out/c.jsonl", code=0)
     assert (
         "2 articles: 1 are candidates (3 with each of their manipulations), 1 dropped"
         in done.stderr

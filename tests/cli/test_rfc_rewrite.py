@@ -32,8 +32,7 @@ def replayed(pair: dict) -> str:
 
 def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
     write(tmp_path / "in.jsonl", [*ROWS, (*ROWS[0][:1], "Norrick Steel climbs", "It rose 9%.")])
-    done = quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl")
-    assert done.returncode == 0, done.stderr
+    done = quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl", code=0)
     assert "5 rows: 2 rewritten, 3 dropped; written to pairs.jsonl" in done.stderr
     assert "flipping, sentiment, causal take --model M" in done.stderr
     pairs = read_lines(tmp_path / "pairs.jsonl")
@@ -50,8 +49,7 @@ def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
     events = read_lines(tmp_path / "pairs.jsonl.ledger.jsonl")
     assert [event["decision"] for event in events] == ["kept", *["dropped"] * 3, "kept"]
     assert events[4]["item_id"] == pairs[1]["id"]
-    checked = quick_contrafact("rfc", "check", "pairs.jsonl", "--out", "checked.jsonl")
-    assert checked.returncode == 0, checked.stderr
+    quick_contrafact("rfc", "check", "pairs.jsonl", "--out", "checked.jsonl", code=0)
 
 
 def test_one_seed_one_result_and_a_finished_one_is_left_alone(quick_contrafact, tmp_path):
@@ -113,8 +111,7 @@ def test_meaning_is_a_judges(
     write(tmp_path / "in.jsonl", NEWS[:3])
     judges = () if judge is None else ("--judge", f"openai-api/fake/{judge}")
     command = ("rfc", "rewrite", "in.jsonl", "--model", f"{pair_service.model}-{fault}", *judges)
-    done = quick_contrafact(*command, "--out", "p.jsonl", env=pair_service.environment)
-    assert done.returncode == 0, done.stderr
+    done = quick_contrafact(*command, "--out", "p.jsonl", env=pair_service.environment, code=0)
     pairs = read_lines(tmp_path / "p.jsonl")
     assert len(pairs) == kept
     assert sum(pair["passed"] is None for pair in pairs) == undecided
@@ -139,8 +136,7 @@ def test_yields_are_told_by_kind_and_try(quick_contrafact, pair_service, tmp_pat
         *("rfc", "rewrite", "in.jsonl", "--model", pair_service.model),
         *("--judge", pair_service.judge, "--out", "p.jsonl"),
     )
-    done = quick_contrafact(*command, env={**pair_service.environment, "COLUMNS": "200"})
-    assert done.returncode == 0, done.stderr
+    done = quick_contrafact(*command, env={**pair_service.environment, "COLUMNS": "200"}, code=0)
     pairs = read_lines(tmp_path / "p.jsonl")
     assert {pair["passed"] for pair in pairs} == {True}
     for kind in ("flipping", "sentiment", "causal"):

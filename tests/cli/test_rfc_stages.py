@@ -59,8 +59,7 @@ def decision(item, who, verdict, **more):
 
 def test_labelling_by_rules_alone_and_again(quick_contrafact, bucketed, tmp_path):
     command = ("rfc", "label", "bucketed.jsonl", "--out", "labelled.jsonl")
-    result = quick_contrafact(*command)
-    assert result.returncode == 0, result.stderr
+    result = quick_contrafact(*command, code=0)
     assert [row["manipulation"] for row in read_lines(tmp_path / "labelled.jsonl")] == [
         *("numerical", "flipping", "causal", "flipping", "sentiment")
     ]
@@ -83,8 +82,7 @@ def test_a_model_is_asked_for_open_articles_once(quick_contrafact, bucketed, tmp
         *("--model", service.model, "--max-retries", "0"),
     )
     for _ in range(2):
-        result = quick_contrafact(*command, env=service.environment)
-        assert result.returncode == 0, result.stderr
+        quick_contrafact(*command, env=service.environment, code=0)
     assert sum(service.stats()["answered"].values()) == 2
     (reason,) = {row["reason"] for row in read_lines(tmp_path / "o.jsonl.apart.jsonl")}
     assert "the model's reply has no label" in reason, "the stand-in answers with something else"
@@ -121,8 +119,7 @@ def test_calibration_says_what_the_examples_say(quick_contrafact, tmp_path):
         {**flipped(40), "rewritten": flipped(40)["original"] + " So they say.", "valid": False}
     )
     write_lines(tmp_path / "examples.jsonl", rows)
-    result = quick_contrafact("rfc", "calibrate", "examples.jsonl", "--out", "calibration.json")
-    assert result.returncode == 0, result.stderr
+    quick_contrafact("rfc", "calibrate", "examples.jsonl", "--out", "calibration.json", code=0)
     (found,) = json.loads((tmp_path / "calibration.json").read_text())["manipulations"]
     assert 0.9 <= found["band"][0] <= 1.0 <= found["band"][1] <= 1.1
     assert found["valid"] == 10
@@ -137,8 +134,7 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
         for who in ("ann", "ben")
     ]
     write_lines(tmp_path / "decisions.jsonl", decisions)
-    result = quick_contrafact(*FINALIZE)
-    assert result.returncode == 0, result.stderr
+    quick_contrafact(*FINALIZE, code=0)
     final = read_lines(tmp_path / "final.jsonl")
     hard = read_lines(tmp_path / "final.jsonl.hard.jsonl")
     dropped = read_lines(tmp_path / "final.jsonl.dropped.jsonl")
@@ -153,8 +149,7 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
     assert (tmp_path / "final.jsonl").read_bytes() == before
 
     command = ("rfc", "release", "final.jsonl", "--name", "demo", "--out", "release")
-    result = quick_contrafact(*command)
-    assert result.returncode == 0, result.stderr
+    result = quick_contrafact(*command, code=0)
     assert "5 pairs and 1 hard cases" in result.stdout
     assert "Croissant metadata are valid" in result.stdout
     released = (tmp_path / "release" / "pairs.jsonl").read_text(encoding="utf-8")
@@ -213,13 +208,11 @@ def test_a_poor_audit_stops_everything(quick_contrafact, pairs, tmp_path):
 
 def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pairs, tmp_path):
     command = ("rfc", "finalize", "pairs.jsonl", "--unreviewed", "keep", "--out", "f.jsonl")
-    held = quick_contrafact(*command)
-    assert held.returncode == 0, held.stderr
+    held = quick_contrafact(*command, code=0)
     assert "f.jsonl.review.jsonl: 7 pairs are undecided" in held.stdout
     assert read_lines(tmp_path / "f.jsonl") == []
     assert {row["passed"] for row in read_lines(tmp_path / "f.jsonl.review.jsonl")} == {None}
-    result = quick_contrafact(*command, "--undecided", "keep")
-    assert result.returncode == 0, result.stderr
+    result = quick_contrafact(*command, "--undecided", "keep", code=0)
     assert "7 of them were not reviewed" in result.stdout
     assert {row["review"] for row in read_lines(tmp_path / "f.jsonl")} == {"unreviewed"}
     leaking = quick_contrafact("rfc", "release", "f.jsonl", "--max-auroc", "0.6", "--out", "no")

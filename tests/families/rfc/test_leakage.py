@@ -73,8 +73,7 @@ def test_the_five_diagnostics_by_manipulation():
 def test_the_command_writes_tables_and_says_no_when_the_limit_is_passed(quick_contrafact, tmp_path):
     rows = pairs(30, lambda w, _: " ".join([*w, "reportedly"]))
     write_lines(tmp_path / "pairs.jsonl", [row.model_dump(mode="json") for row in rows])
-    made = quick_contrafact("rfc", "surface", "pairs.jsonl", "--out", "a")
-    assert made.returncode == 0, made.stderr
+    quick_contrafact("rfc", "surface", "pairs.jsonl", "--out", "a", code=0)
     refused = quick_contrafact("rfc", "surface", "pairs.jsonl", "--out", "b", "--max-auroc", "0.7")
     assert refused.returncode == 1
     assert "n-grams tells all rewrites from originals: AUROC" in refused.stderr

@@ -415,8 +415,6 @@ WRONG = {
     "one system": ["a", "b", "--system", "zero-shot"],
     "no such system": ["a", "b", "--system", "zero-shot=eleven-shot"],
     "no such measure": ["a", "b", "--fail-on-regression", "happiness"],
-    "no margin": ["a", "b", "--fail-on-regression", "directionality:much"],
-    "a margin of everything": ["a", "b", "--fail-on-regression", "directionality:3"],
     "a rule without a measure": ["a", "b", "--rule", "interval"],
     "no such rule": ["a", "b", "--rule", "luck", "--fail-on-regression", "valid"],
     "JSON into a folder": ["a", "b", "--json", "a"],

@@ -19,12 +19,14 @@ __all__ = [
     "OWN",
     "PUBLISHED",
     "Card",
+    "Chart",
     "Chip",
     "Column",
     "Example",
     "Fact",
     "GridChart",
     "Kind",
+    "MatrixChart",
     "Panel",
     "Table",
     "Warnings",
@@ -287,6 +289,22 @@ class GridChart:
     panels: Sequence[Panel]
     colours: Sequence[str] = ("opportunity", "risk", "third", "headline")
     axis: str = ""
+
+
+@dataclass(frozen=True)
+class MatrixChart:
+    """Counts of rows by columns, shaded by the share of their row: of each field a name, the rows'
+    names and the counts, shape (rows, columns)."""
+
+    key: str
+    title: str
+    caption: str
+    panels: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]
+    columns: Sequence[str]
+
+
+Chart = GridChart | MatrixChart
+"""A drawing as data."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Example, GridChart, Kind, Table, Warnings
+from contrafact.family.display import Chart, Example, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
 from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Bootstrap
@@ -250,7 +250,7 @@ class Section:
 
     anchor: str
     heading: str
-    shows: Sequence[Table | GridChart | None] = ()
+    shows: Sequence[Table | Chart | None] = ()
     contents: str = ""
     results: Mapping[str, object] = field(default_factory=dict)
     warnings: Warnings = field(default_factory=list)

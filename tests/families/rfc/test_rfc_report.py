@@ -255,7 +255,7 @@ def test_published_rows_stand_apart_with_their_disagreements(together: Path) -> 
     page = (together / "report.html").read_text(encoding="utf-8")
     assert 'id="rfc-detect-pairwise"' in page and 'id="rfc-diagnose-confusion"' in page
     assert "no label &lt;b&gt;" in page
-    for name in ("accuracy", "shots", "surface"):
+    for name in ("accuracy", "confusion", "shots", "surface"):
         assert (together / "figures" / "rfc-detect" / f"{name}.svg").exists(), name
     overall = pd.read_csv(together / "tables" / "rfc-detect" / "overall.csv")
     published = overall[overall["source"].eq("published")].set_index("system")

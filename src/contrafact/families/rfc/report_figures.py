@@ -20,6 +20,7 @@ from contrafact.family.display import (
     OWN,
     Column,
     GridChart,
+    MatrixChart,
     Panel,
     Table,
     finished_table,
@@ -56,6 +57,9 @@ _FORMS: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")
 _RIGHT: Mapping[Form, str] = {"valid": "right", "strict": "right_strict"}
 _HEADINGS = {"valid": "Over valid outputs", "strict": "Strict"}
 _AUROC_RESAMPLES = 2_000
+_SHORT = {
+    "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
+}  # fmt: skip
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
@@ -378,4 +382,19 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
     caption = "How often each gold label was answered with which; all draws."
     title = "Confusion matrices"
     table = Table("confusion", title, caption, columns, frame, group_by="system")
-    return Section("confusion", title, (table,), "Confusion", {"confusion": frame})
+    answers = [*labels, *(["invalid"] if frame["invalid"].any() else [])]
+    chart = MatrixChart(
+        "confusion",
+        title,
+        "Gold labels by line, answers by column, shaded by the share of the line.",
+        [
+            (
+                str(system),
+                [_SHORT.get(gold, gold) for gold in part["gold"]],
+                part[answers].to_numpy(float),
+            )
+            for system, part in frame.groupby("system", sort=False)
+        ],
+        [_SHORT.get(name, name) for name in answers],
+    )
+    return Section("confusion", title, (chart, table), "Confusion", {"confusion": frame})

@@ -120,6 +120,17 @@ def test_longer_outputs_are_named_and_decide_where_length_sways_the_judge(sways)
     assert scores_by(frame.assign(text=alike), exam(0.7, 0.9)).iloc[0]["unlike"] == ""
 
 
+def test_what_an_exam_saw_of_right_items_alone_says_nothing_of_a_run():
+    frame = items(0.8, 0.7, 0.9).assign(text="word " * 30)
+    known = exam(0.7, 0.9)
+    part = known.criteria[FORWARD]
+    none = part.seen["long"].wrong.model_copy(update={"k": 0, "n": 0, "n_effective": 0.0})
+    seen = {"long": part.seen["long"].model_copy(update={"wrong": none})}
+    known = known.model_copy(update={"criteria": {FORWARD: part.model_copy(update={"seen": seen})}})
+    row = scores_by(frame, known).iloc[0]
+    assert row["usable"] and row["unlike"] == ""
+
+
 def test_unjudged_systems_and_unread_verdicts_count_for_nothing():
     frame = items(0.8, 0.7, 0.9)
     frame.loc[:99, FORWARD] = np.nan

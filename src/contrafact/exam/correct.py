@@ -303,8 +303,8 @@ def _unlike_exam(
     texts, refused = [], ""
     for feature, values in _seen_of(own[own[column].notna()], column, parts, exam).items():
         seen = part.seen.get(feature)
-        if seen is None or not len(values):
-            continue
+        if seen is None or not len(values) or not (seen.right.n and seen.wrong.n):
+            continue  # nothing is known of what one of the two kinds of items looks like
         text = _outside(values, seen, _SEEN[feature])
         swayed = (part.length.low or 0.0) * (part.length.high or 0.0) > 0.0
         if text and (feature == "unsure" or (feature == "long" and swayed)):
@@ -343,13 +343,8 @@ def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
     low, high = (rate.estimate or 0.0 for rate in ends)
     near = ends[0] if share < low else ends[1]
     gap = max(low - share, share - high)
-    numbers = (
-        (share, effective_number(values, values.index.to_numpy(object))),
-        (
-            near.estimate or 0.0,
-            near.n_effective,
-        ),
-    )
+    own = effective_number(values, values.index.to_numpy(object))
+    numbers = ((share, own), (near.estimate or 0.0, near.n_effective))
     spread = math.sqrt(
         sum((p * n + 1.0) * (n - p * n + 1.0) / (n + 2.0) ** 2 / n for p, n in numbers)
     )

@@ -253,7 +253,7 @@ WRONG = {
     "score rfc-diagnose nohead.jsonl --judge M --shots 2": "No such option: --shots",
     # exam, agree
     "news fetch nosuch --out o.jsonl": "Invalid value for 'SOURCE': 'nosuch' is not one of",
-    "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "--decoding has no use with --rewri",
+    "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "has no use without --model",
     "exam --judge M": "--out is missing; name the exam's file",
     "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
     "exam --judge M --out folder": "folder: the result is a JSON file",

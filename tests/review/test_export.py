@@ -171,10 +171,10 @@ def test_every_export_says_what_it_is_about(review_team):
     with pytest.raises(InputError, match="about no run of a model"):
         label_rows(state)
     with pytest.raises(InputError, match="'nowhere' is no stage"):
-        export_rows(state, "ratings", "nowhere")
+        export_rows(state, "ratings", ["nowhere"])
     with pytest.raises(InputError, match="'mood' is no question"):
-        export_rows(state, "ratings", "", "mood")
-    verdicts = export_rows(state, "ratings", "annotation")
+        export_rows(state, "ratings", (), "mood")
+    verdicts = export_rows(state, "ratings", ["annotation"])
     assert {row["rating"] for row in verdicts} <= {"pass", "fail", "mis-category"}
     events = []
     assert history_rows(events) == []

@@ -113,11 +113,11 @@ def test_every_cell_of_a_grid_is_a_run_and_all_are_reported_together(run, servic
 
 def test_json_says_the_same(run, tmp_path):
     values = {"task": "finforce", "model": "openai-api/fake/writer", "limit": 1, "yes": True,
-              "fluency_model": "none", "max_tokens": 50, "out": "made"}  # fmt: skip
-    text = json.dumps(values, indent=1)
+              "fluency_model": "none", "max_tokens": 50, "out": "made \U0001f600"}  # fmt: skip
+    text = json.dumps(values, indent="\t")
     done = run("--temperature", "0", config=text, suffix=".json")
     assert done.returncode == 0, done.stderr
-    shown = json.loads((tmp_path / "made" / "manifest.json").read_text())["settings"]
+    shown = json.loads((tmp_path / values["out"] / "manifest.json").read_text())["settings"]
     assert shown["generation"] == {"max_tokens": 50, "temperature": 0}
     wrong = run(config=text.replace("max_tokens", "max_tokns"), suffix=".json")
     place = 1 + next(i for i, line in enumerate(text.splitlines()) if "max_tokens" in line)
@@ -179,7 +179,7 @@ BROKEN = [
     ("a.toml", "a = 1\nb 1\n", ":2: not TOML: a key = \"value\" is expected; write key = "),
     ("a.toml", "a = 1\na = 2\n", ":2: not TOML: a key is there twice; keep one"),
     ("a.toml", "a = 1\nb = [1\n", ":2: not TOML: brackets or quotation marks do not match"),
-    ("a.json", '{"a": 1,\n"b": [}', ":2: not YAML: brackets or quotation marks do not match"),
+    ("a.json", '{"a": 1,\n"b": x}', ":2: bad JSON: a value is expected at column 6; fix it"),
 ]  # fmt: skip
 
 

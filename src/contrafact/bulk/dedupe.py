@@ -5,10 +5,10 @@ texts in the order of the input. It runs in the driver; what takes the time, the
 of the texts, is made by the workers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contrafact.bulk.cluster import mapped
 from contrafact.bulk.fragments import BadRow
@@ -24,6 +24,10 @@ from contrafact.corpus.duplicates import (
 from contrafact.corpus.news_items import item_of, news_record, news_rows
 from contrafact.errors import InputError
 from contrafact.files.download import sha256_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["DedupeStage"]
 
@@ -51,15 +55,16 @@ class DedupeStage(Stage):
         return item_of(fields).id
 
     def prepare(
-        self, partitions: Sequence[Partition], repeats: Mapping[int, int]
+        self, partitions: Sequence[Partition], repeats: "NDArray[np.int64]"
     ) -> dict[int, dict[str, Any]]:
         """Return what each row repeats that is a duplicate."""
         places: list[int] = []
+        repeated = set(repeats.tolist())
 
         def texts() -> Iterator[Text]:
             for signed in mapped(partitions, _signed, ordered=True):
                 for place, text in signed:
-                    if place not in repeats:
+                    if place not in repeated:
                         places.append(place)
                         yield text
 

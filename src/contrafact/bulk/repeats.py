@@ -1,6 +1,6 @@
 """What is known of rows from the whole input: which repeat another, and what a stage found.
 
-Every partition sends the digests of its keys, 32 bytes a row; in the driver rows with one digest
+Every partition sends the digests of its keys, 24 bytes a row; in the driver rows with one digest
 meet, and the first of them stays. What is known is written down once for an output, in a file for
 each partition that has such rows.
 """
@@ -12,9 +12,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
@@ -25,31 +27,34 @@ __all__ = ["firsts", "write_notes"]
 
 _DONE = "_work/notes.json"
 
+Places = NDArray[np.int64]
+
 
 def write_notes(stage: Stage, partitions: Sequence[Partition], output: Output) -> None:
     """Write down, once for an output, which rows repeat another, and what the stage found."""
     done = output.place.child(_DONE)
     if done.read_json() is not None:
         return
-    repeats = {} if type(stage).key is Stage.key else _repeats(stage, partitions)
-    known: dict[int, Any] = {place: {"first": first} for place, first in repeats.items()}
-    known |= stage.prepare(partitions, repeats)
+    places, first = _repeats(stage, partitions)
+    found = stage.prepare(partitions, places)
     starts = [one.offset for one in partitions]
     notes: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for place, note in known.items():
+    for place, note in found.items():
         notes[bisect_right(starts, place) - 1].append({INDEX: place, **note})
-    for at, several in notes.items():
-        output.notes(partitions[at]).write(part_bytes(several))
-    done.write(json.dumps({"rows": len(known)}).encode())
+    ends = np.searchsorted(places, [*starts, np.iinfo(np.int64).max])
+    for at, (low, high) in enumerate(pairwise(ends)):
+        pairs = zip(places[low:high].tolist(), first[low:high].tolist(), strict=True)
+        if several := [{INDEX: place, "first": one} for place, one in pairs] + notes[at]:
+            output.notes(partitions[at]).write(part_bytes(several))
+    done.write(json.dumps({"rows": len(places) + len(found)}).encode())
 
 
-def _repeats(stage: Stage, partitions: Sequence[Partition]) -> dict[int, int]:
+def _repeats(stage: Stage, partitions: Sequence[Partition]) -> tuple[Places, Places]:
     from contrafact.bulk.cluster import mapped
 
-    digests = mapped(partitions, partial(_keys_of, stage=stage))
-    batches = [one for one in digests if len(one["index"])]
-    if not batches:
-        return {}
+    if type(stage).key is Stage.key:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    batches = list(mapped(partitions, partial(_keys_of, stage=stage)))
     return firsts({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
 
 
@@ -70,12 +75,13 @@ def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
     return {"high": halves[:, 0], "low": halves[:, 1], "index": np.array(places, dtype=np.int64)}
 
 
-def firsts(batch: dict[str, Any]) -> dict[int, int]:
-    """Return the rows of a batch that repeat one before them, each with the first."""
+def firsts(batch: dict[str, Any]) -> tuple[Places, Places]:
+    """Return the rows of a batch that repeat one before them, in order, and of each the first."""
     order = np.lexsort((batch["index"], batch["low"], batch["high"]))
     high, low, index = (batch[name][order] for name in ("high", "low", "index"))
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
     starts = np.flatnonzero(new)
     first = np.repeat(index[starts], np.diff(np.append(starts, len(order))))
-    return dict(zip(index[~new].tolist(), first[~new].tolist(), strict=True))
+    again = np.argsort(index[~new])
+    return index[~new][again], first[~new][again]

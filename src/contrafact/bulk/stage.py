@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     from inspect_ai.model import Model
+    from numpy.typing import NDArray
 
     from contrafact.corpus.ledger import LedgerEvent
 
@@ -181,7 +183,10 @@ class Stage(ABC):
         return None
 
     def prepare(
-        self, partitions: Any, repeats: Mapping[int, int]
+        self, partitions: Any, repeats: "NDArray[np.int64]"
     ) -> Mapping[int, Mapping[str, Any]]:
-        """Return, by place, what is found of rows where the whole input is looked at first."""
+        """Return, by place, what is found of rows where the whole input is looked at first.
+
+        ``repeats`` are the places of rows that repeat another; nothing is found of them.
+        """
         return {}

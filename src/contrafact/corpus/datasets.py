@@ -97,7 +97,7 @@ def dataset_named(name: str) -> Dataset:
 def is_fetched(dataset: Dataset) -> bool:
     """Return whether a dataset is in the cache."""
     if dataset.source == "hub":
-        return bool(tables_at_hand(HubAddress(dataset.repository)))
+        return _holds_tables(HubAddress(dataset.repository))
     return bool(dataset.files) and all(_place(dataset, file).is_file() for file in dataset.files)
 
 
@@ -115,6 +115,8 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
             hint="get the file from its authors and name it with --data FILE",
         )
     if dataset.source == "hub":
+        if not is_fetched(dataset):
+            say_once(f"{dataset.name}: downloading it from the hub, once")
         return fetch_tables(HubAddress(dataset.repository))
     paths = []
     for file, known_sum in dataset.files.items():
@@ -229,10 +231,14 @@ def fetch_tables(address: HubAddress) -> list[Path]:
     return [_file(address, commit, name, home / commit) for name in found]
 
 
-def tables_at_hand(address: HubAddress) -> list[Path]:
-    """Return the tables of a dataset that are in the cache."""
-    folder = cache_dir() / "hub" / address.repository
-    return [path for path in folder.glob("*/files/**/*") if path.name.lower().endswith(_TABLES)]
+def _holds_tables(address: HubAddress) -> bool:
+    """Return whether all tables of the commit that a dataset is held to are in the cache."""
+    home = cache_dir() / "hub" / address.repository
+    if not (home / _HELD).exists():
+        return False
+    folder = home / str(_record(home / _HELD)["revision"])
+    names = _tables_of(_record(folder / "files.json")["files"], str(address))
+    return all((folder / "files" / name).is_file() for name in names)
 
 
 def _joined(files: Sequence[Path], folder: Path) -> Path:

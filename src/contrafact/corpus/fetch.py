@@ -138,7 +138,9 @@ def _read_file(request: Request, get: Get) -> NewsPage:
         except InputError as error:
             gone.append(rejected(f"{request.label}:{line}", error.problem, row))
         else:
-            rows.append({**row, **request.fields})
+            # A file that an earlier fetch wrote says who found its items.
+            found_by = row.get("found_by") or request.fields["found_by"]
+            rows.append({**row, **request.fields, "found_by": found_by})
     if not rows and not gone:
         raise InputError("the file holds no rows", file=request.url, hint="give at least one")
     return NewsPage(rows, gone)
@@ -216,23 +218,23 @@ def assemble(
     by_id: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(pages.rows, start=1):
         found_by = row.get("found_by")
+        found_by = [found_by] if isinstance(found_by, str) else list(found_by or ())
         item = item_of({key: value for key, value in row.items() if key != "id"}, notes, number)
         against = window.reason_against(item.date)
         if item.id in by_id:
             fetched.repeated += 1
             finders = by_id[item.id]["found_by"]
-            if found_by is not None and found_by not in finders:
-                finders.append(found_by)
+            finders += [one for one in found_by if one not in finders]
         elif against is not None:
             fetched.outside += 1
             fetched.dropped.append({**news_record(item, row), "dropped_because": against})
             fetched.events.append(LedgerEvent.of(_STAGE, item.id, "dropped", by, against))
         else:
             record = news_record(item, row)
-            record["found_by"] = [] if found_by is None else [found_by]
+            record["found_by"] = found_by
             by_id[item.id] = record
             fetched.items.append(record)
-            why = f"found by {found_by}"
+            why = f"found by {', '.join(map(str, found_by))}"
             fetched.events.append(LedgerEvent.of(_STAGE, item.id, "kept", by, why))
     fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
     for gone in pages.rejected:

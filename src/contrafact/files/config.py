@@ -1,5 +1,6 @@
 """Files of settings, in YAML or JSON, with the line of every key; TOML, for projects."""
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
+from contrafact.files.json_rows import json_problem
 
 __all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 
@@ -87,7 +89,7 @@ def require_config(source: str | Path) -> None:
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
-    """Read a file of settings; JSON is read as the YAML that it is."""
+    """Read a file of settings; the suffix says what it is, ``.json`` or else YAML."""
     path = Path(path)
     if path.suffix.lower() == ".toml":
         raise InputError("settings are not read from TOML", file=path, hint="write them as YAML")
@@ -100,7 +102,7 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
         raise InputError("not UTF-8 text", file=path, hint="save it as UTF-8") from error
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
-    values, lines = _yaml(text, path)
+    values, lines = (_json if path.suffix.lower() == ".json" else _yaml)(text, path)
     if not isinstance(values, dict) or not values:
         raise InputError("holds no keys", file=path, hint="write key: value, one a line")
     return ConfigFile(path, {str(key): value for key, value in values.items()}, lines)
@@ -223,3 +225,16 @@ def read_toml(text: str, name: str | Path) -> dict[str, Any]:
     except ValueError as error:
         problem, hint = _NO_NUMBER
         raise InputError(f"not TOML: {problem}", file=name, hint=hint) from error
+
+
+def _json(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
+    lines: dict[tuple[str, ...], int] = {}
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(json_problem(error), file=path, line=line, hint="fix it") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := re.match(r"[\s{,]*\"([^\"]+)\"\s*:", line):
+            lines.setdefault((found.group(1),), number)
+    return values, lines

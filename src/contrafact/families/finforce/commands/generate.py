@@ -134,7 +134,8 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
                 _whole_file(replace(stage, options=own), chosen, file)
         finally:
             if out.exists():
-                sys.stdout.write(out.read_text(encoding="utf-8"))
+                sys.stdout.flush()
+                sys.stdout.buffer.write(out.read_bytes())
 
 
 def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:

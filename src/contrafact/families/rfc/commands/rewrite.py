@@ -124,7 +124,7 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
         if writing is not None and options.estimate:
             show_estimate(writing.estimates([*assignments.values()]), [_PROPOSALS.format(tries)])
             return
-        _one_file(out, assignments, stage, yes=options.yes)
+        _one_file(file, out, assignments, stage, yes=options.yes)
         return
     options.refuse(["estimate"], "with --engine ray", "leave one out")
     from contrafact.bulk.run import bulk_command
@@ -135,10 +135,15 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 
 
 def _one_file(
-    out: str, assignments: "Mapping[str, Assignment]", stage: "RewriteStage", *, yes: bool
+    file: str,
+    out: str,
+    assignments: "Mapping[str, Assignment]",
+    stage: "RewriteStage",
+    *,
+    yes: bool,
 ) -> None:
     from contrafact.bulk.stage import KEPT, StageOutput
-    from contrafact.errors import ModelError
+    from contrafact.errors import InputError, ModelError
     from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, add_outcome
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import source_name
@@ -161,10 +166,18 @@ def _one_file(
         if writing is not None:
             at_once = writing.max_connections
 
+        refused: list[InputError] = []
+
         async def kept(one: "Assignment") -> dict[str, Any]:
-            return (await rewrite(one)).as_json()
+            try:
+                return (await rewrite(one)).as_json()
+            except InputError as error:
+                refused.append(error.at(source_name(file), one.line))
+                raise
 
         failures = work_open(assignments, kept, journal, at_once=at_once, noun="rows")
+        if refused and writing is None:  # no call failed: the rules cannot work on the row
+            raise refused[0]
         if failures:
             raise ModelError(
                 f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; "

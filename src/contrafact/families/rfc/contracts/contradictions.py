@@ -158,6 +158,21 @@ def _comparisons(side: Side) -> Iterator[Contradiction]:
             yield Contradiction("comparison", message, min(a.start, c.words[0]), c.words[1])
 
 
+_SURPRISE = re.compile(r"\bsurprises?\sof\s(?:\S+\sand\s)?\Z", re.IGNORECASE)
+
+
+def _impossible(side: Side) -> Iterator[Contradiction]:
+    for q in side.quantities:
+        if q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
+            continue
+        if _SURPRISE.search(side.text, 0, q.start):
+            continue  # a result may miss an estimate by more than all of it
+        if q.is_level and q.role in ("share", "utilisation", "unemployment"):
+            yield _at("over 100%", f"a {q.role} of {q.text}", q)
+        elif not q.is_level and q.direction == "down":
+            yield _at("over 100%", f"a decline of {q.text}", q)
+
+
 _PARTS = re.compile(
     r"\b(?:ma[dk](?:es?|ing) up|account(?:s|ed|ing)? for|respectively|the rest|split|mix)\b", re.I
 )
@@ -223,6 +238,7 @@ def _world(side: Side) -> Iterator[Contradiction]:
 
 _READERS: tuple[Callable[[Side], Iterator[Contradiction]], ...] = (
     _moves,
+    _impossible,
     _parts,
     _comparisons,
     _bounds,

@@ -196,6 +196,9 @@ def test_yahoo_gives_each_article_the_ticker_it_was_found_under(news, server, tm
     found = [(row["title"], row["ticker"], row["date"]) for row in read_lines(tmp_path / "y.jsonl")]
     assert found == [("Veltra rises", "VLTX", "2025-05-02"), ("Nordax falls", "NRDX", "2025-05-02")]
     assert read_lines(tmp_path / "y.jsonl")[0]["found_by"] == ["VLTX", "NRDX"]
+    (tmp_path / "more.csv").write_text("title,summary\nVeltra rises,It sold pumps.\n")
+    news("fetch", "file", "y.jsonl", "more.csv", "--out", "all.jsonl", code=0)
+    assert read_lines(tmp_path / "all.jsonl")[0]["found_by"] == ["VLTX", "NRDX", "more.csv"]
 
 
 def test_yahoo_asks_for_the_papers_223_tickers_by_default(news, server):

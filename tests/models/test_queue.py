@@ -81,6 +81,38 @@ def test_answers_of_the_wrong_number_are_an_error_and_no_mix_up() -> None:
     queue.close()
 
 
+def test_work_that_nobody_waits_for_stops_and_others_go_on() -> None:
+    began, stopped = threading.Event(), threading.Event()
+
+    def work(requests: Sequence[int], check: Callable[[], None]) -> list[int]:
+        began.set()
+        if requests == [0]:
+            try:
+                for _ in range(2_000):
+                    check()
+                    stopped.wait(0.005)
+            except Exception:
+                stopped.set()
+                raise
+        return list(requests)
+
+    queue: BatchQueue[int, int] = BatchQueue(work, linger=0.0)
+
+    async def callers() -> int:
+        gone = asyncio.create_task(queue.submit(0))
+        await asyncio.to_thread(began.wait, 10)
+        waiting = asyncio.create_task(queue.submit(1))
+        left = asyncio.create_task(queue.submit(2))
+        await asyncio.sleep(0)
+        left.cancel()  # before its turn came
+        gone.cancel()
+        return await waiting
+
+    assert asyncio.run(callers()) == 1
+    assert stopped.is_set()
+    queue.close()
+
+
 def test_a_closed_queue_tells_its_callers_and_ends_its_thread() -> None:
     began = threading.Event()
 

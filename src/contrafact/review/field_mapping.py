@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.family import families
+from contrafact.files.fields import rename_row
 from contrafact.files.sheets import unguarded_row
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
@@ -86,9 +87,10 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    for line, row in read_rows(path, names):
+    for line, row in read_rows(path):
         try:
-            for fields in map_fields(json_value(unguarded_row(row, path)), project):
+            for mapped in map_fields(json_value(unguarded_row(row, path)), project):
+                fields = _named(mapped, names or {})
                 _check_shown(fields, project)
                 name = _item_id(fields, project)
                 if name in found:
@@ -193,6 +195,16 @@ def json_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [json_value(inner) for inner in value]
     return value
+
+
+def _named(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return fields, and some of them under the caller's names, too."""
+    renamed, had = rename_row(fields, names)
+    for want, have in names.items():
+        if want not in had:
+            hint = f"it has {', '.join(list(fields)[:12])}"
+            raise InputError(f"there is no field '{have}'", hint=hint)
+    return fields | {want: renamed[want] for want in had}
 
 
 def _check_shown(fields: Mapping[str, Any], project: Project) -> None:

@@ -23,10 +23,15 @@ class QueueClosed(Exception):
     """The queue was closed before it gave an answer."""
 
 
+class _Abandoned(Exception):
+    """No caller waits for the batch any more."""
+
+
 @dataclass(eq=False)
 class _Entry(Generic[_Request, _Response]):
     request: _Request
     future: "Future[_Response]" = field(default_factory=Future)
+    abandoned: bool = False
 
 
 class BatchQueue(Generic[_Request, _Response]):
@@ -39,7 +44,8 @@ class BatchQueue(Generic[_Request, _Response]):
     Args:
         work: Answers a batch: one answer per request, in order; what it raises goes to all callers
             of the batch. Its second argument is a function to be called now and then, which raises
-            when the queue was closed.
+            when the work is no longer wanted: all its callers were cancelled, or the queue was
+            closed.
     """
 
     def __init__(
@@ -73,7 +79,11 @@ class BatchQueue(Generic[_Request, _Response]):
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
             self._changed.notify_all()
-        return await asyncio.wrap_future(entry.future)
+        try:
+            return await asyncio.wrap_future(entry.future)
+        finally:
+            # Of no account where the answer came; otherwise this caller was cancelled.
+            entry.abandoned = True
 
     def close(self) -> None:
         """Fail the callers that wait, stop the work at its next check, and end the thread."""
@@ -113,6 +123,8 @@ class BatchQueue(Generic[_Request, _Response]):
         def check() -> None:
             if self._closed:
                 raise QueueClosed(f"{self._name}: closed")
+            if all(entry.abandoned for entry in batch):
+                raise _Abandoned
 
         try:
             answers = self._work([entry.request for entry in batch], check)

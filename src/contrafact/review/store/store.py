@@ -86,15 +86,18 @@ class Store:
 
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or change its guidelines; `NotAllowed` as `setup.define_project`."""
-        # It is a part of pages' addresses, which some servers read twice.
-        if not setup.is_valid_name(review) or set("/%") & set(review) or not review.strip("."):
-            raise NotAllowed(f"{review[:40]!a} is no name for a review")
+        named = NotAllowed(f"{review[:40]!a} is no name for a review")
+        if not setup.is_valid_name(review):
+            raise named
         with self._lock(review), self.engine.begin() as connection:
             if self.engine.dialect.name == "postgresql":
                 # There is no row yet that two who open one review at once could take turns on.
                 connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(review))))
             new = not connection.scalar(select(reviews.c.name).where(reviews.c.name == review))
             if new:
+                # It is a part of pages' addresses, which some servers read twice.
+                if set("/%") & set(review) or not review.strip("."):
+                    raise named
                 change = Change(ReviewState(project), self._clock(), np.random.default_rng())
                 setup.define_project(change, who, project)
                 connection.execute(insert(reviews).values(name=review, seq=0))

@@ -11,7 +11,7 @@ from contrafact.family import draft_check
 from contrafact.review.answers import Assignment
 from contrafact.review.assignment import visible_votes
 from contrafact.review.discussion import thread
-from contrafact.review.project import FirstStep, Project, Stage
+from contrafact.review.project import DELIBERATING, FirstStep, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
@@ -131,7 +131,7 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         WorkProgress(ended_items(state), len(state.items), here, decided),
         tuple(_earlier_vote(project, item, vote) for vote in votes),
         undoable(state, who) is not None,
-        thread(item) if stage.kind == "discussion" else (),
+        thread(item) if stage.kind in DELIBERATING else (),
     )
 
 

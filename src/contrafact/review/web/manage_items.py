@@ -90,14 +90,16 @@ def items(
 @router.post("", name="correct_items")
 def correct(
     page: TheReviewPage,
-    item: Annotated[list[str], Form()],
+    item: Annotated[list[str] | None, Form()] = None,
     reason: Text = "",
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
 ) -> Response:
     """Send items back to a stage, or take them out of the review."""
     act, done = page.studio.store.act, 0
-    chosen, problems = list(dict.fromkeys(item)), []
+    chosen, problems = list(dict.fromkeys(item or ())), []
+    if not chosen:
+        raise NotAllowed("no item is chosen", hint="tick those that you mean")
     for name in chosen:
         try:
             if what == "withdraw":

@@ -20,6 +20,8 @@ from contrafact.families.rfc.contracts import contradictions
         ("Mortgage rates drop below 7%. They averaged 6.95% in the week.", True),
         ("Shares trade below 100 pence. They closed at 98, having opened at 104 pence.", True),
         ("Inflation is seen above 31% in May, falling to 24% by the end of the year.", True),
+        ("Revenue of the chip maker fell 150% to $26.0 billion.", False),
+        ("Revenue of the chip maker rose 150% to $26.0 billion.", True),
     ],
 )
 def test_a_level_lies_on_the_side_of_its_bound_that_it_is_said_to(text, holds):

@@ -162,6 +162,12 @@ def test_a_word_that_may_stand_for_no_rating_is_said_and_can_be_told_to(quick_co
     assert json.loads((tmp_path / "a.json").read_text())["categories"] == ["x", "y"]
 
 
+def test_a_column_without_a_name_is_no_rater_that_is_missing(quick_contrafact, tmp_path):
+    (tmp_path / "wide.csv").write_text(",id,a,b\n0,x,yes,yes\n1,y,no,no\n2,z,yes,no\n")
+    result = quick_contrafact("agree", "wide.csv", "--rater", "a", "--rater", "b")
+    assert result.returncode == 0, result.stderr
+
+
 def test_free_text_is_no_rater_and_an_unknown_positive_is_an_error(quick_contrafact, tmp_path):
     notes = ["the second claim is odd", "fine as far as I can see", "cites a wrong year, I think"]
     rows = "".join(f'i{n},{"yn"[n % 2]},y,"{note}"\n' for n, note in enumerate(notes * 1))

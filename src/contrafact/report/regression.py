@@ -128,7 +128,8 @@ def check_runs(
 ) -> tuple[RunDiff, list[Finding]]:
     """Compare two runs, A and B, and return what each check finds of each pair of systems."""
     # What a check asks for is known before anything is computed.
-    measures = compared_measures(task_named(read_manifest(before).task).report.load())
+    known = compared_measures(task_named(read_manifest(before).task).report.load())
+    measures = [one for one in known if one.compute is None]  # means, which alone are compared
     wanted = [parse_check(text, measures) for text in checks]
     found = diff_runs(before, after, systems=systems)
     pairs = [pair.name for pair in found.pairs]

@@ -59,7 +59,8 @@ def read_manifest(folder: Path) -> Manifest:
         hint = "name a folder that `contrafact run` wrote"
         raise InputError("is not a run folder (no manifest.json)", file=folder, hint=hint) from None
     except NotADirectoryError:
-        raise InputError("is not a folder", file=folder) from None
+        hint = "name a run folder; contrafact score TASK FILE judges a table, inspect score a log"
+        raise InputError("is not a folder", file=folder, hint=hint) from None
     except (ValidationError, UnicodeDecodeError) as error:
         why = "is not UTF-8"
         if isinstance(error, ValidationError):

@@ -151,7 +151,7 @@ def ratings_of(
     known: dict[str, None] = {}
     times: dict[str, int] = {}
     for line, item, given, stands_for in read:
-        if not item or "" in given:
+        if not item or (long and "" in given):
             missing = "rater" if item else "item"
             raise InputError(f"there is no {missing}", file=name, line=line, hint="fill it in")
         own = table.setdefault(item, {})

@@ -245,6 +245,9 @@ def _judges(
 ) -> Iterator[dict[str, Any]]:
     """Yield how the verdicts match people's majority, judge by judge and all together."""
     judges = _of_judges(study)
+    # Where strata were drawn from unequally, what a judge is worth is of all, not of the sample.
+    equal = study.items["probability"].nunique() < 2
+    over_all = study.mean if equal else study.weighted_mean
     if len(judges) > 1:
         judges[f"all {study.spec.reference}s"] = study.items.index
     for judge, items in judges.items():
@@ -265,13 +268,13 @@ def _judges(
         if question.passes:
             both = people & judged
             row |= study.mean(both[judged]).columns("precision")
-            row |= study.mean(both[people]).columns("recall")
+            row |= over_all(both[people]).columns("recall")
             # F1 as the weighted mean that it is: 2 tp / (2 tp + fp + fn).
             among = both[people | judged]
             row |= study.mean(among, 1.0 + among).columns("f1")
         row |= study.coefficient(cohen_kappa, pairs).columns("kappa")
         if question.passes:
-            row |= study.mean(~judged[~people]).columns("specificity")
+            row |= over_all(~judged[~people]).columns("specificity")
         yield row
 
 

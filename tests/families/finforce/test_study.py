@@ -134,6 +134,21 @@ def test_people_are_compared_with_the_judge_each_and_on_average(tmp_path: Path) 
     assert ((labels["answer"] != labels["judge_verdict"]) == labels["item"].isin(rare)).all()
 
 
+def test_what_a_judge_is_worth_is_weighed_by_how_rarely_an_item_was_drawn(tmp_path: Path) -> None:
+    path, key = study(tmp_path, frame(), 30)
+    rare = key["probability"].eq(key["probability"].min())
+    ann = fill(path, tmp_path / "ann.csv", as_judge(key, flip={*key.index[rare]}))
+    judge = score([ann], key)["judge"].set_index(["question", "judge"])
+    judged = key[f"judge_{CRITERIA[0]}"].eq("TRUE")
+    people, weights = judged ^ rare, 1 / key["probability"]
+    row = next(one for name, one in judge.iterrows() if name[0] == CRITERIA[0])
+    right = weights[people & judged].sum() / weights[people].sum()
+    assert row["recall"] == pytest.approx(right)
+    assert row["recall"] != pytest.approx((people & judged).sum() / people.sum())
+    wrong = weights[~people & ~judged].sum() / weights[~people].sum()
+    assert row["specificity"] == pytest.approx(wrong)
+
+
 def test_a_judge_is_held_against_the_majority_and_a_split_vote_is_in_neither(
     tmp_path: Path,
 ) -> None:

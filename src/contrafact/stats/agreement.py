@@ -136,6 +136,7 @@ def _coefficient(taken_apart: Callable[_P, _Coefficient]) -> Callable[_P, float]
         found = taken_apart(*args, **options)
         return float(found.of_sums(column_totals(found.features)))
 
+    value.__annotations__ = {**taken_apart.__annotations__, "return": float}
     _TAKEN_APART[value] = taken_apart
     return value
 

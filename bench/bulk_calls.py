@@ -87,7 +87,7 @@ def _evaluation(texts: list[str], folder: Path) -> None:
     data.write_text("".join(json.dumps({"headline": text}) + "\n" for text in texts))
     given = {"models": (WRITER,), "data": data, "transport": {"max_connections": CONNECTIONS}}
     prepared = prepare(make_settings("finforce", given, {"fluency_model": None}))
-    result = executing.execute(prepared, folder / "run", [])
+    result = executing.execute(prepared, folder / "run")
     if result.failures:
         raise RuntimeError(f"the run failed: {result.failures[:1]}")
 

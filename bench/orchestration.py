@@ -93,7 +93,7 @@ def _run(texts: list[str]) -> float:
         tempfile.TemporaryDirectory() as name,
     ):
         folder = Path(name)
-        result = executing.execute(_prepared(texts, folder), folder / "run", [])
+        result = executing.execute(_prepared(texts, folder), folder / "run")
     if result.failures or result.samples != len(texts):
         raise RuntimeError(f"the run failed: {result.failures[:1]}")
     return tables

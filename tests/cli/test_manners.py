@@ -232,7 +232,7 @@ WRONG = {
     # score
     "score nosuch o.jsonl": "there is no task 'nosuch', and no run folder of that name",
     "score folder --judge M": "folder: is not a run folder",
-    "score news.jsonl --judge M": "news.jsonl: is not a folder",
+    "score news.jsonl --judge M": "is not a folder; a table is judged by contrafact score TASK",
     "score finforce": "Missing argument 'FILE'",
     "score finforce none.jsonl": "none.jsonl: no such file",
     "score finforce -": "outputs are not read from standard input",

@@ -7,6 +7,7 @@ lacks and llama.cpp's takes, are added where they are set, and so is how long a 
 """
 
 import threading
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
@@ -84,13 +85,13 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
             )
         super().__init__(self.set_up(model_name, given), config=config or GenerateConfig())
 
+    @abstractmethod
     def set_up(self, model_name: str, given: dict[str, Any]) -> str:
         """Check and take the arguments, and return the name; `InputError` if it is of no model."""
-        raise NotImplementedError
 
+    @abstractmethod
     def load(self) -> _Engine:
         """Return what runs the model, where no model of this process has it yet. Blocking."""
-        raise NotImplementedError
 
     def engine(self) -> _Engine:
         """Return what runs the model, loaded if need be; blocking; `InputError` if it cannot be."""
@@ -110,11 +111,11 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
         self.check_request(input, tools, config)
         return await self.answer(input, config)
 
+    @abstractmethod
     async def answer(
         self, input: list[ChatMessage], config: GenerateConfig
     ) -> tuple[ModelOutput, ModelCall]:
         """Answer a conversation of texts."""
-        raise NotImplementedError
 
     def max_tokens(self) -> int:
         """Return where an answer ends if nothing else says so."""

@@ -59,7 +59,7 @@ def read_manifest(folder: Path) -> Manifest:
         hint = "name a folder that `contrafact run` wrote"
         raise InputError("is not a run folder (no manifest.json)", file=folder, hint=hint) from None
     except NotADirectoryError:
-        hint = "name a run folder; contrafact score TASK FILE judges a table, inspect score a log"
+        hint = "name a folder that `contrafact run` wrote"
         raise InputError("is not a folder", file=folder, hint=hint) from None
     except (ValidationError, UnicodeDecodeError) as error:
         why = "is not UTF-8"
@@ -73,6 +73,9 @@ def read_manifest(folder: Path) -> Manifest:
 def run_folder(named: str | PathLike[str]) -> tuple[Path, str]:
     """Return the folder of a run that was named, and its task."""
     folder = Path(named)
+    if folder.is_file():
+        hint = "a table is judged by contrafact score TASK FILE, a log by inspect score"
+        raise InputError("is not a folder", file=folder, hint=hint)
     if folder.exists():
         return folder, read_manifest(folder).task
     if str(named) in tasks():

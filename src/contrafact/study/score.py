@@ -245,7 +245,8 @@ def _judges(
 ) -> Iterator[dict[str, Any]]:
     """Yield how the verdicts match people's majority, judge by judge and all together."""
     judges = _of_judges(study)
-    # Where strata were drawn from unequally, what a judge is worth is of all, not of the sample.
+    # Where strata were drawn from unequally, sensitivity and specificity are of all, not of the
+    # sample, as they correct rates.
     equal = study.items["probability"].nunique() < 2
     over_all = study.mean if equal else study.weighted_mean
     if len(judges) > 1:

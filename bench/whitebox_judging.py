@@ -41,13 +41,13 @@ def run(quick: bool, data: Path | None) -> BenchResult:
     """Time judgements our way in some slices, and a part of each by the baseline."""
     texts, source = headlines(data)
     asked = prompts(texts[: 8 if quick else 32])
-    model = get_model("whitebox/smollm2-135m")
+    model = get_model("whitebox/smollm2-135m", config=GenerateConfig(max_connections=64))
     judged(model, [f"Reply with T or F. {n}" for n in range(16)])  # loads the model, and warms up
 
     memory = Memory()
     ours: list[Timing] = []
     baseline: list[Timing] = []
-    same, apart = 0, 0.0
+    same, letters, apart = 0, 0, 0.0
     size = len(asked) // _SLICES
     with Apart(memory) as process:
         process.timed(_THEIRS, 1, generated, ["Reply with T or F."])  # the same
@@ -57,14 +57,13 @@ def run(quick: bool, data: Path | None) -> BenchResult:
             verdicts, timing = memory.timed(_OURS, len(part), work)
             ours.append(timing)
             few = part[: max(1, size // (6 if quick else 4))]
-            shares, timing = process.timed(_THEIRS, len(few), generated, few)
+            replies, timing = process.timed(_THEIRS, len(few), generated, few)
             baseline.append(timing)
-            for verdict, share in zip(verdicts, shares, strict=False):
-                if verdict.probability is None or share is None:
-                    same += verdict.probability is share
-                    continue
-                same += (verdict.probability > 0.5) == (share > 0.5)
-                apart = max(apart, abs(verdict.probability - share))
+            for verdict, (reply, share) in zip(verdicts, replies, strict=False):
+                same += verdict.reply == reply
+                if verdict.probability is not None and share is not None:
+                    letters += 1
+                    apart = max(apart, abs(verdict.probability - share))
     causal = shared_causal(NAME)  # loaded above, in the thread that answers
     lengths = [len(prompt_tokens(causal, prompt)) for prompt in asked]
     return BenchResult(
@@ -78,8 +77,8 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         notes=[
             f"prompts have {sum(lengths) / len(lengths):.0f} tokens on average; the first reading "
             "of each rubric counts, and weighs more in a short run",
-            f"{same} of {added(baseline).items} verdicts are the same both ways; the probability "
-            f"of T against F differs by at most {apart:.1e}",
+            f"{same} of {added(baseline).items} replies begin the same both ways; {letters} are T "
+            f"or F" + (f", whose probability differs by at most {apart:.1e}" if letters else ""),
             memory.note(),
         ],
         device=device_name(causal),
@@ -103,25 +102,23 @@ def prompts(texts: Sequence[str]) -> list[str]:
 
 def judged(model: Model, asked: Sequence[str]) -> list[LetterVerdict]:
     """Judge by the provider, all calls at once."""
-    most = max(64, model.api.max_connections())
-    calls = GenerateConfig(temperature=0.0, adaptive_connections=False, max_connections=most)
 
     async def judge_all() -> list[LetterVerdict]:
-        verdicts = (judge_letter(model, prompt, "E1", config=calls) for prompt in asked)
+        verdicts = (judge_letter(model, prompt, "E1") for prompt in asked)
         return list(await asyncio.gather(*verdicts))
 
     return asyncio.run(judge_all())
 
 
-def generated(asked: Sequence[str]) -> list[float | None]:
-    """Generate a reply to each; return T's share of T and F, by the first token's scores.
+def generated(asked: Sequence[str]) -> list[tuple[str, float | None]]:
+    """Generate a reply to each; return its first token, and T's share of T and F by its scores.
 
-    None where neither is among the likeliest.
+    None where the token is neither, as a judge reads it.
     """
     import torch
 
     causal = plain_causal()
-    shares: list[float | None] = []
+    found: list[tuple[str, float | None]] = []
     for prompt in asked:
         fed = torch.tensor([prompt_tokens(causal, prompt)], device=causal.device)
         with torch.inference_mode():
@@ -134,6 +131,7 @@ def generated(asked: Sequence[str]) -> list[float | None]:
                 return_dict_in_generate=True,
                 output_logits=True,
             )
+        first = causal.tokenizer.decode([int(reply.logits[0][0].argmax())])
         # As a judge reads it: among the likeliest tokens, those that are T or F but for space.
         likeliest = reply.logits[0][0].log_softmax(-1).topk(TOP_LOGPROBS)
         mass = {"T": 0.0, "F": 0.0}
@@ -141,6 +139,6 @@ def generated(asked: Sequence[str]) -> list[float | None]:
             letter = causal.tokenizer.decode([token]).strip()
             if letter in mass:
                 mass[letter] += math.exp(log_p)
-        both = mass["T"] + mass["F"]
-        shares.append(mass["T"] / both if both else None)
-    return shares
+        share = mass["T"] / sum(mass.values()) if first.strip() in mass else None
+        found.append((first, share))
+    return found

@@ -179,7 +179,7 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     from contrafact.runs.folder import DATA, MANIFEST, begin
 
     guard_folder(folder)
-    begin(folder, prepared.manifest, 0)
+    begin(folder, prepared)
     kept, rows = folder / DATA, path.read_bytes()
     if kept.exists() and kept.read_bytes() != rows and not (folder / MANIFEST).exists():
         raise InputError("is not from this run", file=kept, hint="name a new folder with out=")

@@ -7,7 +7,8 @@ anywhere, in any order, again.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ __all__ = [
     "StageOutput",
     "Work",
     "Wrap",
+    "write_pieces",
 ]
 
 # The tables of an output: what a stage kept, what it dropped, left open and could not work on, each
@@ -117,12 +119,42 @@ class StageOutput:
         }
 
     def write(self, out: "str | Path", *others: str) -> None:
-        """Write what was made of a whole file, with further tables (`write_stage`)."""
-        from contrafact.corpus.ledger import write_stage
+        """Write what was made of a whole file, with further tables, as `write_pieces` does."""
+        write_pieces([self], out, *others)
 
-        events = (event for _, event in self.events)
-        sidecars = {name: self.table(name) for name in others}
-        write_stage(out, self.table(KEPT), events, dropped=self.table(REJECTS), **sidecars)
+
+def write_pieces(
+    pieces: Iterable[StageOutput], out: "str | Path", *others: str, distinct: bool = False
+) -> Counter[str]:
+    """Write what is made of a file piece by piece, and return its counts.
+
+    Each file is whole or not there; once ``out`` is there, so is all that goes with it. ``others``
+    are further tables; where no two decisions are the same (``distinct``), none is remembered.
+    """
+    from contrafact.corpus.ledger import Ledger
+    from contrafact.files.atomic import atomic_path
+    from contrafact.files.journal import sidecar_path
+    from contrafact.files.tables import json_line
+
+    counts: Counter[str] = Counter()
+    with ExitStack() as stack:
+        sinks = {}
+        for table in (KEPT, REJECTS, *others):
+            name = "dropped" if table == REJECTS else table
+            draft = stack.enter_context(
+                atomic_path(out if table == KEPT else sidecar_path(out, name))
+            )
+            sinks[table] = stack.enter_context(draft.open("w", encoding="utf-8", newline=""))
+
+        def events() -> "Iterator[LedgerEvent]":
+            for made in pieces:
+                counts.update(made.counts)
+                for table, sink in sinks.items():
+                    sink.writelines(map(json_line, made.table(table)))
+                yield from (event for _, event in made.events)
+
+        Ledger(sidecar_path(out, LEDGER)).append(events(), distinct=distinct)
+    return counts
 
 
 @dataclass(frozen=True)

@@ -104,12 +104,13 @@ class Ledger:
         self._known: set[bytes] = set()
         self._size = -1  # of the file when its events were last known; another's is read again
 
-    def append(self, events: Iterable[LedgerEvent]) -> int:
+    def append(self, events: Iterable[LedgerEvent], *, distinct: bool = False) -> int:
         """Add events at the end, synced to the disk, and return how many were new.
 
         An event that is in the ledger already, in all but its time, is not added again: a stage
         that was killed and goes on may report everything once more. Two processes take turns. A
-        line that a killed process left half written is removed first.
+        line that a killed process left half written is removed first. Where no two of them are the
+        same (``distinct``), memory does not grow with what is added.
         """
         existed = self.path.exists()
         try:
@@ -119,10 +120,13 @@ class Ledger:
                 start, new = stream.seek(0, os.SEEK_END), 0
                 try:
                     for event in events:
-                        if (identity := event.identity()) not in self._known:
-                            self._known.add(identity)
-                            stream.write(event.line())
-                            new += 1
+                        if self._known or not distinct:
+                            if (identity := event.identity()) in self._known:
+                                continue
+                            if not distinct:
+                                self._known.add(identity)
+                        stream.write(event.line())
+                        new += 1
                 except BaseException:
                     # Events may be made while they are written: all of them, or none.
                     stream.flush()
@@ -133,7 +137,7 @@ class Ledger:
                     raise
                 stream.flush()
                 os.fsync(stream.fileno())
-                self._size = stream.seek(0, os.SEEK_END)
+                self._size = -1 if distinct else stream.seek(0, os.SEEK_END)
         except OSError as error:
             raise os_problem(error, self.path, doing="cannot be written") from error
         return new

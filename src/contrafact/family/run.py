@@ -24,6 +24,7 @@ from contrafact.files.tables import table_file
 from contrafact.models.estimate import (
     CallEstimate,
     judge_estimates,
+    paid_calls,
     sampled,
     subject_estimates,
 )
@@ -405,6 +406,11 @@ class Prepared:
         return rows
 
     @cached_property
+    def paid_calls(self) -> int:
+        """About how many of its calls cost money."""
+        return paid_calls(self.estimate(tokens=False))
+
+    @cached_property
     def places(self) -> Mapping[str, int]:
         """The places of units and items in the data, by id."""
         found = {str(unit.id): position for position, unit in enumerate(self.units)}
@@ -412,11 +418,15 @@ class Prepared:
             found.setdefault(str(item.id), position)
         return found
 
-    def rows(self, evaluated: Evaluated) -> list[Mapping[str, Any]]:
-        """Return a system's rows of the per-item table, by draw, item and `TaskRun.order`."""
+    def rows(self, evaluated: Evaluated) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+        """Return a system's rows of the per-item table, and those of its judges' verdicts.
+
+        The former are ordered by draw, item and `TaskRun.order`.
+        """
         place, order = self.places, self.run.order
         own = self.run.rows(evaluated)
-        return sorted(own, key=lambda row: (row["draw"], place[row["sample_id"]], order(row)))
+        ordered = sorted(own, key=lambda row: (row["draw"], place[row["sample_id"]], order(row)))
+        return ordered, list(self.run.verdict_rows(evaluated))
 
     def table(
         self, rows: "pd.DataFrame", scorer: "CausalModel | None", folder: Path

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import atomic_path, os_problem, write_text
+from contrafact.files.atomic import atomic_path, os_problem
 from contrafact.files.delimited import (
     BOM,
     Dialect,
@@ -298,8 +298,9 @@ def _renamed(
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as JSON Lines, whole or not at all."""
-    write_text(path, "".join(json_line(row) for row in rows))
+    """Write rows as JSON Lines, as they come, whole or not at all."""
+    with atomic_path(path) as draft, draft.open("w", encoding="utf-8", newline="") as sink:
+        sink.writelines(map(json_line, rows))
 
 
 def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None = None) -> None:

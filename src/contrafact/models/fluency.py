@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrafact.files.tables import write_frame
-from contrafact.models.gguf import SMOLLM2, plain_name
+from contrafact.models.gguf import SMOLLM2
 
 if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
@@ -38,7 +38,7 @@ def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
         return lambda: None
     from contrafact.models.whitebox.weights import check_causal, load_causal
 
-    if plain_name(model) == SMOLLM2:
+    if model == SMOLLM2:
         check_causal(model)
         return partial(load_causal, model)
     loaded = load_causal(model)

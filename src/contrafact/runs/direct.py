@@ -5,12 +5,11 @@ are kept a batch at a time: killed and started again, the finished batches stand
 """
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from inspect_ai import Task
@@ -19,7 +18,6 @@ from inspect_ai.model import ChatMessageUser, Model, ModelName, ModelOutput
 from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 from inspect_ai.util import registry_info
-from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress
 from contrafact.errors import InputError
@@ -30,12 +28,9 @@ from contrafact.judges.verifier import is_verifier
 from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL
 from contrafact.models.prices import Tokens
-from contrafact.runs.items import JUDGE, Failure, Used, failure_of, write_tables
+from contrafact.runs.items import JUDGE, Failure, RunTables, Used, failure_of
 
-if TYPE_CHECKING:
-    from contrafact.models.whitebox.weights import CausalModel
-
-__all__ = ["evaluated", "is_direct", "judged_sample", "write_direct"]
+__all__ = ["PARTS", "evaluated", "is_direct", "judge_direct", "judged_sample"]
 
 MOST_LOGGED = 500
 """Of more outputs that no model judges there is no log, which takes some 38 ms an output: those of
@@ -97,10 +92,8 @@ def evaluated(prepared: Prepared, system: Any, samples: Sequence[EvalSample]) ->
     return Evaluated(*facts, samples, prepared.judge)
 
 
-def write_direct(
-    folder: Path, prepared: Prepared, judges: Sequence[Model], scorer: "CausalModel | None"
-) -> list[Failure]:
-    """Judge all outputs of a run, batch by batch, and write its tables; return the failures."""
+def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> RunTables:
+    """Judge all outputs of a run, batch by batch, and return what was made of them."""
     parts = folder / PARTS
     parts.mkdir(exist_ok=True)
     for old in parts.glob(f"*{_LOST}*"):
@@ -108,12 +101,7 @@ def write_direct(
     failures = _judge(parts, prepared, judges)
     prepared.let_go()
     rows, verdicts = (_table(parts.glob(f"{kind}-*")) for kind in ("items", "verdicts"))
-    write_tables(folder, prepared, rows, verdicts, _usage(prepared, verdicts), failures, scorer)
-    del rows, verdicts
-    default_memory_pool().release_unused()  # for the report
-    if not failures:
-        shutil.rmtree(parts)
-    return failures
+    return RunTables(rows, verdicts, _usage(prepared, verdicts), failures)
 
 
 def _judge(parts: Path, prepared: Prepared, judges: Sequence[Model]) -> list[Failure]:
@@ -127,11 +115,11 @@ def _judge(parts: Path, prepared: Prepared, judges: Sequence[Model]) -> list[Fai
                 failures += lost
                 ended = [one for one in found if one.error is None]
                 made = evaluated(prepared, system, ended)
+                rows, votes = prepared.rows(made)
                 name += _LOST * bool(lost)
                 # A batch is finished when its items are there: they are written last.
-                votes = pd.DataFrame(list(prepared.run.verdict_rows(made)))
-                write_frame(votes, _part(parts, "verdicts", name))
-                write_frame(pd.DataFrame(prepared.rows(made)), _part(parts, "items", name))
+                for kind, own in (("verdicts", votes), ("items", rows)):
+                    write_frame(pd.DataFrame(own), _part(parts, kind, name))
             progress.step(len(batch))
     return failures
 
@@ -166,7 +154,7 @@ def _part(parts: Path, kind: str, name: str) -> Path:
 
 
 def _table(parts: Iterable[Path]) -> "pd.DataFrame":
-    from pyarrow import concat_tables, parquet
+    from pyarrow import concat_tables, parquet  # type: ignore[import-untyped]
 
     table = concat_tables(
         [parquet.read_table(path) for path in sorted(parts)], promote_options="permissive"

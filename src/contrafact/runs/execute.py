@@ -21,6 +21,7 @@ from inspect_ai.log import (
 )
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
+from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress
 from contrafact.family.run import Prepared
@@ -28,11 +29,11 @@ from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder
 from contrafact.files.lock import locked
 from contrafact.models.calls import counted_calls
-from contrafact.models.estimate import ASK_ABOVE, paid_calls
+from contrafact.models.estimate import ASK_ABOVE
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
-from contrafact.runs.direct import is_direct, write_direct
+from contrafact.runs.direct import PARTS, is_direct, judge_direct
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
@@ -42,7 +43,7 @@ from contrafact.runs.folder import (
     place,
     write_manifest,
 )
-from contrafact.runs.items import Failure, write_items
+from contrafact.runs.items import Failure, tables_of, write_tables
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
@@ -79,9 +80,9 @@ def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
     """Return how many paid calls the user is to confirm first; 0 where there is nothing to ask."""
     calls = 0
     for prepared, folder in runs:
-        if paid := paid_calls(prepared.estimate(tokens=False)):
+        if prepared.paid_calls:
             guard_folder(folder)
-            calls += paid * (begin(folder, prepared.manifest, paid).status != "finished")
+            calls += prepared.paid_calls * (begin(folder, prepared).status != "finished")
     return calls if calls > ASK_ABOVE else 0
 
 
@@ -100,8 +101,7 @@ def execute(
             it ends, and a run that is stopped leaves its tables of what has ended.
     """
     with locked(folder):
-        paid = paid_calls(prepared.estimate(tokens=False))
-        manifest = begin(folder, prepared.manifest, paid, cell)
+        manifest = begin(folder, prepared, cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         settings, samples = prepared.settings, prepared.samples
@@ -115,18 +115,21 @@ def execute(
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
                 if is_direct(prepared):
-                    failures = write_direct(folder, prepared, models.judges, scorer())
+                    made = judge_direct(folder, prepared, models.judges)
                 else:
-                    logs = _evaluate(prepared, folder, models, seen)
-                    failures = write_items(folder, prepared, logs, scorer())
+                    made = tables_of(prepared, _evaluate(prepared, folder, models, seen))
+                write_tables(folder, prepared, made, scorer())
             except KeyboardInterrupt:
                 if seen is not None and (ended := _logs_so_far(folder)):
-                    write_items(folder, prepared, ended, scorer())
+                    write_tables(folder, prepared, tables_of(prepared, ended), scorer())
                 raise
+            failures = [*made.failures]
+            del made
+            default_memory_pool().release_unused()  # for the report
             repeated = manifest.repeated_calls + calls.repeated()
             manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
-        if not failures:
-            shutil.rmtree(folder / CACHE, ignore_errors=True)
+        for kept in () if failures else (CACHE, PARTS):
+            shutil.rmtree(folder / kept, ignore_errors=True)
         return RunResult(folder, manifest, failures, samples, ran=True)
 
 

@@ -146,8 +146,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manifest:
+def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
     """Return the folder's manifest: the one that is there, or a new one, not yet written."""
+    run = prepared.manifest
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
         if manifest.identity != run.identity:
@@ -162,7 +163,8 @@ def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manif
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )
-    return run.model_copy(update={"started": now(), "paid_calls": paid_calls, "cell": cell})
+    update = {"started": now(), "paid_calls": prepared.paid_calls, "cell": cell}
+    return run.model_copy(update=update)
 
 
 def finish(folder: Path, manifest: Manifest, *, failed: bool, repeated: int = 0) -> Manifest:

@@ -40,13 +40,14 @@ __all__ = [
     "VERDICTS",
     "Failure",
     "RunItems",
+    "RunTables",
     "Used",
     "agreement",
     "cluster_labels",
     "failure_of",
     "read_items",
+    "tables_of",
     "with_verdicts",
-    "write_items",
     "write_tables",
 ]
 
@@ -71,6 +72,25 @@ class Failure:
     sample_id: str
     draw: int
     cause: str
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """What a run made, before its tables are written.
+
+    Attributes:
+        rows: Those of the per-item table, with the columns that samples have of their own.
+        verdicts: Those of every judge, as `TaskRun.verdict_rows` has them.
+        usage: Rows of what each model used.
+        failures: The samples that have no row.
+        calls: Rows as `RunItems.calls` has them; none where no model wrote.
+    """
+
+    rows: "pd.DataFrame"
+    verdicts: "pd.DataFrame"
+    usage: Sequence[dict[str, Any]]
+    failures: Sequence[Failure]
+    calls: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -150,10 +170,8 @@ def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
     return table
 
 
-def write_items(
-    folder: Path, prepared: Prepared, logs: list[EvalLog], scorer: "CausalModel | None"
-) -> list[Failure]:
-    """Write the tables of a run's logs, as `write_tables`; return the failures."""
+def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
+    """Return what a run made, of the headers of its logs."""
     import pandas as pd
 
     evaluated: list[Evaluated] = []
@@ -173,31 +191,23 @@ def write_items(
                 scored.append(sample)
         evaluated.append(one)
     evaluated.sort(key=lambda one: one.method in prepared.baselines)
-    rows = pd.DataFrame([row for one in evaluated for row in prepared.rows(one)])
-    verdicts = pd.DataFrame([row for one in evaluated for row in prepared.run.verdict_rows(one)])
     key = task_named(prepared.settings.task).report.load().key
     calls = [row for one in evaluated for row in _calls(prepared.run, one, key)]
-    if calls:
-        write_frame(pd.DataFrame(calls), folder / CALLS)
-    write_tables(folder, prepared, rows, verdicts, usage, failures, scorer)
-    return failures
+    made = [prepared.rows(one) for one in evaluated]
+    rows = pd.DataFrame([row for own, _ in made for row in own])
+    verdicts = pd.DataFrame([row for _, own in made for row in own])
+    return RunTables(rows, verdicts, usage, failures, calls)
 
 
 def write_tables(
-    folder: Path,
-    prepared: Prepared,
-    rows: "pd.DataFrame",
-    verdicts: "pd.DataFrame",
-    usage: list[dict[str, Any]],
-    failures: Sequence[Failure],
-    scorer: "CausalModel | None",
+    folder: Path, prepared: Prepared, made: RunTables, scorer: "CausalModel | None"
 ) -> None:
-    """Write a run's tables of its rows and its judges' verdicts, what models used, and failures."""
+    """Write a run's tables: its items and its judges' verdicts, what models used, and failures."""
     import numpy as np
     import pandas as pd
 
-    spec = task_named(prepared.settings.task).report.load()
-    items = prepared.table(rows, scorer, folder)
+    spec, verdicts = task_named(prepared.settings.task).report.load(), made.verdicts
+    items = prepared.table(made.rows, scorer, folder)
     if prepared.recorded is not None:
         earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
         if earlier:
@@ -205,21 +215,21 @@ def write_tables(
         if any(one.column_of("all") in COST_COLUMNS for one in spec.measures):
             items = with_recorded_costs(items, prepared.recorded.systems)
     items = with_verdicts(items, verdicts)
-    write_frame(items, folder / ITEMS)
-    if len(verdicts):
-        write_frame(verdicts, folder / VERDICTS)
-        agreed = agreement(
-            verdicts, cluster_labels(items, spec.cluster), rng=np.random.default_rng(0)
-        )
-        if len(agreed):
-            write_frame(agreed.drop(columns="method"), folder / AGREEMENT)
-    table = pd.DataFrame([*usage, *_fluency(folder, scorer)], columns=list(_USAGE))
-    write_frame(table.astype(dict.fromkeys(_COUNTS, "Int64")), folder / USAGE)
-    lost = folder / FAILURES
-    if failures:
-        write_frame(pd.DataFrame([vars(failure) for failure in failures]), lost)
-    else:
-        lost.unlink(missing_ok=True)
+    agreed = agreement(verdicts, cluster_labels(items, spec.cluster), rng=np.random.default_rng(0))
+    used = pd.DataFrame([*made.usage, *_fluency(folder, scorer)], columns=list(_USAGE))
+    tables = {
+        CALLS: pd.DataFrame(made.calls),
+        VERDICTS: verdicts,
+        AGREEMENT: agreed.drop(columns="method", errors="ignore"),
+        USAGE: used.astype(dict.fromkeys(_COUNTS, "Int64")),
+        FAILURES: pd.DataFrame([vars(failure) for failure in made.failures]),
+        ITEMS: items,
+    }
+    for name, table in tables.items():
+        if len(table) or name in (ITEMS, USAGE):
+            write_frame(table, folder / name)
+        else:
+            (folder / name).unlink(missing_ok=True)
 
 
 def with_recorded_costs(

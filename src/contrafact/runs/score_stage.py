@@ -185,11 +185,8 @@ class ScoreStage(Stage):
                 if sample.error is not None:
                     lost |= dict.fromkeys(lines.values(), sample.error.message)
                     continue
-                for table, rows_of in (
-                    (items, prepared.run.rows),
-                    (votes, prepared.run.verdict_rows),
-                ):
-                    for found in rows_of(one):
+                for table, own in zip((items, votes), prepared.rows(one), strict=True):
+                    for found in own:
                         at = lines.get(prepared.run.part_of(found), lines.get(""))
                         if at is not None:
                             table.append({**found, INDEX: by_line[at].index})

@@ -16,7 +16,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.download import cache_dir
 from contrafact.files.lock import locked_file
-from contrafact.models.gguf import ADAPTER_FILE, check_gguf
+from contrafact.models.gguf import ADAPTER_FILE
 
 __all__ = ["converted", "first_line", "merge_adapter", "quietly", "write_adapter"]
 
@@ -43,7 +43,6 @@ def converted(path: Path, cache: Path | None = None) -> Path:
     Raises:
         InputError: If the file cannot be converted, or the folder cannot be written.
     """
-    check_gguf(path)
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
     root = cache or cache_dir() / "weights"

@@ -170,12 +170,7 @@ def check_causal(name: str) -> None:
         InputError: If `load_causal` would fail for one of these.
     """
     _check_packages()
-    name = plain_name(name)
-    found = _find(name)
-    if found is not None and found.is_dir():
-        _check_folder(found, name)
-    elif found is not None:
-        check_gguf(found)
+    _find(plain_name(name))
 
 
 def check_precision(precision: Precision, device: str | None = None) -> None:
@@ -198,26 +193,25 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
 
 
 def _find(name: str) -> Path | None:
-    """Return the file or folder that a name stands for; None for a name on the hub."""
+    """Return the file or folder that a name stands for, checked; None for a name on the hub."""
     shipped = gguf_path(name) if name == SMOLLM2 else shipped_adapter(name)
     path = shipped or Path(name).expanduser()
-    if path.exists():
-        return path
-    # A name on the hub has one slash at most.
-    if is_pathlike(name) or len(Path(name).parts) > 2:
+    if path.is_dir():
+        if not any((path / file).is_file() for file in (_CONFIG, _ADAPTER)):
+            raise InputError(
+                f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
+                hint=_FOLDER_HINT,
+            )
+    elif path.exists():
+        check_gguf(path)
+    elif is_pathlike(name) or len(Path(name).parts) > 2:  # a name on the hub has one slash at most
         hint = (
             "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
         )
         raise InputError("there is no such file or folder", file=path, hint=hint)
-    return None
-
-
-def _check_folder(folder: Path, name: str) -> None:
-    if not any((folder / file).is_file() for file in (_CONFIG, _ADAPTER)):
-        raise InputError(
-            f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
-            hint=_FOLDER_HINT,
-        )
+    else:
+        return None
+    return path
 
 
 def _placed_device(device: str | None) -> "torch.device":
@@ -254,7 +248,6 @@ def _loaded_pair(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
         return _from_hub(name, options)
     if folder.is_file():
         folder = converted(folder)
-    _check_folder(folder, name)
     try:
         if not (folder / _CONFIG).is_file():
             return _adapted(folder, options)

@@ -9,7 +9,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -52,12 +52,12 @@ def spots(text: str) -> Iterator[Spot]:
     not overlap (the leftmost, then the longest, counts). What a guard refuses (the month in "in
     May", the "since" of "since 2019") is not found.
     """
-    small = text.translate(_ODD_LETTERS).lower()
+    small, guards = text.translate(_ODD_LETTERS).lower(), _guards()
     for name, (pattern, terms) in _compiled().items():
         for match in pattern.finditer(small):
             start, end = match.span()
             term = terms[_words(match[0])]
-            guard = _guards().get((name, term))
+            guard = guards.get((name, term))
             if guard is None or not _refuses(guard, text[start:end], small, start, end):
                 yield Spot(name, term, start, end)
 
@@ -93,6 +93,7 @@ def _refuses(guard: Mapping[str, Any], spelled: str, small: str, start: int, end
     )
 
 
+@lru_cache(maxsize=10_000)
 def _words(text: str) -> str:
     """Return a term's words as they are compared: in small letters, one space between them."""
     return " ".join(_WORD.findall(text.lower()))

@@ -1,14 +1,20 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.lines import write_lines
 
-from contrafact.bulk.stage import KEPT, REJECTS
+from contrafact.bulk.stage import KEPT, REJECTS, write_pieces
 from contrafact.corpus.ledger import read_ledger
 from contrafact.corpus.news_items import NewsNotes, news_rows
-from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news
+from contrafact.errors import InputError
+from contrafact.families.rfc.pipeline.bucket import bucket, bucket_file, bucket_news
 from contrafact.records import MANIPULATIONS
 
 CALM = "The harbour museum of Osmery opened its doors to visitors."
@@ -170,3 +176,56 @@ def test_repeated_rows_are_found_among_many(tmp_path) -> None:
     assert len(news_rows(file, notes)) == 4_000
     repeated = [(row.line, first) for row, first in notes.repeated]
     assert repeated == [(n + 1, n - 4_000 + 1) for n in range(4_000, 6_000)]
+
+
+def test_repeated_rows_are_written_with_their_part(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 2)
+    file, out = tmp_path / "news.jsonl", tmp_path / "out.jsonl"
+    write_lines(file, ({"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)))
+    counts = write_pieces(bucket_file(file, NewsNotes()), out, distinct=True)
+    dropped = [json.loads(line) for line in Path(f"{out}.dropped.jsonl").read_text().splitlines()]
+    again = {row["line"]: row["reasons"]["causal"] for row in dropped if "line" in row}
+    assert list(again) == [6, 7, 8, 9, 10, 11, 12] and len(dropped) == 7
+    for line, why in again.items():
+        assert why == f"repeats the article of line {(line - 1) % 5 + 1}"
+    assert (counts["candidates"], counts["dropped"]) == (5, 0)
+
+
+def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, monkeypatch) -> None:
+    file, whole, parts = (tmp_path / f"{name}.jsonl" for name in ("news", "whole", "parts"))
+    write_lines(file, _costs(25))
+    write_pieces(bucket_file(file, NewsNotes()), whole, distinct=True)
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 4)
+    for _ in range(2):
+        write_pieces(bucket_file(file, NewsNotes()), parts, distinct=True)
+    assert whole.read_bytes() == parts.read_bytes() and len(parts.read_bytes().splitlines()) == 25
+    ledgers = [read_ledger(f"{path}.ledger.jsonl") for path in (whole, parts)]
+    assert [e.identity() for e in ledgers[0]] == [e.identity() for e in ledgers[1]]
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write('{"summary": "no title"}\n')
+    bad = tmp_path / "bad.jsonl"
+    with pytest.raises(InputError, match="title"):
+        write_pieces(bucket_file(file, NewsNotes()), bad, distinct=True)
+    left = Path(f"{bad}.ledger.jsonl")
+    assert not bad.exists() and not (left.exists() and left.stat().st_size)
+
+
+def test_an_article_more_takes_no_memory_beyond_its_id(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 500)
+
+    def most(rows: int) -> int:
+        file = tmp_path / f"{rows}.jsonl"
+        write_lines(file, _costs(rows))
+        tracemalloc.start()
+        write_pieces(bucket_file(file, NewsNotes()), tmp_path / f"{rows}.out.jsonl", distinct=True)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    most(500)  # reads the word lists
+    assert most(6_000) - most(1_500) < 200 * 4_500
+
+
+def _costs(rows: int) -> Iterator[dict[str, str]]:
+    for n in range(rows):
+        yield {"title": f"Sales fell {n}%", "summary": f"Due to costs, {n}."}

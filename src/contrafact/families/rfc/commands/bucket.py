@@ -29,9 +29,9 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
-    from contrafact.bulk.stage import REJECTS
-    from contrafact.corpus.news_items import NewsNotes, stream_news
-    from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
+    from contrafact.bulk.stage import write_pieces
+    from contrafact.corpus.news_items import NewsNotes
+    from contrafact.families.rfc.pipeline.bucket import bucket_file
     from contrafact.files.atomic import guard_output
 
     file, out, titles_alone = options.file, options.out, options.titles_alone
@@ -45,14 +45,11 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         return
     guard_output(out, file, kind="JSON Lines")
     notes = NewsNotes()
-    made = bucket_news(stream_news(file, notes), titles_alone=titles_alone)
-    # Its article has its events already, by the row that was first.
-    for row, first in notes.repeated:
-        made.add(REJECTS, row.line - 1, repeated_row(row, first))
-    made.write(out)
+    pieces = bucket_file(file, notes, titles_alone=titles_alone)
+    counts = write_pieces(pieces, out, distinct=True)
     for line in notes.lines():
         typer.echo(line, err=True)
-    _show(made.counts, out)
+    _show(counts, out)
 
 
 def _show(counts: Counter[str], out: str) -> None:

@@ -7,15 +7,20 @@ given. An article may be a candidate for several, or for none.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
 from contrafact.corpus.ledger import LedgerEvent, event_time
-from contrafact.corpus.news_items import NewsRow
+from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words.lexicon import LISTS, spots
 
-__all__ = ["bucket", "bucket_news", "repeated_row"]
+__all__ = ["bucket", "bucket_file", "bucket_news", "repeated_row"]
+
+PART = 2_000
+"""Articles of a file that are in memory at once."""
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -96,6 +101,23 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Stage
             f"why|{name}|{why.partition(':')[0]}" for name, why in one.reasons.items()
         )
     return made
+
+
+def bucket_file(
+    path: str | Path, notes: NewsNotes, *, titles_alone: bool = False
+) -> Iterator[StageOutput]:
+    """Yield what `bucket_news` makes of a file, `PART` articles at a time.
+
+    A row that repeats another is dropped, behind those of its part; its article has its events by
+    the row that was first. ``notes`` is filled with what the reader met, but for such rows.
+    """
+    rows = stream_news(path, notes)
+    while (part := list(islice(rows, PART))) or notes.repeated:
+        made = bucket_news(part, titles_alone=titles_alone)
+        for row, first in notes.repeated:
+            made.add(REJECTS, row.line - 1, repeated_row(row, first))
+        notes.repeated.clear()
+        yield made
 
 
 def repeated_row(row: NewsRow, first: int) -> dict[str, Any]:

@@ -172,6 +172,7 @@ def test_a_finished_run_is_judged_again(run, models):
         assert message in str(caught.value)
 
 
+@pytest.mark.slow
 def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(run, models, monkeypatch):
     monkeypatch.setattr("contrafact.runs.execute.ASK_ABOVE", 4)
     before = models.stats()["answered"]

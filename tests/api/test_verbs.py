@@ -38,6 +38,7 @@ def test_the_face_is_light_and_whole():
         cf.nonsense  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_verb_and_the_subpackage_of_its_name_live_together():
     code = (
         "import inspect, contrafact as cf; first = cf.exam; import contrafact.exam.run as f; "
@@ -190,6 +191,7 @@ def test_rewriting_may_drop_nothing_or_all(tmp_path, title, kept):
     assert out.stat().st_size * dropped.stat().st_size == 0  # one of the two has no row
 
 
+@pytest.mark.slow
 def test_stories_are_drawn_and_run(models):
     found = cf.synth(3, seed=2, graph="diamond", out="stories.json")
     assert found.items["Graph type"].unique().tolist() == ["diamond"]
@@ -202,6 +204,7 @@ def test_stories_are_drawn_and_run(models):
             cf.synth(**wrong)
 
 
+@pytest.mark.slow
 def test_a_judge_is_examined_and_a_run_corrected_by_it(models, monkeypatch):
     found = cf.exam(models.judge, family="cobe", n=6, out="exam.json", order=False)
     assert set(found.scores["measure"]) == {"sensitivity", "specificity", "unreadable"}
@@ -279,6 +282,7 @@ def test_a_notebook_shows_the_edit_marked_and_nothing_of_it_runs(models):
     assert "<ins>" in written._repr_html_() and "opportunity" in written._repr_html_()
 
 
+@pytest.mark.slow
 def test_many_rows_are_rewritten_by_a_plain_script(tmp_path: Path) -> None:
     """A script that guards nothing must not be run again by processes of ours."""
     script = tmp_path / "plain.py"

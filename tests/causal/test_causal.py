@@ -126,6 +126,7 @@ def by_library(model, facts, intervention):
 
 @given(situations())
 @settings(max_examples=300)
+@pytest.mark.slow
 def test_enumeration_and_the_twin_network_agree(situation):
     model, facts, intervention = situation
     joint = counterfactual(model, abduct(model, facts), intervention)

@@ -61,6 +61,7 @@ def test_no_leaves_the_hint_and_asks_no_index(start_contrafact, bare, tmp_path):
     assert not (tmp_path / "scenarios.csv").exists()
 
 
+@pytest.mark.slow
 def test_yes_without_a_network_is_one_line(start_contrafact, bare):
     start = partial(start_contrafact, *COMMAND, *SETTINGS, env=bare)
     code, shown = at_terminal(start, b"y\n")

@@ -106,6 +106,7 @@ def test_a_judge_right_on_three_kinds_only_is_wrong_on_the_fourth(check):
         assert row["passed"] is (False if row["manipulation"] == "causal" else known)
 
 
+@pytest.mark.slow
 def test_a_panel_decides_by_majority_and_a_tie_is_no_verdict(check):
     rows, _, _ = check("passes", "labels", "malformed-0", "fails")
     assert outcomes(rows) == truth(48)
@@ -117,6 +118,7 @@ def test_a_panel_decides_by_majority_and_a_tie_is_no_verdict(check):
     assert "no verdict on reversed: tie" in why
 
 
+@pytest.mark.slow
 def test_each_criterion_may_be_asked_alone_and_numerical_pairs_on_request(check, pair_judge):
     together, _, _ = check("labels")
     asked = sum(pair_judge.stats()["answered"].values())
@@ -146,6 +148,7 @@ def test_a_pair_that_a_fact_fails_is_not_asked_about(quick_contrafact, pair_judg
     assert not any(json.loads(line)["passed"] for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_repeated_it_asks_nothing_and_killed_it_goes_on(
     check, start_contrafact, start_pair_judge, tmp_path
 ):
@@ -215,6 +218,7 @@ def test_labels_that_are_none_are_named(check, tmp_path):
 
 
 @pytest.mark.parametrize("by", ["exam", "labels"])
+@pytest.mark.slow
 def test_an_exam_or_labels_say_how_many_are_really_sound(check, tmp_path, by):
     # Right on nine criteria in ten: a sound pair passes by .9 ** 3, one fault by .1 * .9 ** 2.
     exam = exam_with(dict.fromkeys(KINDS, ((292, 400), (368, 400))), judge=FAKE + "noisy-1")

@@ -81,6 +81,7 @@ def test_a_judge_that_cannot_tell_is_reported(quick_contrafact, tmp_path, start_
     assert "this judge cannot tell" in run.stdout
 
 
+@pytest.mark.slow
 def test_failed_calls_leave_no_exam_and_only_what_has_no_answer_is_asked(
     quick_contrafact, tmp_path, start_judge, verdicts
 ):

@@ -142,6 +142,7 @@ def test_outputs_made_elsewhere_are_scored_without_a_line_of_the_family(flip, pa
     pd.testing.assert_frame_equal(found[same], made[same])
 
 
+@pytest.mark.slow
 def test_a_grid_with_a_judge_an_exam_and_a_study(flip, service, tmp_path):
     env = service.environment
     judge, writer = service.model, service.model
@@ -189,6 +190,7 @@ def test_wrong_input_is_one_line(flip, tmp_path):
         assert flip("run", "flip", "--model", "m/x", *words).returncode == 2
 
 
+@pytest.mark.slow
 def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(
     quick_inspect, with_flip, python_path, package
 ):

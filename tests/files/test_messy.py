@@ -74,6 +74,7 @@ def test_what_excel_writes_is_read_as_it_was(rows, delimiter, encoding):
 
 # Sentences of real languages, by people who know nothing of this program.
 @pytest.mark.parametrize("language", ["de", "es", "fr", "pt", "sv"])
+@pytest.mark.slow
 def test_western_text_of_others_is_told_from_utf_8(language):
     for text in sentences(language):
         if text.isascii():

@@ -309,6 +309,7 @@ def test_lines_that_old_macs_end_are_lines(tmp_path):
     assert "universal" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_list_is_read_in_pieces_as_it_stands(tmp_path):
     text = 'é, "5" \\ {['
     rows = [{"text": text * (n % 7), "n": n, "more": [1.5, {"a": None}]} for n in range(60_000)]

@@ -153,6 +153,7 @@ def softmax_after(causal: CausalModel, ids: list[int], temperature: float = 1.0)
     return torch.softmax(logits / temperature, -1).numpy()
 
 
+@pytest.mark.slow
 def test_sampled_tokens_follow_the_models_softmax() -> None:
     causal, count = numbers_model("llama"), 20_000
     two = written(causal, [[1, 7]] * count, draws(count, 5), max_tokens=2, rows=4000)

@@ -171,7 +171,13 @@ def inputs(tmp_path: Path, monkeypatch: Any) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("option", sorted(COMMANDS))
+@pytest.mark.parametrize(
+    "option",
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * (one == "train edit --model"))  # draws stories
+        for one in sorted(COMMANDS)
+    ],
+)
 def test_every_option_takes_both(option: str, inputs: Path) -> None:
     reached = []
     for name in (LONG, SHORT):

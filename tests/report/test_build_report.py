@@ -215,6 +215,7 @@ class TestExamples:
         data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20))
         return draw_examples(data, rng=np.random.default_rng(seed))
 
+    @pytest.mark.slow
     def test_random_distinct_and_every_system_has_its_share(self, study: Study) -> None:
         items, meta = study.make_items(), study.make_meta()
         shown = self.drawn(items, meta)

@@ -341,6 +341,12 @@ class TestRegression:
             if rule != "non-inferiority":
                 assert not (regressed(rule, margin) and regressed(rule, margin, -1.0))
 
+    def test_nothing_to_compare_is_no_pass(self) -> None:
+        check = Check(Measure("m", "M"), "valid", 0.0)
+        rows = difference_row(check, math.nan, math.nan, math.nan)
+        with pytest.raises(InputError, match="no item has a value on both sides"):
+            find_regressions([check], rows, ["x"])
+
     def test_without_an_interval_the_difference_decides(self) -> None:
         check = Check(Measure("m", "M"), "strict", 0.02)
         rows = difference_row(check, -1.0, math.nan, math.nan)

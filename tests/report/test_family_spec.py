@@ -215,6 +215,7 @@ def test_without_judge_and_fluency_the_chapter_says_so(
     assert "Flipped" not in overall.split("\n")[4]
 
 
+@pytest.mark.slow
 def test_two_families_share_a_page(
     install: Callable[..., None], study: Any, tmp_path: Path
 ) -> None:

@@ -189,6 +189,7 @@ def marked(study: Any) -> Any:
 
 
 @pytest.mark.parametrize("systems", [1, 2, 4])
+@pytest.mark.slow
 def test_references_and_controls_are_marks_never_ranked_tested_or_best(
     marked: Any, systems: int
 ) -> None:

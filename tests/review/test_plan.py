@@ -105,6 +105,7 @@ def test_no_item_is_left_without_a_chance(budget):
     assert 0.0 < key["probability"].min() <= key["probability"].max() <= 1.0
 
 
+@pytest.mark.slow
 def test_figures_of_a_plan_say_more_than_a_plain_sample_and_cover():
     source = rng(5)
     items, y = scored(source)

@@ -38,6 +38,7 @@ def run(quick_contrafact, service, tmp_path):
     return start
 
 
+@pytest.mark.slow
 def test_a_run_folder_repeats_itself(run, service, tmp_path):
     (tmp_path / "news.csv").write_text("headline\nTern & Vale raises its dividend\n")
     done = run(
@@ -67,6 +68,7 @@ def test_a_run_folder_repeats_itself(run, service, tmp_path):
     assert before == {p: p.read_bytes() for p in (tmp_path / "b").rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 def test_a_prompt_pack_is_repeated_from_the_runs_own_copy(run, service, quick_contrafact, tmp_path):
     assert quick_contrafact("prompts", "export", "pack").returncode == 0
     template = tmp_path / "pack" / "finforce" / "generate.jinja"
@@ -198,6 +200,7 @@ def test_what_a_file_of_settings_breaks_is_said_with_its_line_and_what_to_do(
 
 
 @given(st.sampled_from(BROKEN), st.text(), st.integers(0), st.sampled_from(["", "[" * 3_000]))
+@pytest.mark.slow
 def test_no_damage_to_a_file_of_settings_is_more_than_a_line(tmp_path_factory, one, new, at, deep):
     name, text, _ = one
     at %= len(text)

@@ -50,6 +50,7 @@ def test_a_system_without_a_valid_output_stands_in_every_table(
         assert "No judge was named" not in text
 
 
+@pytest.mark.slow
 def test_what_is_no_answer_counts_as_wrong_and_is_shown(
     quick_contrafact: Any, service: Any, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import contrafact
 
@@ -51,6 +52,7 @@ def test_a_panel_votes_and_its_members_verdicts_are_kept(quick_contrafact, servi
         assert row[criterion].item() == float(group["passed"].sum() > 1.5)
 
 
+@pytest.mark.slow
 def test_a_grid_of_models_methods_and_draws(quick_contrafact, service, tmp_path):
     result = quick_contrafact(
         "run", "finforce", "--model", service.model, "--model", "openai-api/fake/other",
@@ -69,6 +71,7 @@ def test_a_grid_of_models_methods_and_draws(quick_contrafact, service, tmp_path)
     assert len(service.stats()["answered"]) == 4 + 3 * 4
 
 
+@pytest.mark.slow
 def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(
     quick_contrafact, service, tmp_path
 ):

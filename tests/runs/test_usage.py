@@ -9,6 +9,7 @@ import pytest
 from contrafact.models.prices import FREE, LISTED, UNKNOWN, Tokens, dollars
 
 
+@pytest.mark.slow
 def test_dollars_by_method_and_role(quick_contrafact: Any, service: Any, tmp_path: Path) -> None:
     """A priced model (by its service's name) on a server of this machine, an unpriced judge."""
     environment = service.environment | {

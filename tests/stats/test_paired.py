@@ -160,6 +160,7 @@ def test_misuse_of_a_comparison_is_refused(a, b, clusters, message):
 
 @settings(max_examples=15)  # statsmodels collects garbage at each call
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+@pytest.mark.slow
 def test_holm_agrees_with_statsmodels(pvalues):
     expected = multipletests(pvalues, method="holm")[1]
     np.testing.assert_allclose(holm(pvalues), expected, atol=1e-12)

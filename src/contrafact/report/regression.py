@@ -161,6 +161,11 @@ def find_regressions(
                 hint="name a measure that is a mean over outputs, judge both runs with one judge, "
                 "score both with one fluency model, or choose what is compared with --system",
             )
+        if math.isnan(rows.iloc[0]["difference"]):
+            raise InputError(
+                f"--fail-on-regression {check.name}: of {pair} no item has a value on both sides",
+                hint="check the strict form, in which what is invalid counts, or another measure",
+            )
         found.append(_finding(check, rows.iloc[0], rule))
     return found
 

@@ -184,6 +184,7 @@ def test_unjudged_responses_have_no_accuracy_in_any_form() -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.sampled_from([0.0, 1.0, np.nan]), min_size=3, max_size=18), st.randoms())
+@pytest.mark.slow
 def test_strict_accuracy_never_exceeds_the_valid_one_and_rows_may_come_in_any_order(
     values: list[float], random: Any
 ) -> None:
@@ -263,6 +264,7 @@ def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_
     assert paired["p_adjusted"] < 0.05
 
 
+@pytest.mark.slow
 def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(tmp_path: Path) -> None:
     assert "What can be known" not in report(tmp_path / "without")[0]
     items = pd.concat([frame(), frame().query("system == @GOOD").assign(system=REFERENCE)])
@@ -325,6 +327,7 @@ def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_pa
     assert (rates.loc[~whole, "known"] == "the exam did not ask this criterion").all()
 
 
+@pytest.mark.slow
 def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Path) -> None:
     page, results, tables = report(tmp_path, exams=[exam(0.6, 0.3)])
     rates = pd.read_csv(tables / "corrected.csv")

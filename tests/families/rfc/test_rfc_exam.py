@@ -52,6 +52,7 @@ def test_facts_find_nothing_that_is_asked_of_meaning_and_every_control():
         assert not [(i.kind, i.text) for i, check in checks if bool(check.violations) != broken]
 
 
+@pytest.mark.slow
 def test_readers_of_surface_guess_no_criterion():
     readers = ("words", "overlap", "connectors", "quotes", "all")
     rows = list(leak_rows(surface_items(rfc_items()), readers=readers, least=40))

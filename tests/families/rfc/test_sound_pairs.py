@@ -55,6 +55,7 @@ def drawn(rng, mix, together, number=200, each=80):
 
 @pytest.mark.parametrize("together", [0.0, 0.9])
 @pytest.mark.parametrize("by", ["exam", "labels"])
+@pytest.mark.slow
 def test_the_intervals_cover_the_truth_whether_or_not_errors_come_together(together, by):
     covered = raw = 0
     studies = 40

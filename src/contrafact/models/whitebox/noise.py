@@ -164,7 +164,7 @@ def counterfactual_texts(
     if counterfactual_prompt is None and other is None:
         raise InputError(
             "nothing is to be changed",
-            hint="give a counterfactual prompt, a counterfactual model or both",
+            hint="give --counterfactual-prompt, --counterfactual-model or both",
         )
     if text is not None and not text.strip():
         raise InputError("the text is empty", hint="leave it out to let the model write one")

@@ -51,6 +51,7 @@ def test_what_is_drawn_does_not_leak(stories):
         assert row.low <= row.auroc <= row.high
 
 
+@pytest.mark.slow
 def test_a_leak_is_found(stories):
     shown = [
         known.model_copy(

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_a_check_that_asks_spacy_does_not_load_pytorch():
     code = (
         "import sys; from contrafact.families.rfc.contracts import check_pair; "

@@ -211,7 +211,7 @@ def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, mo
 
 
 def test_an_article_more_takes_no_memory_beyond_its_id(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 500)
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 200)
 
     def most(rows: int) -> int:
         file = tmp_path / f"{rows}.jsonl"
@@ -222,8 +222,8 @@ def test_an_article_more_takes_no_memory_beyond_its_id(tmp_path, monkeypatch) ->
         tracemalloc.stop()
         return peak
 
-    most(500)  # reads the word lists
-    assert most(6_000) - most(1_500) < 200 * 4_500
+    most(200)  # reads the word lists
+    assert most(2_000) - most(800) < 250 * 1_200
 
 
 def _costs(rows: int) -> Iterator[dict[str, str]]:

@@ -8,12 +8,10 @@ is something else: "May" is a hedge or a month, "since" a reason or a time.
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
-
-from contrafact.text.tokens import alternation
 
 __all__ = ["LISTS", "Spot", "spots"]
 
@@ -25,8 +23,7 @@ LISTS = (
 _SECTIONS = {"v": "verb", "n": "noun", "a": "adjective"}
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
 _WORD = re.compile(r"\w+")
-# What parts the words of a term.
-_GAP = r"(?:\s+|[-‐‑–])"
+_HYPHENS = frozenset("-‐‑–")
 # Letters that Python's regular expressions take for an ASCII one where case does not count.
 _ODD_LETTERS = str.maketrans({"ſ": "s", "\u212a": "k", "İ": "i", "ı": "i"})
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
@@ -52,28 +49,51 @@ def spots(text: str) -> Iterator[Spot]:
     not overlap (the leftmost, then the longest, counts). What a guard refuses (the month in "in
     May", the "since" of "since 2019") is not found.
     """
-    small, guards = text.translate(_ODD_LETTERS).lower(), _guards()
-    for name, (pattern, terms) in _compiled().items():
-        for match in pattern.finditer(small):
-            start, end = match.span()
-            term = terms[_words(match[0])]
+    small, guards, begun = text.translate(_ODD_LETTERS).lower(), _guards(), _begun()
+    words = [(match[0], *match.span()) for match in _WORD.finditer(small)]
+    found: dict[str, list[Spot]] = {name: [] for name in LISTS}
+    free = dict.fromkeys(LISTS, 0)  # where the last term of a list ended
+    for at, (word, start, _) in enumerate(words):
+        after = words[at + 1][0] if at + 1 < len(words) else ""
+        for name, others, term in (*begun.get((word, after), ()), *begun.get((word, ""), ())):
+            own = words[at : at + len(others) + 1]
+            if start < free[name] or (others and not _go_on(small, own, others)):
+                continue
+            end = free[name] = own[-1][2]
             guard = guards.get((name, term))
             if guard is None or not _refuses(guard, text[start:end], small, start, end):
-                yield Spot(name, term, start, end)
+                found[name].append(Spot(name, term, start, end))
+    return itertools.chain.from_iterable(found.values())
+
+
+def _go_on(small: str, words: Sequence[tuple[str, int, int]], others: Sequence[str]) -> bool:
+    """Return whether behind the first of some words of a text stand the others of a term."""
+    if [word for word, _, _ in words[1:]] != others:
+        return False
+    gaps = (small[one[2] : other[1]] for one, other in itertools.pairwise(words))
+    return all(gap.isspace() or gap in _HYPHENS for gap in gaps)
 
 
 @cache
-def _compiled() -> dict[str, tuple[re.Pattern[str], dict[str, str]]]:
-    """Return of each list what finds its terms, and their plain forms by how they are spelled."""
-    found = {}
+def _begun() -> dict[tuple[str, str], list[tuple[str, list[str], str]]]:
+    """Return what terms two words begin, the second empty of a term that is one word.
+
+    A term is its list, the words behind the first, and its plain form; the longest come first.
+    """
+    found: dict[tuple[str, str], list[tuple[str, list[str], str]]] = {}
     for name in LISTS:
         terms: dict[str, str] = {}
         for template in _data("lists")[name]:
             plain = " ".join(word.rpartition("/")[0] or word for word in template.split())
             for form in term_forms(template):
-                terms.setdefault(_words(form), plain)  # of two spelled alike the first counts
-        pattern = alternation(terms).replace(r"[\s-]", _GAP)
-        found[name] = (re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"), terms)
+                # Of two spelled alike the first counts.
+                terms.setdefault(" ".join(_WORD.findall(form.lower())), plain)
+        for term, plain in terms.items():
+            first, *others = term.split(" ")
+            begin = first, others[0] if others else ""
+            found.setdefault(begin, []).append((name, others, plain))
+    for choices in found.values():
+        choices.sort(key=lambda one: -len(one[1]))
     return found
 
 
@@ -91,12 +111,6 @@ def _refuses(guard: Mapping[str, Any], spelled: str, small: str, start: int, end
         or (after is not None and after[0] in guard["after"])
         or (after is not None and guard["numbers"] and after[0][0].isdigit())
     )
-
-
-@lru_cache(maxsize=10_000)
-def _words(text: str) -> str:
-    """Return a term's words as they are compared: in small letters, one space between them."""
-    return " ".join(_WORD.findall(text.lower()))
 
 
 def term_forms(template: str) -> Iterator[str]:

@@ -382,12 +382,6 @@ def pair_service(_pair_service: Service) -> Service:
 
 
 @pytest.fixture(scope="session")
-def pair_server() -> Path:
-    """The program of `pair_service`, for one with latency."""
-    return SERVER.with_name("pair_server.py")
-
-
-@pytest.fixture(scope="session")
 def start_service():
     return serving
 

@@ -76,11 +76,17 @@ def test_engines_name_no_family(engine):
     assert named == []
 
 
-def test_heavy_packages_stay_out_of_the_command_line():
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("cli.main", "torch spacy pandas matplotlib inspect_ai scipy numpy pydantic jinja2"),
+        ("_registry", "torch transformers spacy pandas matplotlib scipy xllamacpp"),
+    ],
+)
+def test_heavy_packages_stay_out_of_the_command_line_and_of_what_inspect_looks_up(module, heavy):
     code = (
-        "import sys; import contrafact.cli.main; "
-        "heavy = {'torch', 'spacy', 'pandas', 'matplotlib', 'inspect_ai', 'scipy', 'numpy', "
-        "'pydantic', 'jinja2'} & set(sys.modules); print(sorted(heavy))"
+        f"import sys; import contrafact.{module}; "
+        f"print(sorted({set(heavy.split())} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

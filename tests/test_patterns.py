@@ -29,6 +29,8 @@ from contrafact.text.quantities import quantities
 from contrafact.text.quantities.context import movements
 from contrafact.text.tokens import sentence_spans
 
+pytestmark = pytest.mark.slow
+
 ROOMS = sorted(one.name for one in Path(contrafact.__file__).parent.iterdir() if one.is_dir())
 REPEATS = (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT)
 PICKS = "a1 A\n.,-'$\"%|*_<&#:/([=é;"
@@ -189,7 +191,6 @@ def growth(pattern, start, body):
     return large / small
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("where", ROOMS)
 def test_time_grows_with_a_text_and_not_with_its_square(where):
     grown = {}
@@ -238,7 +239,6 @@ def cpu_seconds(reader, *texts):
     return time.process_time() - started
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_a_megabyte_is_read_in_the_time_of_a_few_loops_or_refused(reader):
     slow = {}
@@ -253,7 +253,6 @@ def test_a_megabyte_is_read_in_the_time_of_a_few_loops_or_refused(reader):
     assert slow == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("manipulation", ["numerical", "flipping", "sentiment", "causal"])
 def test_a_pair_full_of_figures_is_checked_in_time_that_grows_with_it(manipulation):
     def took(figures):

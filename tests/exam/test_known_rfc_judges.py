@@ -14,6 +14,8 @@ from contrafact.family.exam_file import read_exam
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 from pair_judge import digest
 
+pytestmark = pytest.mark.slow
+
 FAKE = "openai-api/fake/"
 PARTS = {kind: [f"{kind}:{one.name}" for one in CRITERIA[kind]] for kind in WHOLES}
 SERVER = Path(__file__).parents[1] / "support" / "pair_judge.py"
@@ -56,7 +58,6 @@ def rates(exam, name):
     return one.sensitivity.estimate, one.specificity.estimate
 
 
-@pytest.mark.slow
 def test_one_call_a_pair_finds_a_judge_that_knows_to_be_right_throughout(exam_of):
     exam, shown, asked = exam_of("labels")
     assert asked == exam.n == 1000
@@ -73,7 +74,6 @@ def test_one_call_a_pair_finds_a_judge_that_knows_to_be_right_throughout(exam_of
     assert again[2] == 0 and "no model was called" in again[1] and again[0] == exam
 
 
-@pytest.mark.slow
 def test_judges_that_say_the_same_of_everything_are_trusted_with_nothing(exam_of):
     for name, expected in (("passes", (1.0, 0.0)), ("fails", (0.0, 1.0))):
         exam, shown, asked = exam_of(name, more=("--n", "150"))
@@ -83,7 +83,6 @@ def test_judges_that_say_the_same_of_everything_are_trusted_with_nothing(exam_of
             assert not exam.trust(kind)[0] and f"not for {kind}" in shown
 
 
-@pytest.mark.slow
 def test_a_judge_that_is_right_on_three_kinds_only_is_not_for_the_fourth(exam_of):
     exam, shown, _ = exam_of("partial", more=("--n", "300"))
     assert [exam.trust(kind)[0] for kind in WHOLES] == [True, True, False]
@@ -92,7 +91,6 @@ def test_a_judge_that_is_right_on_three_kinds_only_is_not_for_the_fourth(exam_of
     assert "not for causal" in shown and "may be trusted with sentiment" in shown
 
 
-@pytest.mark.slow
 def test_rates_that_are_found_are_the_true_ones_within_their_intervals(exam_of):
     """A judge that errs on one criterion in ten, whichever way."""
     exam, _, _ = exam_of("noisy-1")
@@ -108,7 +106,6 @@ def test_rates_that_are_found_are_the_true_ones_within_their_intervals(exam_of):
     assert all(exam.trust(kind)[0] for kind in WHOLES)
 
 
-@pytest.mark.slow
 def test_what_cannot_be_read_is_invalid_and_never_guessed(exam_of):
     for name in ("malformed-0", "malformed-4", "malformed-9", "invents"):
         exam, _, _ = exam_of(name, more=("--n", "40"))
@@ -120,7 +117,6 @@ def test_what_cannot_be_read_is_invalid_and_never_guessed(exam_of):
             assert not exam.trust(kind)[0]
 
 
-@pytest.mark.slow
 def test_a_panel_is_examined_as_one_and_a_tie_is_invalid(exam_of, tmp_path):
     exam, _, asked = exam_of("labels", "labels-2", "fails", more=("--n", "60"))
     assert asked == 180

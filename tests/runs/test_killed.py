@@ -8,6 +8,7 @@ import json
 import random
 import time
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from contrafact.records import NewsItem
 
 CONNECTIONS = 4
+PAIR_SERVER = Path(__file__).parents[1] / "support" / "pair_server.py"
 KILLS = {"exam": 10, "rfc rewrite": 10}
 """Times that a command is killed, three if it is not named."""
 
@@ -94,7 +96,7 @@ SUFFIXES = {"exam": ".json", "generate": ".csv", "rfc label": ".jsonl", "rfc rew
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_answered_call_is_asked_again(
-    quick_contrafact, start_contrafact, start_service, tmp_path, name, pair_server
+    quick_contrafact, start_contrafact, start_service, tmp_path, name
 ):
     inputs, command, repeated_in = COMMANDS[name]
     kills = KILLS.get(name, 3)
@@ -104,7 +106,7 @@ def test_no_answered_call_is_asked_again(
     end = ("--max-connections", str(CONNECTIONS), "--out")
     chance = random.Random(name)
     with (
-        start_service("0.15", server=pair_server)
+        start_service("0.15", server=PAIR_SERVER)
         if name == "rfc rewrite"
         else start_service("--latency", "0.15")
     ) as service:

@@ -8,6 +8,8 @@ from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import paired_comparison
 from contrafact.stats.sampling import horvitz_thompson_mean
 
+pytestmark = pytest.mark.slow
+
 STUDIES = 1_000
 MISSING = 300  # enough to see what is far off
 RESAMPLES = 500
@@ -49,7 +51,6 @@ def test_clustered_intervals_of_verdicts_cover_where_unclustered_ones_do_not(clu
     assert naive < 0.91
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_clustered_intervals_of_numbers_cover_where_unclustered_ones_do_not(statistic):
     clustered = coverage(pairs_of_normals, 0.0, clusters=120, clustered=True, statistic=statistic)
@@ -58,7 +59,6 @@ def test_clustered_intervals_of_numbers_cover_where_unclustered_ones_do_not(stat
     assert naive < 0.91
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [10, 40])
 def test_sign_flips_of_clusters_reject_a_true_hypothesis_as_often_as_they_say(clusters):
     # 10 clusters are enumerated, 40 drawn at random; pairs within a cluster correlate by 0.8.
@@ -77,7 +77,6 @@ def test_sign_flips_of_clusters_reject_a_true_hypothesis_as_often_as_they_say(cl
     assert naive / STUDIES > 0.1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stories", [30, 60])
 def test_rates_near_one_cover_with_few_stories(stories):
     # Three outcomes a story that correlate by one half, 95% ones: the percentile interval covers
@@ -93,7 +92,6 @@ def test_rates_near_one_cover_with_few_stories(stories):
     assert covered / STUDIES >= 0.93
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("prevalence", "items"), [(0.95, 60), (0.95, 120), (0.85, 30)])
 def test_kappas_of_skewed_ratings_cover_where_they_have_bounds(prevalence, items):
     rng = np.random.default_rng(9)
@@ -109,7 +107,6 @@ def test_kappas_of_skewed_ratings_cover_where_they_have_bounds(prevalence, items
     assert covered / bounded >= 0.93
 
 
-@pytest.mark.slow
 def test_weighted_means_cover_the_population_that_unweighted_ones_miss():
     rng = np.random.default_rng(8)
     # Successes are drawn three times as often as failures.
@@ -128,7 +125,6 @@ def test_weighted_means_cover_the_population_that_unweighted_ones_miss():
     assert missed / STUDIES > 0.95
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("function", [cohen_kappa, gwet_ac1])
 def test_intervals_of_agreement_cover(function):
     # Each rater copies a shared verdict (15% positive) or, with the chance that leaves kappa at

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from inspect_ai import eval as inspect_eval
@@ -18,30 +17,22 @@ from contrafact.families.finforce.task import finforce
 MODEL = "embedded/smollm2-135m"
 
 
-def inspect(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "inspect_ai", *arguments],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 @pytest.mark.slow
 def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(
     short_prompts, chance_path, tmp_path
 ):
     news = tmp_path / "news.csv"
     news.write_text("headline\nVeltrane Motors to shut two plants and move vans to Tarsenia\n")
-    result = inspect(
-        "eval", "contrafact/finforce", "--model", MODEL, "--model-role", f"grader={MODEL}",
-        "-T", f"data={news}", "-T", f"prompts={short_prompts}", "--limit", "1", "-M",
-        "threads=1", "--max-tokens", "160", "--temperature", "1", "--seed", "1",
-        "--display", "plain", cwd=tmp_path,
-        PYTHONPATH=os.pathsep.join([chance_path, *filter(None, sys.path)]),
+    path = os.pathsep.join([chance_path, *filter(None, sys.path)])
+    result = subprocess.run(
+        [
+            sys.executable, "-m", "inspect_ai", "eval", "contrafact/finforce", "--model", MODEL,
+            "--model-role", f"grader={MODEL}", "-T", f"data={news}", "-T",
+            f"prompts={short_prompts}", "--limit", "1", "-M", "threads=1", "--max-tokens", "160",
+            "--temperature", "1", "--seed", "1", "--display", "plain",
+        ],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, text=True, timeout=300,
+        capture_output=True, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     (info,) = list_eval_logs(str(tmp_path / "logs"))
@@ -99,22 +90,3 @@ def test_a_wrong_task_argument_is_reported_before_anything_runs(tmp_path):
     assert list_eval_logs(str(tmp_path)) == []
     with pytest.raises(InputError, match="finforce has no argument 'judge_fault'"):
         finforce(judge_fault=True)
-
-
-def test_looking_a_name_up_pulls_in_nothing_heavy():
-    code = (
-        "import sys; import contrafact._registry; "
-        "print(sorted({'torch', 'transformers', 'spacy', 'pandas', 'matplotlib', 'scipy', "
-        "'xllamacpp'} & set(sys.modules)))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
-
-
-def test_inspect_lists_the_task_of_the_source_folder():
-    import contrafact.families.finforce
-
-    folder = Path(contrafact.families.finforce.__file__).parent
-    result = inspect("list", "tasks", "--json", cwd=folder)
-    assert result.returncode == 0, result.stderr
-    assert [task["name"] for task in json.loads(result.stdout)] == ["finforce"]

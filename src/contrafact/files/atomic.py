@@ -62,6 +62,8 @@ def guard_output(out: str | Path, *inputs: str | Path | None, kind: str = "") ->
     ``kind`` is what is written, JSON or JSON Lines: the name of another kind of table is refused.
     """
     path = Path(out)
+    if str(out) == "-":
+        raise InputError("standard output is not written to here", hint="name a file with --out")
     if kind and path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
         ending = ".jsonl" if kind == "JSON Lines" else ".json"
         raise InputError(f"the result is {kind}", file=out, hint=f"name it {ending}")

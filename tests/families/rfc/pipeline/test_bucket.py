@@ -1,14 +1,12 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
-import json
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.lines import write_lines
+from tests.support.lines import read_lines, write_lines
 
 from contrafact.bulk.stage import KEPT, REJECTS, write_pieces
 from contrafact.corpus.ledger import read_ledger
@@ -183,7 +181,7 @@ def test_repeated_rows_are_written_with_their_part(tmp_path, monkeypatch) -> Non
     file, out = tmp_path / "news.jsonl", tmp_path / "out.jsonl"
     write_lines(file, ({"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)))
     counts = write_pieces(bucket_file(file, NewsNotes()), out, distinct=True)
-    dropped = [json.loads(line) for line in Path(f"{out}.dropped.jsonl").read_text().splitlines()]
+    dropped = read_lines(tmp_path / "out.jsonl.dropped.jsonl")
     again = {row["line"]: row["reasons"]["causal"] for row in dropped if "line" in row}
     why = {n: f"repeats the article of line {(n - 1) % 5 + 1}" for n in range(6, 13)}
     assert again == why and len(dropped) == 7

@@ -183,7 +183,7 @@ def growth(pattern, start, body):
     if min(small, seconds(pattern, texts[0])) > 10 * glance:
         return small / glance  # a square as it stands: four times more would take minutes
     large = seconds(pattern, texts[1])
-    for _ in range(4):
+    for _ in range(12):
         if large < MOST_GROWTH * small:
             break
         small = min(small, seconds(pattern, texts[0]))

@@ -40,7 +40,7 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
 demo: $(VENV)/.run
 	$(BIN)/contrafact demo --out demo
 
-# Under five minutes on two idle cores; what takes more than a few seconds each is in test-slow.
+# Under seven minutes on two idle cores; what takes more than a few seconds each is in test-slow.
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 

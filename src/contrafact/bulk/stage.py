@@ -8,7 +8,6 @@ anywhere, in any order, again.
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import Model
     from numpy.typing import NDArray
 
-    from contrafact.corpus.ledger import LedgerEvent
+    from contrafact.corpus.ledger import LedgerEvent, Piece
 
 __all__ = [
     "APART",
@@ -126,34 +125,22 @@ class StageOutput:
 def write_pieces(
     pieces: Iterable[StageOutput], out: "str | Path", *others: str, distinct: bool = False
 ) -> Counter[str]:
-    """Write what is made of a file piece by piece, and return its counts.
+    """Write what is made of a file, piece by piece, by `write_stage`; return its counts.
 
-    Each file is whole or not there; once ``out`` is there, so is all that goes with it. ``others``
-    are further tables; where no two decisions are the same (``distinct``), none is remembered.
+    ``others`` are further tables.
     """
-    from contrafact.corpus.ledger import Ledger
-    from contrafact.files.atomic import atomic_path
-    from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import json_line
+    from contrafact.corpus.ledger import write_stage
 
     counts: Counter[str] = Counter()
-    with ExitStack() as stack:
-        sinks = {}
-        for table in (KEPT, REJECTS, *others):
-            name = "dropped" if table == REJECTS else table
-            draft = stack.enter_context(
-                atomic_path(out if table == KEPT else sidecar_path(out, name))
-            )
-            sinks[table] = stack.enter_context(draft.open("w", encoding="utf-8", newline=""))
 
-        def events() -> "Iterator[LedgerEvent]":
-            for made in pieces:
-                counts.update(made.counts)
-                for table, sink in sinks.items():
-                    sink.writelines(map(json_line, made.table(table)))
-                yield from (event for _, event in made.events)
+    def parts() -> "Iterator[Piece]":
+        for made in pieces:
+            counts.update(made.counts)
+            tables = {KEPT: made.table(KEPT), "dropped": made.table(REJECTS)}
+            tables |= {name: made.table(name) for name in others}
+            yield tables, (event for _, event in made.events)
 
-        Ledger(sidecar_path(out, LEDGER)).append(events(), distinct=distinct)
+    write_stage(out, parts(), "dropped", *others, distinct=distinct)
     return counts
 
 

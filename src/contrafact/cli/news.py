@@ -114,7 +114,8 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
 
     notes = RowNotes()
     fetched = assemble(pages, window, source=source, notes=notes)
-    write_stage(out, fetched.items, fetched.events, dropped=fetched.dropped)
+    tables = {"rows": fetched.items, "dropped": fetched.dropped}
+    write_stage(out, [(tables, fetched.events)], "dropped")
     if not pages.failed:
         journal.finish()
     _show(pages, fetched, notes, out)
@@ -204,7 +205,7 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
         record, event = kept_or_dropped(row.item, row.fields, duplicate, near)
         (kept if duplicate is None else dropped).append(record)
         events.append(event)
-    write_stage(out, kept, events, dropped=dropped)
+    write_stage(out, [({"rows": kept, "dropped": dropped}, events)], "dropped")
     kinds = Counter[str](duplicate.kind for duplicate in found.values())
     typer.echo(_deduped(out, len(kept), len(rows), kinds))
 

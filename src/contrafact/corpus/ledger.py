@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
@@ -19,10 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from contrafact.errors import InputError, value_problem
-from contrafact.files.atomic import os_problem
+from contrafact.files.atomic import atomic_path, os_problem
 from contrafact.files.journal import sidecar_path
 from contrafact.files.lock import locked_file
-from contrafact.files.tables import json_line, write_rows
+from contrafact.files.tables import json_line
 from contrafact.records import Manipulation
 
 __all__ = [
@@ -154,21 +155,33 @@ class Ledger:
                 yield _event(line, number, self.path)
 
 
-def write_stage(
-    out: str | Path,
-    rows: Iterable[Mapping[str, Any]],
-    events: Iterable[LedgerEvent],
-    **sidecars: Iterable[Mapping[str, Any]],
-) -> None:
-    """Write what a stage made: its sidecars, its part of the ledger, and last the rows it kept.
+Piece = tuple[Mapping[str, Iterable[Mapping[str, Any]]], Iterable[LedgerEvent]]
+"""What a stage made of a part of its input: rows by table, and its decisions."""
 
-    Each file is whole or not there; once ``out`` is there, so is all that goes with it.
-    Sidecars are named by what they hold: ``dropped=…`` goes to ``<out>.dropped.jsonl``.
+
+def write_stage(
+    out: str | Path, pieces: Iterable[Piece], *sidecars: str, distinct: bool = False
+) -> None:
+    """Write what a stage made, piece by piece: its sidecars, its part of the ledger, and its rows.
+
+    Each file is whole or not there; once ``out`` is there, so is all that goes with it. Of the
+    tables ``rows`` goes to ``out``, and each sidecar by its name: ``dropped`` to
+    ``<out>.dropped.jsonl``. ``distinct`` is as in `Ledger.append`.
     """
-    for what, others in sidecars.items():
-        write_rows(sidecar_path(out, what), others)
-    Ledger(sidecar_path(out, "ledger")).append(events)
-    write_rows(out, rows)
+    with ExitStack() as stack:
+        sinks = {}
+        for name in ("rows", *sidecars):
+            path = out if name == "rows" else sidecar_path(out, name)
+            draft = stack.enter_context(atomic_path(path))
+            sinks[name] = stack.enter_context(draft.open("w", encoding="utf-8", newline=""))
+
+        def events() -> Iterator[LedgerEvent]:
+            for tables, decisions in pieces:
+                for name, sink in sinks.items():
+                    sink.writelines(map(json_line, tables[name]))
+                yield from decisions
+
+        Ledger(sidecar_path(out, "ledger")).append(events(), distinct=distinct)
 
 
 def read_ledger(path: str | Path) -> list[LedgerEvent]:

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
+from inspect import signature
 from numbers import Real
 from typing import Any, ParamSpec, Unpack
 
@@ -136,7 +137,8 @@ def _coefficient(taken_apart: Callable[_P, _Coefficient]) -> Callable[_P, float]
         found = taken_apart(*args, **options)
         return float(found.of_sums(column_totals(found.features)))
 
-    value.__annotations__ = {**taken_apart.__annotations__, "return": float}
+    shown = signature(taken_apart).replace(return_annotation=float)
+    vars(value)["__signature__"] = shown
     _TAKEN_APART[value] = taken_apart
     return value
 

@@ -102,7 +102,8 @@ def screen(options: _Screen) -> None:
             f"{out}.sheet.csv",
             Dialect(mark=True),
         )
-        write_stage(out, rows, [*events, *map(proposal_event, rows)], dropped=dropped)
+        decisions = [*events, *map(proposal_event, rows)]
+        write_stage(out, [({"rows": rows, "dropped": dropped}, decisions)], "dropped")
         journal.finish(calls.repeated())
     _show_screened(rows, len(dropped), out)
 

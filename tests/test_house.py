@@ -59,7 +59,7 @@ def test_public_names_are_listed_and_exist(path):
 
 ENGINES = ("runs", "report", "study", "exam", "training", "cli", "api")
 OF_A_FAMILY = ("api/texts.py",)
-"""Verbs that are one family's own."""
+"""Functions that are one family's own."""
 FAMILIES = re.compile(r"finforce|\brfc|_rfc|cobe", re.IGNORECASE)
 
 

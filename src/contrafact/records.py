@@ -1,4 +1,4 @@
-"""The nouns: frozen records that every floor above passes around.
+"""Frozen records that all families share.
 
 Ids are content hashes, so that the same input has the same id in every run.
 """

@@ -207,7 +207,7 @@ def test_stories_are_drawn_and_run(models):
 @pytest.mark.slow
 def test_a_judge_is_examined_and_a_run_corrected_by_it(models, monkeypatch):
     found = cf.exam(models.judge, family="cobe", n=6, out="exam.json", order=False)
-    assert set(found.scores["measure"]) == {"sensitivity", "specificity", "unreadable"}
+    assert set(found.scores["measure"]) == {"sensitivity", "specificity", "invalid"}
     assert found.items["item"].nunique() == 6 and found.items["known"].notna().all()
     before = models.stats()["answered"]
     assert cf.exam(models.judge, family="cobe", n=6, out="exam.json", order=False).scores.equals(

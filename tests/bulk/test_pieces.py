@@ -23,7 +23,7 @@ from contrafact.bulk.cluster import Cluster, check_address
 from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.repeats import firsts
+from contrafact.bulk.repeats import repeated_rows
 from contrafact.bulk.run import shared_out
 from contrafact.bulk.stage import FAILURES, KEPT, Asked, InputRow, StageOutput
 from contrafact.bulk.tables import common_schema, from_bytes, part_bytes, recast
@@ -148,7 +148,7 @@ def test_of_rows_with_one_key_the_first_stays(keys):
         "index": np.arange(len(keys))[rows],
     }
     expected = {at: keys.index(key) for at, key in enumerate(keys) if keys.index(key) != at}
-    places, first = firsts(batch)
+    places, first = repeated_rows(batch)
     assert list(zip(places.tolist(), first.tolist(), strict=True)) == [*expected.items()]
 
 

@@ -39,7 +39,7 @@ def test_an_exam_finds_the_worth_of_a_judge_and_asks_nothing_twice(
             assert found.order is None
         assert exam.criteria["directionality"].bias_true.low > 0
         assert (exam.judge, exam.family, exam.n) == (judge.judge, "finforce", 740)
-        assert "passes what is right" in run.stdout
+        assert "sensitivity" in run.stdout
         asked = judge.answered()
         content = (tmp_path / "exam.json").read_bytes()
         rows = [json.loads(line) for line in (tmp_path / exam.items).read_text().splitlines()]

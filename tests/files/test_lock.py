@@ -86,8 +86,10 @@ def test_a_folder_is_held_and_made(tmp_path):
         locked(folder),
     ):
         pass
+    assert not folder.exists()  # nothing was written
     with locked(folder):
-        pass
+        (folder / "a").touch()
+    assert (folder / "a").exists()
 
 
 def test_a_place_that_cannot_be_is_one_clear_error(tmp_path):

@@ -201,7 +201,9 @@ def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
     assert studio.store.read("ours", lambda b: b.items["i1"].outcome) == "removed"
     assert "withdrawn already" in max_.post(where, gone).text
     several = {"item": [name, "i1"], "reason": "back again", "stage": "rating"}
-    assert max_.post(where, several).headers["location"] == where
+    to = max_.post(f"{where}?text=&state=removed&page=2", several).headers["location"]
+    assert to == f"{where}?text=&state=removed&page=2&changed=2"
+    assert "2 were changed" in max_.get(to).text
     assert studio.store.read("ours", lambda b: b.items["i1"].stage) == "rating"
     assert "<b>taken" not in max_.get(f"{where}/one?id=i1").text
 

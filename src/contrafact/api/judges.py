@@ -101,7 +101,7 @@ def exam(
          "high": rate.high, "n": rate.n}
         for criterion, one in found.criteria.items()
         for measure, rate in (("sensitivity", one.sensitivity), ("specificity", one.specificity),
-                              ("unreadable", one.invalid))
+                              ("invalid", one.invalid))
     ]  # fmt: skip
     scores = pd.DataFrame(rows)
     for column in ("estimate", "low", "high"):

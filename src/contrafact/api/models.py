@@ -82,7 +82,7 @@ def whatif(
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0,
     **options: Unpack[_Writing],
 ) -> "Result[pd.DataFrame]":
-    """Say what a model would have written, its noise held, as ``contrafact whatif`` does.
+    """Say what a model would have written with the same noise, as ``contrafact whatif`` does.
 
     Args:
         model: Whose noise it is: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.

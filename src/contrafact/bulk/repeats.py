@@ -23,7 +23,7 @@ from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.stage import INDEX, Stage
 from contrafact.bulk.tables import part_bytes
 
-__all__ = ["firsts", "write_notes"]
+__all__ = ["repeated_rows", "write_notes"]
 
 _DONE = "_work/notes.json"
 
@@ -55,7 +55,7 @@ def _repeats(stage: Stage, partitions: Sequence[Partition]) -> tuple[Places, Pla
     if type(stage).key is Stage.key:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     batches = list(mapped(partitions, partial(_keys_of, stage=stage)))
-    return firsts({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
+    return repeated_rows({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
 
 
 def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
     return {"high": halves[:, 0], "low": halves[:, 1], "index": np.array(places, dtype=np.int64)}
 
 
-def firsts(batch: dict[str, Any]) -> tuple[Places, Places]:
+def repeated_rows(batch: dict[str, Any]) -> tuple[Places, Places]:
     """Return the rows of a batch that repeat one before them, in order, and of each the first."""
     order = np.lexsort((batch["index"], batch["low"], batch["high"]))
     high, low, index = (batch[name][order] for name in ("high", "low", "index"))

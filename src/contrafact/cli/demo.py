@@ -37,9 +37,7 @@ def command() -> Any:
     out = (Path, typer.Option(metavar="DIR", help="Folder for the runs and their report."))
     parameters = [parameter("out", out, Path("demo"))]
     for noun, part in nouns.items():
-        option = typer.Option(
-            min=1, max=part.most, metavar="N", help=f"How many of the bundled {noun}."
-        )
+        option = typer.Option(min=1, max=part.most, metavar="N", help=f"How many {noun}.")
         parameters.append(parameter(noun, (int, option), part.count))
 
     def demo(out: Path, **counts: int) -> None:
@@ -48,7 +46,7 @@ def command() -> Any:
     return as_command(
         demo,
         parameters,
-        "Run the families on bundled samples with the embedded model; no key, no network.\n\n"
+        "Run the families on samples with the embedded model; no key, no network.\n\n"
         "The embedded model works on every task. Its texts are judged where that can be done by "
         "proof; the verifier sits an exam, and the report corrects its rates. Each part ends with "
         "its table and its report; stopped, the demo reports what there is, and started again, it "

@@ -96,27 +96,27 @@ def _show(exam: "Exam") -> None:
     from contrafact.console import show_table
 
     title = f"{exam.judge} on {exam.n} items of {exam.family} ({exam.level:.0%} intervals)"
-    columns = ("criterion", "passes what is right", "fails what is wrong", "leaning", "unreadable")
+    columns = ("criterion", "sensitivity", "specificity", "bias", "invalid")
     rows = [
         (
             name,
             _rate(one.sensitivity),
             _rate(one.specificity),
-            _leaning(one.bias_true),
+            _bias(one.bias_true),
             f"{one.invalid.k} of {one.invalid.n}",
         )
         for name, one in exam.criteria.items()
     ]
     show_table(title, columns, rows)
     spec = _spec(exam.family)
-    for whole in spec.wholes:
+    for whole in spec.overall:
         _show_made(exam, whole)
     if exam.surface:
         limits = " to ".join(sorted({f"{one.limit:.2f}" for one in exam.surface.values()}))
         show_table(
             "Right told from wrong (balanced accuracy; a reader's area under the ROC curve; 0.5 is "
             "chance)",
-            ("criterion", exam.judge, f"{spec.unread} (limit {limits})"),
+            ("criterion", exam.judge, f"{spec.surface_reader} (limit {limits})"),
             [
                 (name, _balanced(exam.criteria.get(name)), _surface(one))
                 for name, one in exam.surface.items()
@@ -195,7 +195,7 @@ def _share(value: float | None) -> str:
     return _NONE if value is None else f"{value:.0%}"
 
 
-def _leaning(figure: "Figure") -> str:
+def _bias(figure: "Figure") -> str:
     if figure.estimate is None:
         return _NONE
     if not _clear(figure):

@@ -27,13 +27,15 @@ def list_models() -> None:
 
     from contrafact.console import show_table
     from contrafact.models.download import PROVIDERS, WEIGHTS, hub_models
-    from contrafact.models.gguf import find_weights
+    from contrafact.models.gguf import SMOLLM2, find_weights, shipped_adapters
 
     at_hand = find_weights()
     rows = []
     for name, wanted in WEIGHTS.items():
         state = f"contrafact models fetch {name} ({wanted.size / 1e6:.0f} MB)"
         rows.append((f"embedded/{name}", str(at_hand or state), wanted.title))
+    for name, folder in shipped_adapters().items():
+        rows.append((f"embedded/{name}", str(folder), f"a LoRA adapter of embedded/{SMOLLM2}"))
     rows += [(f"hf/{name}", "in the hub's cache", "") for name in hub_models()]
     show_table("Weights", ("name", "where, or how to get them", "what"), rows)
     if find_spec("xllamacpp") is None:

@@ -99,7 +99,7 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     ]
     corrects = any(one.criterion for spec in studies.values() for one in spec.questions)
     example = "final.jsonl" if spec.load else "runs/a runs/b"
-    chosen = f" --kind {first}" if first else ""
+    chosen = f" --sheet {first}" if first else ""
     return as_command(
         sample,
         [

@@ -1,4 +1,4 @@
-"""``contrafact whatif``: the string the model would have written, its noise held."""
+"""``contrafact whatif``: the string the model would have written with the same noise."""
 
 from pathlib import Path
 from typing import Literal

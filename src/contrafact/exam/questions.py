@@ -17,7 +17,7 @@ from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
 from contrafact.models.kept import work_open
 
-__all__ = ["JudgeCall", "put", "questions_of"]
+__all__ = ["JudgeCall", "ask_questions", "questions_of"]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def other_order(prompt: str, shown: Sequence[str]) -> str | None:
     return f"{after}\n\n{texts}" if after else None
 
 
-def put(
+def ask_questions(
     questions: Sequence[JudgeCall],
     examiner: Examiner,
     judges: Mapping[str, Model],

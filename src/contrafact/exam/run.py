@@ -7,7 +7,7 @@ from typing import Any
 
 from contrafact.errors import InputError, ModelError
 from contrafact.exam import ExamOptions, exam_file
-from contrafact.exam.questions import JudgeCall, put, questions_of
+from contrafact.exam.questions import JudgeCall, ask_questions, questions_of
 from contrafact.exam.score import (
     exam_rows,
     examine,
@@ -112,12 +112,12 @@ class PreparedExam:
             items=items.name,
             seed=self.seed,
             settings=dict(self.settings),
-            notes=[*unread_notes(rows, judge), *leak_notes(surface, self.spec.unread)],
+            notes=[*unread_notes(rows, judge), *leak_notes(surface, self.spec.surface_reader)],
             surface=surface,
             surface_of=self.spec.surface_of,
-            wholes=self.spec.wholes,
+            overall=self.spec.overall,
         )
-        trusted = [exam.trust(whole)[1] for whole in self.spec.wholes if whole in exam.criteria]
+        trusted = [exam.trust(whole)[1] for whole in self.spec.overall if whole in exam.criteria]
         exam = exam.model_copy(update={"notes": [*exam.notes, *trusted]})
         write_frame(rows, items)
         write_exam(out, exam)
@@ -197,7 +197,7 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
         paid = 0 if options.yes else paid_calls(prepared.estimate(tokens=False))
         ask_if_many(min(left, paid))
-        failures = put(
+        failures = ask_questions(
             prepared.questions,
             prepared.examiner,
             models,

@@ -168,7 +168,7 @@ def examine(
     *,
     seed: int,
     surface_of: str = RESPONSE,
-    wholes: Sequence[str] = (),
+    overall: Sequence[str] = (),
     resamples: int = 10_000,
     **known: Any,
 ) -> Exam:
@@ -181,13 +181,13 @@ def examine(
         rows: As `exam_rows` returns them.
         seed: Seed of the resampling; the draw of items had it, too.
         surface_of: The criterion for which surface features are compared with the judge.
-        wholes: Criteria that are verdicts on a kind as a whole, made of others.
+        overall: Criteria that are verdicts on a kind as a whole, made of others.
         resamples: How many times clusters are drawn.
         known: The other fields of `Exam`, which are known without its rows: judge, family, prompts.
     """
     names = sorted(rows["criterion"].unique(), key=lambda name: (name == RESPONSE, name))
     by_criterion = {name: rows[rows["criterion"].eq(name)] for name in names}
-    parts = rows[~rows["criterion"].isin((RESPONSE, *wholes))].sort_values(
+    parts = rows[~rows["criterion"].isin((RESPONSE, *overall))].sort_values(
         "criterion", kind="stable"
     )
     words = float(rows["words"].median()) if len(rows) else None

@@ -100,9 +100,10 @@ class ExamSpec:
         options: The exam's own options. One that is a path names a file of items.
         surface_of: The criterion by which texts are told apart, where surface features are compared
             with the judge (BLEU, ROUGE-L, likeness by edits): where items have a reference.
-        surface: Returns items as readers see them that follow nothing (``unread`` names them, as in
-            "reads no story"); what those reach stands beside the judge.
-        wholes: Criteria that are verdicts on a whole kind of item, each made of those that its
+        surface: Returns items as readers see them that follow nothing; what those reach stands
+            beside the judge.
+        surface_reader: What such a reader does, in a heading: "reads no story".
+        overall: Criteria that are verdicts on a whole kind of item, each made of those that its
             name begins: ``flipping`` of ``flipping:reversed`` and others. Of each the exam says
             whether the judge may be trusted with it.
     """
@@ -114,8 +115,8 @@ class ExamSpec:
     options: type[TaskOptions] = TaskOptions
     surface_of: str = RESPONSE
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
-    unread: str = "reads nothing"
-    wholes: Sequence[str] = ()
+    surface_reader: str = "reads nothing"
+    overall: Sequence[str] = ()
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:

@@ -37,9 +37,9 @@ __all__ = [
     "RecordedRow",
     "RecordedSystem",
     "Units",
-    "hold_outputs",
     "method",
     "recorded_spec",
+    "register_outputs",
 ]
 
 UnitT = TypeVar("UnitT")
@@ -236,7 +236,7 @@ def method(context: MethodContext) -> Recorded:
     return Recorded(found, task_named(context.settings.task).run.load().output_type)
 
 
-def hold_outputs(path: Path, recorded: RecordedOutputs) -> None:
+def register_outputs(path: Path, recorded: RecordedOutputs) -> None:
     """Let methods answer with these outputs, as long as they are held, and not read their file."""
     _held[str(path)] = recorded
 

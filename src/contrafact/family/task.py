@@ -36,7 +36,6 @@ __all__ = [
     "Turn",
     "Turns",
     "degenerate_text",
-    "kept_of",
     "log_scorer",
     "method_solver",
     "number",
@@ -45,6 +44,7 @@ __all__ = [
     "rates",
     "rates_of_criterion",
     "read_text",
+    "score_metadata",
     "verdict_columns",
 ]
 
@@ -233,7 +233,7 @@ def log_scorer(
     return decorate
 
 
-def kept_of(sample: EvalSample, name: str) -> dict[str, Any]:
+def score_metadata(sample: EvalSample, name: str) -> dict[str, Any]:
     """Return what a scorer made by `log_scorer` keeps of a sample; nothing if it gave no score."""
     scores = sample.scores or {}
     score = scores.get(f"{_PACKAGE}/{name}", scores.get(name))

@@ -30,11 +30,11 @@ from contrafact.family.task import (
     Exchanges,
     Solving,
     degenerate_text,
-    kept_of,
     log_scorer,
     number,
     output_of,
     rates,
+    score_metadata,
     verdict_columns,
 )
 from contrafact.judges.judge import judges_of_role
@@ -165,13 +165,14 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 "invalid_reason": output.invalid,
                 "degenerate": output.degenerate,
                 **verdict_columns(
-                    kept_of(sample, SCORER).get("verdicts", {}), [one.name for one in self.criteria]
+                    score_metadata(sample, SCORER).get("verdicts", {}),
+                    [one.name for one in self.criteria],
                 ),
             }
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         """Return a sample's verdicts."""
-        return [({}, kept_of(sample, SCORER).get("verdicts", {}))]
+        return [({}, score_metadata(sample, SCORER).get("verdicts", {}))]
 
 
 @log_scorer(SCORER, rates())

@@ -19,7 +19,11 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; drafts of killed ones in it, and right below, go."""
+    """Hold a folder for this process; drafts of killed ones in it, and right below, go.
+
+    A folder that is made for it, and in which nothing is written, goes again.
+    """
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / LOCK, blocking=False)
@@ -37,6 +41,9 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        if made and [*folder.iterdir()] == [folder / LOCK]:
+            (folder / LOCK).unlink()
+            folder.rmdir()
         lock.release()
 
 

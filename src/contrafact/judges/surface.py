@@ -1,6 +1,6 @@
 """What a reader reaches that sees only the surface of texts and follows nothing.
 
-Readers are trained on items of known verdict and scored on groups (headlines, graphs, templates)
+Readers are trained on items of known verdict and scored on groups (headlines, graphs, scenes)
 that they have not seen: what they reach above 0.5 can be had without the reasoning that the items
 are to test. Each reader sees the text's words, how much it repeats of what it is about and of what
 is asked, which connectors it has, or what it quotes and how its numbers move; the last one sees

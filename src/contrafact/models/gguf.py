@@ -23,6 +23,7 @@ __all__ = [
     "is_pathlike",
     "plain_name",
     "shipped_adapter",
+    "shipped_adapters",
 ]
 
 SMOLLM2 = "smollm2-135m"
@@ -60,8 +61,12 @@ def inspect_name(name: str) -> str:
 
 def shipped_adapter(name: str) -> Path | None:
     """Return the folder of an adapter of the embedded weights that the program brings, or None."""
-    folders = {path.parent.name: path.parent for path in _SHIPPED.glob(f"*/{ADAPTER_FILE}")}
-    return folders.get(name)
+    return shipped_adapters().get(name)
+
+
+def shipped_adapters() -> dict[str, Path]:
+    """Return the folders of adapters of the embedded weights that the program brings, by name."""
+    return {path.parent.name: path.parent for path in _SHIPPED.glob(f"*/{ADAPTER_FILE}")}
 
 
 def plain_name(name: str) -> str:

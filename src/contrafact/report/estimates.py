@@ -46,7 +46,7 @@ __all__ = [
 
 NO_MODEL = "none/none"
 _MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
-"""Outputs made elsewhere whose system is called so are marks on the scale."""
+"""Outputs made elsewhere whose system is called so are references."""
 
 _COLUMNS = ("system", "model", "method", "shots", "draw", "sample_id", "invalid_reason")
 
@@ -177,7 +177,7 @@ def _roles(frame: pd.DataFrame) -> "pd.Series[str]":
 
 
 def systems_of(items: pd.DataFrame) -> list[str]:
-    """Return the systems as they come: those asked about, then baselines, then marks."""
+    """Return the systems as they come: those asked about, then baselines, then references."""
     distinct = items.drop_duplicates("system")
     return [
         str(name) for role in ROLES for name in distinct.loc[distinct["role"].eq(role), "system"]

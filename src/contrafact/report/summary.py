@@ -3,7 +3,7 @@
 The sentence speaks of the systems that were asked about, by the first of the spec's headline
 measures that has figures, in the strict form where any output was invalid or no answer, so that a
 system gains nothing by answering only what is easy. Where nothing was measured it says how many
-outputs are answers at all. References and controls are marks on the drawing's scale.
+outputs are answers at all. References and controls stand on the same scale.
 """
 
 import math

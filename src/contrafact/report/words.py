@@ -11,7 +11,7 @@ from contrafact.models.gguf import EMBEDDED_NAMES
 
 __all__ = ["facts", "how_to_read", "run_facts", "warnings"]
 
-_OTHER_ROLES = {"baseline": "without a model", "mark": "as marks on the scale"}
+_OTHER_ROLES = {"baseline": "without a model", "mark": "as references and controls"}
 _ENOUGH_VERDICTS = 20
 _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 

@@ -97,7 +97,7 @@ def place(prepared: "Prepared", folder: Path) -> "Prepared":
     Returns:
         The run that reads from it what it scores.
     """
-    from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, hold_outputs, recorded_spec
+    from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, recorded_spec, register_outputs
     from contrafact.models.fluency import FLUENCY
     from contrafact.runs.config import config_text
 
@@ -122,7 +122,7 @@ def place(prepared: "Prepared", folder: Path) -> "Prepared":
     if recorded is None:
         return prepared
     outputs = (folder / OUTPUTS).absolute()
-    hold_outputs(outputs, recorded)
+    register_outputs(outputs, recorded)
     systems: dict[str, Any] = {
         recorded_spec(outputs, n): one for n, one in recorded.systems.items()
     }

@@ -86,7 +86,7 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
     except InputError as error:
         raise file.problem(("task",), error.problem, error.hint) from None
     known = [name for name in model.model_fields if name != "task"]
-    axes = _axes(file, grid, [n for n in known if n not in NOT_IN_A_GRID])
+    axes = _axes(file, grid, known)
     for name in path_options(model):
         if isinstance(values.get(name), str):
             values[name] = _path(file, values[name])
@@ -162,8 +162,10 @@ def _axes(file: ConfigFile, grid: Any, known: Sequence[str]) -> dict[str, list[A
         raise file.problem(("grid",), "the grid is not options with their values", hint)
     for name, values in grid.items():
         where = ("grid", name)
+        if name in NOT_IN_A_GRID:
+            raise file.problem(where, f"'{name}' is one for all runs of a grid", "give it outside")
         if name not in known:
-            problem = f"'{name}' is not an option that a grid can have"
+            problem = f"'{name}' is not an option"
             raise file.problem(where, problem, nearest(str(name), known))
         if not isinstance(values, list) or not values or None in values:
             hint = f"write {name}: [one, another]"

@@ -37,7 +37,7 @@ from contrafact.stats.intervals import (
     variance_of_mean,
     wilson_bounds,
 )
-from contrafact.stats.sampling import share_and_worth, split_cells
+from contrafact.stats.sampling import share_and_effective_size, split_cells
 
 __all__ = ["MIN_YOUDEN", "Corrected", "ExamRate", "correct_rate", "correction_bounds", "ppi_share"]
 
@@ -49,7 +49,7 @@ MIN_EXAM = 25
 """Exam items with either known verdict below which coverage was not tested."""
 
 _STRENGTH = 3.0
-"""As `share_and_worth` takes it, of all cells together: none of them is small."""
+"""As `share_and_effective_size` takes it, of all cells together: none of them is small."""
 _RARE, _NEAR_AN_END = 20, 0.25
 """Bounds by labels are exact where the rarer answer is so rare, of all and in labels' worth."""
 _STEPS = 10
@@ -209,7 +209,7 @@ def ppi_share(
     # The judge's shares are a sample's, too: they vary with the run's clusters.
     spread = variance_of_mean(expected, codes, groups)
     counted = float(expected.var()) / spread if spread > 0.0 else float(groups)
-    estimate, worth = share_and_worth(
+    estimate, worth = share_and_effective_size(
         y[known], weight, own, clusters=codes[known], strength=_STRENGTH / (cell.max() + 1),
         counted=counted, level=level,
     )  # fmt: skip

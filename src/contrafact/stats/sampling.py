@@ -38,7 +38,7 @@ __all__ = [
     "even_allocation",
     "horvitz_thompson_mean",
     "proportional_allocation",
-    "share_and_worth",
+    "share_and_effective_size",
     "split_cells",
     "stratified_share",
     "verdict_levels",
@@ -164,10 +164,10 @@ def stratified_share(
     """Return a weighted share of outcomes that are 1, with bounds for small shares and samples.
 
     The interval is Wilson's (Journal of the American Statistical Association 22, 1927) at the
-    number of independent outcomes that the sample is worth (`share_and_worth`). With fewer than
-    `MIN_CLUSTERS` clusters the bounds are the exact binomial ones (Clopper and Pearson, Biometrika
-    26, 1934), a cluster counting once: nothing found among three is not nothing. The interval
-    speaks of the process that the outcomes come from, without a correction for a finite population.
+    sample's effective size (`share_and_effective_size`). With fewer than `MIN_CLUSTERS` clusters
+    the bounds are the exact binomial ones (Clopper and Pearson, Biometrika 26, 1934), a cluster
+    counting once: nothing found among three is not nothing. The interval speaks of the process that
+    the outcomes come from, without a correction for a finite population.
     A weight says how many items an outcome stands for; a cluster may have outcomes in several
     strata.
 
@@ -190,7 +190,7 @@ def stratified_share(
     code, parts = np.zeros(len(y), dtype=np.intp), 1
     if strata is not None:
         code, parts = cluster_codes(strata, len(y))
-    estimate, worth = share_and_worth(y, w, code, clusters=clusters, level=level)
+    estimate, worth = share_and_effective_size(y, w, code, clusters=clusters, level=level)
     few = groups < MIN_CLUSTERS
     low, high = (exact_bounds if few else wilson_bounds)(estimate, worth, level)
     kind = "exact binomial bounds" if few else "Wilson score interval"
@@ -199,7 +199,7 @@ def stratified_share(
     return Interval(estimate, low, high, level, len(y), groups, method)
 
 
-def share_and_worth(
+def share_and_effective_size(
     outcomes: NDArray[np.float64],
     weights: NDArray[np.float64],
     strata: NDArray[np.intp],
@@ -209,7 +209,7 @@ def share_and_worth(
     counted: float = math.inf,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return a stratified share, and how many independent outcomes the sample is worth.
+    """Return a stratified share, and the effective size of the sample, in independent outcomes.
 
     That is the variance of one outcome over that of the share (Korn and Graubard, Survey
     Methodology 24, 1998). For this variance a stratum's share is smoothed towards the whole one, as

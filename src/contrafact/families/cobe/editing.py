@@ -181,13 +181,13 @@ def _passed(source: str, answer: str) -> bool | None:
 
 EDITING = EditSpec(
     presets=Path(__file__).parent / "training_presets",
-    train="drawn stories of four types of graph and ten places, without one event of each",
+    train="drawn stories of four types of graph and ten scenes, without one event of each",
     splits={
-        "same": "nothing: new stories of the graphs, places and events of training",
+        "same": "nothing: new stories of the graphs, scenes and events of training",
         "graphs": "the types of graph (diamond, hybrid)",
-        "scenes": "the places, and with them all rules and wordings",
+        "scenes": "the scenes, and with them all rules and wordings",
         "rules": "events, with their rules and wordings, that are set or have to change",
-        "all": "types of graph and places, with all rules and wordings",
+        "all": "types of graph and scenes, with all rules and wordings",
     },
     tasks=_tasks,
     passed=_passed,

@@ -169,5 +169,5 @@ EXAM = ExamSpec(
     examiner=examiner,
     options=CobeExamOptions,
     surface=lambda items: [leak_item(one.material, one.text, one.known) for one in items],
-    unread="reads no story",
+    surface_reader="reads no story",
 )

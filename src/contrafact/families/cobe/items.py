@@ -50,7 +50,7 @@ from inspect_ai.log import EvalSample
 
 from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.task import kept_of, number
+from contrafact.family.task import number, score_metadata
 from contrafact.records import Story
 
 __all__ = [
@@ -86,7 +86,7 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
     """
     rows = []
     for sample in log_samples:
-        if sample.error is not None or not (found := kept_of(sample, SCORER)):
+        if sample.error is not None or not (found := score_metadata(sample, SCORER)):
             continue
         story = Story.model_validate(sample.metadata["story"])
         row: dict[str, Any] = {

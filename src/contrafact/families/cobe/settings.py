@@ -31,7 +31,7 @@ DEMO = (
         most=40,
         text="CoBe. {count} stories drawn with their proofs, each asked in three phrasings what "
         "would have happened instead; {model} edits them, as it is and taught to (it has met no "
-        "such graph, place or rule), and the verifier 'proof' judges the edits.",
+        "such graph, scene or rule), and the verifier 'proof' judges the edits.",
         methods=("plain",),
         models=("embedded/smollm2-135m-cobe",),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),

@@ -38,7 +38,7 @@ from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, kept_of
+from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.degenerate import Batch
@@ -144,7 +144,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         metadata = sample.metadata
         part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
-        return [(part, kept_of(sample, SCORER).get("verdicts") or {})]
+        return [(part, score_metadata(sample, SCORER).get("verdicts") or {})]
 
     def order(self, row: Mapping[str, Any]) -> Hashable:
         return str(row["phrasing"])

@@ -16,11 +16,11 @@ from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
 from contrafact.families.cobe.synth.prove import (
     Facts,
+    criterion_problem,
+    direction_of,
     misjoined,
+    reverses_cause,
     situation_of,
-    told_wrong,
-    turns_round,
-    way_of,
 )
 from contrafact.families.cobe.synth.reading import Reading
 from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
@@ -110,12 +110,12 @@ def decide(facts: Facts, reader: ResponseReader, response: str) -> dict[str, Dec
 def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision:
     """Decide a criterion as far as one variable goes."""
     told = reading.values.get(name, set())
-    one_way = criterion == "E4" and len({way_of(facts, name, now) for now in told}) == 1
+    one_way = criterion == "E4" and len({direction_of(facts, name, now) for now in told}) == 1
     if len(told) > 1 and not one_way:
         return Decision(None, f"'{name}' is told in two ways")
     if criterion in ("E2", "E4") and told <= {None}:
         return Decision(None, f"'{name}' is not told")
-    why = told_wrong(facts, criterion, name, told)
+    why = criterion_problem(facts, criterion, name, told)
     return Decision(not why, why)
 
 
@@ -144,7 +144,7 @@ def _causes(facts: Facts, reading: Reading) -> Decision:
             due = next((name for name, about in facts.about.items() if one.name in about), "")
             if not due or one.value is None:
                 opened = f"'{one.name}', which is named as a cause, is left open"
-            elif told_wrong(facts, due, one.name, {one.value}):
+            elif criterion_problem(facts, due, one.name, {one.value}):
                 return Decision(False, f"'{one.name}', which is named as a cause, is not so")
     return Decision(None, opened) if opened else Decision(True, _HOLDS[CAUSES])
 
@@ -158,7 +158,7 @@ def _connectors(facts: Facts, reading: Reading) -> Decision:
     told = {name: next(iter(values)) for name, values in reading.values.items()}
     wrong = misjoined(facts, reading.claims, told)
     for claim, why in wrong:
-        if turns_round(facts, claim):
+        if reverses_cause(facts, claim):
             return Decision(False, f"'{claim.effect.name}': {why}")
     if wrong:
         claim, why = wrong[0]

@@ -145,5 +145,5 @@ EXAM = ExamSpec(
     examiner=examiner,
     options=StructuredOptions,
     surface=surface_items,
-    unread="reads no headline",
+    surface_reader="reads no headline",
 )

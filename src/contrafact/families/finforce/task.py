@@ -43,7 +43,7 @@ from contrafact.family.run import (
     cost_columns,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Solving, kept_of, verdict_columns
+from contrafact.family.task import OUTPUT, Solving, score_metadata, verdict_columns
 from contrafact.files.tables import RowNotes
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
@@ -166,7 +166,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         for sample in evaluated.samples:
             generation = sample.store[OUTPUT]
-            panels = kept_of(sample, SCORER).get("verdicts", {})
+            panels = score_metadata(sample, SCORER).get("verdicts", {})
             cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
             for side in SIDES:
                 row: dict[str, Any] = {
@@ -190,7 +190,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                 yield row
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
-        panels = kept_of(sample, SCORER).get("verdicts", {})
+        panels = score_metadata(sample, SCORER).get("verdicts", {})
         return [({"side": side}, verdicts) for side, verdicts in panels.items()]
 
     def part_of(self, row: Mapping[str, Any]) -> str:

@@ -288,6 +288,6 @@ EXAM = ExamSpec(
     examiner=examiner,
     options=StructuredOptions,
     surface=surface_items,
-    unread="reads no meaning",
-    wholes=WHOLES,
+    surface_reader="reads no meaning",
+    overall=WHOLES,
 )

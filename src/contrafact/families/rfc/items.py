@@ -46,7 +46,7 @@ from inspect_ai.log import EvalSample
 from contrafact.families.rfc.answers import item_of
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import TRUE
-from contrafact.family.task import kept_of
+from contrafact.family.task import score_metadata
 from contrafact.records import MANIPULATIONS
 
 __all__ = [
@@ -79,7 +79,7 @@ def items_frame(
     of: dict[str, str | int] = {"system": system, "model": model, "method": method, "shots": shots}
     rows = []
     for sample in log_samples:
-        if sample.error is None and (found := kept_of(sample, SCORER)):
+        if sample.error is None and (found := score_metadata(sample, SCORER)):
             rows.append(item_row(item_of(sample.metadata), found, draw=sample.epoch, **of))
     return rows
 

@@ -51,6 +51,7 @@ def items(
     text: Annotated[str, Query(max_length=200)] = "",
     at: Annotated[str, Query(alias="state", max_length=200)] = "",
     number: Annotated[int, Query(alias="page", ge=1, lt=10**9)] = 1,
+    changed: Annotated[int, Query(ge=0, lt=10**9)] = 0,
 ) -> HTMLResponse:
     """Show the items that are looked for.
 
@@ -58,6 +59,7 @@ def items(
         text: Words that all stand in an item's id, what it shows, or a vote on it: who, what they
             came to, their comment, ``flag``.
         at: A stage, an outcome, or ``open``: everything whose way has not ended.
+        changed: How many items were changed just now.
     """
 
     def reader(state: ReviewState) -> dict[str, Any]:
@@ -81,6 +83,7 @@ def items(
         "manage_items.html",
         text=text,
         at=at,
+        changed=changed,
         page_path=lambda other: page.path("manage_items", text=text, state=at, page=str(other)),
         item_path=lambda name: page.path("manage_item", id=name),
         **page.studio.store.read(page.review, reader),
@@ -95,7 +98,7 @@ def correct(
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
 ) -> Response:
-    """Send items back to a stage, or take them out of the review."""
+    """Send items back to a stage, or take them out of the review; the list is shown as it was."""
     act, done = page.studio.store.act, 0
     chosen, problems = list(dict.fromkeys(item or ())), []
     if not chosen:
@@ -115,7 +118,9 @@ def correct(
         raise NotAllowed(f"{done:,} of {len(chosen):,} items are done; {'. '.join(problems)}")
     if done == 1:
         return page.go_to("manage_item", id=chosen[0])
-    return page.go_to("manage_items")
+    shown = page.request.query_params
+    kept = {one: shown[one] for one in ("text", "state", "page") if one in shown}
+    return page.go_to("manage_items", **kept, changed=str(done))
 
 
 @router.post("/edit", name="edit_item")

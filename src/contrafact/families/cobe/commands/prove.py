@@ -68,7 +68,7 @@ def leak(options: _LeakOptions) -> None:
     """Measure how far surface features alone tell right answers from wrong ones.
 
     Readers that follow no cause and effect learn from part of the file and are scored on graphs or
-    templates that they have not seen. The exit code is 1 if one of them reaches an AUROC above 0.60
+    scenes that they have not seen. The exit code is 1 if one of them reaches an AUROC above 0.60
     over all answers, or above 0.65 on one criterion.
 
     Example: contrafact cobe leak stories.jsonl

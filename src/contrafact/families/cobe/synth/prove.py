@@ -27,12 +27,12 @@ __all__ = [
     "Facts",
     "Proven",
     "check_story",
+    "criterion_problem",
+    "direction_of",
     "misjoined",
     "prove_rows",
+    "reverses_cause",
     "situation_of",
-    "told_wrong",
-    "turns_round",
-    "way_of",
     "with_proofs",
 ]
 
@@ -198,7 +198,7 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name: [] for name in facts.asked}
     for criterion, due in facts.about.items():
         for name in due:
-            if why := told_wrong(facts, criterion, name, values.get(name, set())):
+            if why := criterion_problem(facts, criterion, name, values.get(name, set())):
                 found[criterion].append(why)
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
@@ -236,7 +236,7 @@ def misjoined(
     return found
 
 
-def told_wrong(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
+def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
     """Return what is wrong, by E1, E2, E4 or E5, with what is told of a variable; or nothing."""
     if criterion == "E1":
         return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
@@ -245,13 +245,13 @@ def told_wrong(facts: Facts, criterion: str, name: str, told: set[Value | None])
     if criterion == "E5":
         value = facts.implied[name]
         return "" if told <= {value, None} else f"'{name}' is not {value}"
-    ways = {way_of(facts, name, now) for now in told}
+    ways = {direction_of(facts, name, now) for now in told}
     if None in ways or not ways:
         return f"'{name}' is not told"
     return "" if ways == {facts.moved[name]} else f"'{name}' does not go {facts.moved[name]}"
 
 
-def way_of(facts: Facts, name: str, now: Value | None) -> str | None:
+def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:
     """Return which way a figure goes in a text: up, down or nowhere; None where none is told."""
     before = facts.proof.facts[name]
     if not isinstance(before, int) or not isinstance(now, int):
@@ -259,7 +259,7 @@ def way_of(facts: Facts, name: str, now: Value | None) -> str | None:
     return "up" if now > before else "down" if now < before else "nowhere"
 
 
-def turns_round(facts: Facts, claim: Claim) -> bool:
+def reverses_cause(facts: Facts, claim: Claim) -> bool:
     """Tell whether a claim turns round the way in which its causes work: no reader would let it be.
 
     "Because it rained, the ground stayed dry"; "although it rained, the ground got wet".

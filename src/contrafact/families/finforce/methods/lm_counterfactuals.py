@@ -1,4 +1,4 @@
-"""lm-counterfactuals: what the model would have written, its sampling noise held.
+"""lm-counterfactuals: what the model would have written, with the same sampling noise.
 
 FIN-FORCE, section 4 and B.2, table 11, after Ravfogel et al. (2024). The model writes a base
 continuation of the headline; risk and opportunity are written under the same noise, so that they

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-import tenacity
 from filelock import FileLock
 from hypothesis import settings
 
@@ -69,8 +68,8 @@ def _offline(tmp_path_factory: pytest.TempPathFactory):
             patch.delenv(name)
     patch.setenv("HF_HUB_OFFLINE", "1")
     patch.setenv("NO_COLOR", "1")
-    if engine := sys.modules.get("inspect_ai.model"):  # as in support/fork_server.py
-        patch.setattr(engine.ModelAPI, "retry_wait", lambda _: tenacity.wait_random(0, 0.2))
+    if service := sys.modules.get("contrafact.models.service"):  # as in support/fork_server.py
+        patch.setattr(service, "_FIRST", 0.05)
     yield
     patch.undo()
 

@@ -98,13 +98,12 @@ def test_the_editor_that_ships_edits_stories_as_the_base_model_does_not():
     weights, path = gguf_paths("smollm2-135m-cobe")
     servers = {one: EmbeddedServer(ServerSettings(weights, adapter=one)) for one in (None, path)}
     tasks = list(EDITING.tasks(open_pack(), "same", 3, 12))
-    right = {
-        adapter: sum(
-            EDITING.passed(task.source, edited(server, task.prompt)) is True for task in tasks
-        )
-        for adapter, server in servers.items()
-    }
-    assert right[path] >= 3 > right[None]
+
+    def right(adapter, number):
+        answers = [(one.source, edited(servers[adapter], one.prompt)) for one in tasks[:number]]
+        return sum(EDITING.passed(*one) is True for one in answers)
+
+    assert right(path, 12) >= 3 and right(None, 4) == 0
 
 
 @pytest.mark.slow

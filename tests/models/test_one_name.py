@@ -46,7 +46,7 @@ COMMANDS = {
     "--out new.jsonl",
     "cobe augment --model": "cobe augment stories.json --model NAME --out augmented.json",
     "whatif --model": "whatif --model NAME --factual-prompt a --text b --counterfactual-prompt c",
-    "train edit --model": "train edit tiny --model NAME --out out",
+    "train edit --model": "train edit few.yaml --model NAME --out out",
     "train srlm --model": "train srlm tiny --model NAME --out out",
     "train srlm --judge": "train srlm tiny --judge NAME --out out",
 }
@@ -158,6 +158,9 @@ def inputs(tmp_path: Path, monkeypatch: Any) -> Path:
     response = {"id": cobe.units(stories)[0].id, "output": "It went otherwise."}
     (tmp_path / "responses.json").write_text(json.dumps([response]), encoding="utf-8")
 
+    few = "supervised: {examples: 16}\nheld_out: {each: 8, curve: 8, points: 1}\n"
+    (tmp_path / "few.yaml").write_text(few, encoding="utf-8")
+
     def stop(name: str, **options: Any) -> Any:
         if name in ("none/none", "mockllm/model"):
             return real(name, **options)
@@ -171,10 +174,7 @@ def inputs(tmp_path: Path, monkeypatch: Any) -> Path:
     return tmp_path
 
 
-SLOW = pytest.param("train edit --model", marks=pytest.mark.slow)  # it draws stories
-
-
-@pytest.mark.parametrize("option", [SLOW, *sorted({*COMMANDS} - {"train edit --model"})])
+@pytest.mark.parametrize("option", sorted(COMMANDS))
 def test_every_option_takes_both(option: str, inputs: Path) -> None:
     reached = []
     for name in (LONG, SHORT):

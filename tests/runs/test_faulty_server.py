@@ -134,11 +134,11 @@ def stories(folder):
 MODEL, JUDGE = ("--model", "openai-api/fake/writer"), ("--judge", "openai-api/fake/judge")
 NO_FLUENCY = ("--fluency-model", "none")
 COMMANDS = {
-    "run rfc-detect": (None, ("--limit", "30", *MODEL), "run"),
-    "run cobe": (None, ("--limit", "12", *MODEL, *JUDGE), "run"),
+    "run rfc-detect": (None, ("--limit", "16", *MODEL), "run"),
+    "run cobe": (None, ("--limit", "6", *MODEL, *JUDGE), "run"),
     "score finforce": (outputs, ("in.jsonl", *JUDGE, *NO_FLUENCY), "run"),
     "generate": (headlines, ("in.jsonl", *MODEL, *JUDGE), "o.csv"),
-    "exam": (None, (*JUDGE, "--n", "40"), "o.json"),
+    "exam": (None, (*JUDGE, "--n", "20"), "o.json"),
     "finforce screen": (headlines, ("in.jsonl", *MODEL), "o.jsonl"),
     "rfc label": (news, ("in.jsonl", *MODEL), "o.jsonl"),
     "rfc rewrite": (news, ("in.jsonl", *MODEL, *JUDGE), "o.jsonl"),

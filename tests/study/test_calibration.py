@@ -128,10 +128,7 @@ def test_labels_decide_with_and_without_an_exam_as_the_estimator_alone_does(simu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "regime",
-    ["together", "shift 0", "shift .05", "shift .1", "shift .2", "half hard", "weak"],
-)
+@pytest.mark.parametrize("regime", ["together", "shift 0", "shift .2", "half hard", "weak"])
 def test_intervals_by_labels_cover_whatever_the_judge_is_worth(simulated, regime):
     """A quick version of ``tools/simulate_correction.py --by estimator``."""
     times = 400

@@ -82,14 +82,12 @@ def _import() -> None:
     importlib.metadata.packages_distributions = packages_distributions
     importlib.metadata.version = functools.cache(importlib.metadata.version)
 
-    from inspect_ai.model import ModelAPI
-    from tenacity import wait_random
-
     import contrafact
+    from contrafact.models import service
 
     # A model server of tests need not be spared: calls that fail are made again after a moment, not
     # after seconds.
-    ModelAPI.retry_wait = lambda self: wait_random(0, 0.2)
+    service._FIRST = 0.05
 
     for module in pkgutil.walk_packages(contrafact.__path__, "contrafact."):
         importlib.import_module(module.name)

@@ -160,8 +160,7 @@ def pumps(pattern):
 
 @pytest.fixture(autouse=True)
 def _no_collection():
-    """Python's search for cycles grows with all that lives in the process."""
-    gc.disable()
+    gc.disable()  # its search for cycles grows with all that lives in the process
     yield
     gc.enable()
 
@@ -251,8 +250,7 @@ def test_a_megabyte_is_read_in_the_time_of_a_few_loops_or_refused(reader):
     slow = {}
     loop = min(cpu_seconds(one_by_one, "a" * 1_000_000) for _ in range(3))
     for body in (PROSE, "$1 ", "x (1.2) ", "one ", "half of ", *USUAL):
-        # Of the megabyte; what takes its square tells in a part of it, too.
-        part = 1 if body is PROSE or reader == "entities" else 4
+        part = 1 if body is PROSE or reader == "entities" else 4  # a square tells there, too
         text = body * (1_000_000 // part // len(body))
         for _ in range(3):
             if (took := cpu_seconds(READERS[reader], text)) < MOST_LOOPS / part * loop:

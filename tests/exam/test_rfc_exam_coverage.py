@@ -40,7 +40,7 @@ def exam_of(rng, rates):
                 about | {"criterion": name, "known": known, "passed": verdicts[name]}
                 | {"words": len(item.text.split())}
             )  # fmt: skip
-    return examined(rows, family="rfc", wholes=WHOLES, resamples=100)
+    return examined(rows, family="rfc", overall=WHOLES, resamples=100)
 
 
 def file_of(rng, rates, share):

@@ -11,9 +11,8 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.editing import EDITING
 from contrafact.models.gguf import ADAPTER_FILE, gguf_paths
 from contrafact.models.server import EmbeddedServer, ServerSettings
-from contrafact.models.whitebox.conversion import write_adapter
 from contrafact.models.whitebox.noise import prompt_tokens
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, load_causal, write_adapter
 from contrafact.prompts import open_pack
 
 ASKED = "Name the capital of France in one word."

@@ -26,9 +26,8 @@ from contrafact.models.whitebox.completion import (
     CompletionRequest,
     finite_replies,
 )
-from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.noise import Sampling
-from contrafact.models.whitebox.weights import CausalModel
+from contrafact.models.whitebox.weights import CausalModel, converted
 
 RUBRIC = tuple(np.random.default_rng(0).integers(2, 250, 150).tolist())
 OTHER = tuple(np.random.default_rng(1).integers(2, 250, 190).tolist())

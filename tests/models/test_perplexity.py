@@ -11,9 +11,8 @@ import torch
 
 from contrafact.models.fluency import score_fluency
 from contrafact.models.whitebox import perplexity
-from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, converted, load_causal
 
 TEXTS = [
     "Aldmoor Bank raises its outlook after a calm quarter",

@@ -14,12 +14,12 @@ import torch
 from inspect_ai.model import GenerateConfig, get_model
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox import conversion
-from contrafact.models.whitebox.conversion import converted
+from contrafact.models.whitebox import weights
 from contrafact.models.whitebox.weights import (
     CausalModel,
     check_causal,
     check_precision,
+    converted,
     load_causal,
 )
 
@@ -38,7 +38,7 @@ def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
     def refuse(*_: Any) -> None:
         raise AssertionError("converted twice")
 
-    monkeypatch.setattr(conversion, "_convert", refuse)
+    monkeypatch.setattr(weights, "_convert", refuse)
     second = load_causal(str(tiny_gguf))
     direct = AutoModelForCausalLM.from_pretrained(
         tiny_gguf.parent, gguf_file=tiny_gguf.name, dtype=torch.float32
@@ -57,7 +57,7 @@ def test_a_conversion_that_fails_leaves_nothing(
         (folder / "model.safetensors").write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(conversion, "_convert", break_off)
+    monkeypatch.setattr(weights, "_convert", break_off)
     with pytest.raises(InputError, match=r"cannot be written \(No space left.*CONTRAFACT_CACHE"):
         converted(tiny_gguf, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -73,7 +73,7 @@ def test_two_conversions_at_once_are_one(
         time.sleep(0.3)
         (folder / "model.safetensors").write_bytes(b"whole")
 
-    monkeypatch.setattr(conversion, "_convert", convert)
+    monkeypatch.setattr(weights, "_convert", convert)
     with ThreadPoolExecutor(2) as pool:
         made = list(pool.map(lambda _: converted(tiny_gguf, tmp_path), range(2)))
     assert list(tmp_path.iterdir()) == [made[0]] == [made[1]]

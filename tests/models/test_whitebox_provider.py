@@ -30,8 +30,7 @@ from tests.support.small_models import random_model
 from contrafact.errors import InputError
 from contrafact.judges.judge import judge_letter, judge_once
 from contrafact.models.whitebox import provider
-from contrafact.models.whitebox.conversion import converted
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, converted, load_causal
 
 TEMPLATE = (
     "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"

@@ -24,7 +24,7 @@ def test_every_sample_ends_scored_or_listed_with_its_cause(
         arguments = (
             "run", "finforce", "--data", str(data), "--model", service.model,
             "--judge", service.judge, "--out", "run", "--fluency-model", "none",
-            "--attempt-timeout", "2", "--max-retries", "2", "--timeout", "60",
+            "--attempt-timeout", "4", "--max-retries", "2", "--timeout", "60",
         )  # fmt: skip
         first = quick_contrafact(*arguments, env=service.environment)
         assert first.returncode == 1, first.stderr

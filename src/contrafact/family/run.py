@@ -9,18 +9,20 @@ import gc
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
+from contrafact.models.asking import answered_calls
 from contrafact.models.estimate import (
     CallEstimate,
     judge_estimates,
@@ -37,10 +39,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from inspect_ai import Task
     from inspect_ai.dataset import Sample
-    from inspect_ai.event import ModelEvent
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.scorer import Scorer
 
+    from contrafact.family.report import ReportSpec
     from contrafact.family.task import Solving
     from contrafact.models.whitebox.weights import CausalModel
 
@@ -52,7 +54,6 @@ __all__ = [
     "Prepared",
     "TaskRun",
     "absolute",
-    "answered_calls",
     "cost_columns",
     "load_once",
     "open_inputs",
@@ -406,6 +407,11 @@ class Prepared:
         return rows
 
     @cached_property
+    def report(self) -> "ReportSpec":
+        """What its task's reports show."""
+        return task_named(self.settings.task).report.load()
+
+    @cached_property
     def paid_calls(self) -> int:
         """About how many of its calls cost money."""
         return paid_calls(self.estimate(tokens=False))
@@ -524,13 +530,6 @@ def require_model(settings: RunSettings, methods: Methods) -> None:
 
 COST_COLUMNS = ("calls", "tokens", "dollars")
 """Columns of the per-item table, in families that keep what it took to write an item's outputs."""
-
-
-def answered_calls(sample: "EvalSample") -> "Iterator[ModelEvent]":
-    """Yield a sample's calls that were answered; a try that failed is none."""
-    for event in sample.events:
-        if event.event == "model" and event.error is None and not event.output.empty:
-            yield event
 
 
 def cost_columns(

@@ -5,7 +5,9 @@ And why a call failed, in words that may be shown.
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from inspect_ai.model import (
     CachePolicy,
@@ -20,6 +22,10 @@ from contrafact.models.calls import is_empty
 from contrafact.models.service import NoAnswer, is_service
 from contrafact.text.delimit import printable
 
+if TYPE_CHECKING:
+    from inspect_ai.event import ModelEvent
+    from inspect_ai.log import EvalSample
+
 __all__ = [
     "CAUSES",
     "CUT_OFF",
@@ -29,6 +35,7 @@ __all__ = [
     "PlannedCall",
     "Unanswered",
     "answer",
+    "answered_calls",
     "cache_policy",
     "cause_of",
     "cut_off",
@@ -200,3 +207,10 @@ def redacted(text: str) -> str:
 def _formatted(error: BaseException) -> str:
     text = redacted(printable(" ".join(str(error).split())))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def answered_calls(sample: "EvalSample") -> "Iterator[ModelEvent]":
+    """Yield a sample's calls that were answered; a try that failed is none."""
+    for event in sample.events:
+        if event.event == "model" and event.error is None and not event.output.empty:
+            yield event

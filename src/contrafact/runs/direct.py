@@ -5,8 +5,7 @@ are kept a batch at a time: killed and started again, the finished batches stand
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,7 @@ from contrafact.judges.judge import bound_judges
 from contrafact.judges.verifier import is_verifier
 from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL
-from contrafact.models.prices import Tokens
-from contrafact.runs.items import JUDGE, Failure, RunTables, Used, failure_of
+from contrafact.runs.items import Failure, RunTables, failure_of, verifier_usage
 
 __all__ = ["PARTS", "evaluated", "is_direct", "judge_direct", "judged_sample"]
 
@@ -92,22 +90,28 @@ def evaluated(prepared: Prepared, system: Any, samples: Sequence[EvalSample]) ->
     return Evaluated(*facts, samples, prepared.judge)
 
 
-def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> RunTables:
+def judge_direct(
+    folder: Path, prepared: Prepared, judges: Sequence[Model], progress: Progress
+) -> RunTables:
     """Judge all outputs of a run, batch by batch, and return what was made of them."""
     parts = folder / PARTS
     parts.mkdir(exist_ok=True)
     for old in parts.glob(f"*{_LOST}*"):
         old.unlink()
-    failures = _judge(parts, prepared, judges)
+    failures = _judge(parts, prepared, judges, progress)
+    recorded = prepared.recorded
+    assert recorded is not None
     prepared.let_go()
     rows, verdicts = (_table(parts.glob(f"{kind}-*")) for kind in ("items", "verdicts"))
-    return RunTables(rows, verdicts, _usage(prepared, verdicts), failures)
+    return RunTables(rows, verdicts, verifier_usage(recorded, verdicts), failures)
 
 
-def _judge(parts: Path, prepared: Prepared, judges: Sequence[Model]) -> list[Failure]:
+def _judge(
+    parts: Path, prepared: Prepared, judges: Sequence[Model], progress: Progress
+) -> list[Failure]:
     """Judge the batches that are not finished yet; return the failures."""
     failures: list[Failure] = []
-    with Progress("samples", prepared.samples) as progress, asyncio.Runner() as runner:
+    with asyncio.Runner() as runner:
         for name, task, system, batch in _batches(prepared):
             if not _part(parts, "items", name).exists():
                 found = runner.run(_judged(task, batch, judges))
@@ -130,9 +134,10 @@ def _batches(prepared: Prepared) -> Iterator[tuple[str, Task, Any, list[tuple[An
     asked, items, number = prepared.recorded.asked, list(prepared.items), 0
     # A task of one item: the samples of the others are made as they are needed.
     few = replace(prepared, settings=prepared.settings.model_copy(update={"limit": 1}))
-    for spec, system in prepared.baselines.items():
+    systems: Mapping[str, Any] = prepared.baselines
+    for spec, system in systems.items():
         task = few.task(spec)
-        for draw in range(1, prepared.draws(spec) + 1):
+        for draw in range(1, system.draws + 1):
             for start in range(0, len(items), _BATCH):
                 # The others stand behind, for what a sample says of all of them.
                 size = min(_BATCH, len(items) - start)
@@ -161,16 +166,3 @@ def _table(parts: Iterable[Path]) -> "pd.DataFrame":
     )
     found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
     return found
-
-
-def _usage(prepared: Prepared, verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return what each judge was asked: a verdict is a call of a verifier."""
-    if not len(verdicts):
-        return []
-    assert prepared.recorded is not None
-    methods = {name: one.method for name, one in prepared.recorded.systems.items()}
-    asked = Counter(zip(verdicts["system"], verdicts["judge"], strict=True))
-    return [
-        Used([Tokens(0, 0)] * n).row(judge, methods[system], JUDGE)
-        for (system, judge), n in asked.items()
-    ]

@@ -114,10 +114,12 @@ def execute(
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                if is_direct(prepared):
-                    made = judge_direct(folder, prepared, models.judges)
-                else:
-                    made = tables_of(prepared, _evaluate(prepared, folder, models, seen))
+                with Progress("samples", samples, _finished_before(folder)) as progress:
+                    if is_direct(prepared):
+                        made = judge_direct(folder, prepared, models.judges, progress)
+                    else:
+                        logs = _evaluate(prepared, folder, models, progress, seen)
+                        made = tables_of(prepared, logs)
                 write_tables(folder, prepared, made, scorer())
             except KeyboardInterrupt:
                 if seen is not None and (ended := _logs_so_far(folder)):
@@ -172,29 +174,25 @@ def check_models(prepared: Prepared) -> None:
 
 
 def _evaluate(
-    prepared: Prepared, folder: Path, models: _Models, seen: Seen | None
+    prepared: Prepared, folder: Path, models: _Models, progress: Progress, seen: Seen | None
 ) -> list[EvalLog]:
     settings = prepared.settings
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
-    finished = _finished_before(folder)
     logs: list[EvalLog] = []
-    with Progress("samples", prepared.samples, finished) as progress:
 
-        def tasks(names: Iterable[str]) -> list[Task]:
-            return [
-                task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names
-            ]
+    def tasks(names: Iterable[str]) -> list[Task]:
+        return [task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names]
 
-        # What asks no model comes first: it is quick, and apart, since it is run once.
-        if prepared.baselines:
-            graders = models.judges if prepared.judging is not None else []
-            nobody = _Models([open_model(NO_MODEL)], graders)
-            logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
-        if prepared.methods:
-            how: dict[str, Any] = {**settings.generation, **settings.transport}
-            at_once = None if seen is None else 1
-            logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how, at_once)
+    # What asks no model comes first: it is quick, and apart, since it is run once.
+    if prepared.baselines:
+        graders = models.judges if prepared.judging is not None else []
+        nobody = _Models([open_model(NO_MODEL)], graders)
+        logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
+    if prepared.methods:
+        how: dict[str, Any] = {**settings.generation, **settings.transport}
+        at_once = None if seen is None else 1
+        logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how, at_once)
     return logs
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
-from contrafact.family import task_named
-from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun, answered_calls
+from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
 from contrafact.judges.verifier import is_verifier
-from contrafact.models.asking import cause_of, redacted
+from contrafact.models.asking import answered_calls, cause_of, redacted
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
     from numpy.typing import NDArray
 
-    from contrafact.family.outputs import RecordedSystem
+    from contrafact.family.outputs import RecordedOutputs, RecordedSystem
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
@@ -41,12 +41,12 @@ __all__ = [
     "Failure",
     "RunItems",
     "RunTables",
-    "Used",
     "agreement",
     "cluster_labels",
     "failure_of",
     "read_items",
     "tables_of",
+    "verifier_usage",
     "with_verdicts",
     "write_tables",
 ]
@@ -191,12 +191,15 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
                 scored.append(sample)
         evaluated.append(one)
     evaluated.sort(key=lambda one: one.method in prepared.baselines)
-    key = task_named(prepared.settings.task).report.load().key
-    calls = [row for one in evaluated for row in _calls(prepared.run, one, key)]
-    made = [prepared.rows(one) for one in evaluated]
-    rows = pd.DataFrame([row for own, _ in made for row in own])
-    verdicts = pd.DataFrame([row for _, own in made for row in own])
-    return RunTables(rows, verdicts, usage, failures, calls)
+    rows: list[Mapping[str, Any]] = []
+    verdicts: list[Mapping[str, Any]] = []
+    calls: list[dict[str, Any]] = []
+    for one in evaluated:
+        own, votes = prepared.rows(one)
+        rows += own
+        verdicts += votes
+        calls += _calls(prepared.run, one, prepared.report.key)
+    return RunTables(pd.DataFrame(rows), pd.DataFrame(verdicts), usage, failures, calls)
 
 
 def write_tables(
@@ -206,7 +209,7 @@ def write_tables(
     import numpy as np
     import pandas as pd
 
-    spec, verdicts = task_named(prepared.settings.task).report.load(), made.verdicts
+    spec, verdicts = prepared.report, made.verdicts
     items = prepared.table(made.rows, scorer, folder)
     if prepared.recorded is not None:
         earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
@@ -343,7 +346,7 @@ _USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
 
 
 @dataclass
-class Used:
+class _Used:
     """What one model used in one role."""
 
     calls: list[Tokens]
@@ -373,10 +376,10 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     the cache answered, one counts, where none of the log was made: an earlier start has made it.
     """
     made = {_request_key(e) for s in log.samples or [] for e in answered_calls(s) if not _read(e)}
-    used: dict[tuple[str, str], Used] = {}
+    used: dict[tuple[str, str], _Used] = {}
 
-    def of(model: str, role: str) -> Used:
-        return used.setdefault((model, role), Used([]))
+    def of(model: str, role: str) -> _Used:
+        return used.setdefault((model, role), _Used([]))
 
     for sample in log.samples or []:
         # Of outputs made elsewhere, none was written here.
@@ -394,6 +397,18 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
             one.reasoning += (counted.reasoning_tokens or 0) if counted else 0
     method = str((log.eval.metadata or {})["method"])
     return [one.row(model, method, role) for (model, role), one in used.items()]
+
+
+def verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return what verifiers were asked of outputs that no model judges: a call for each verdict."""
+    if not len(verdicts):
+        return []
+    methods = {name: one.method for name, one in recorded.systems.items()}
+    asked = Counter(zip(verdicts["system"], verdicts["judge"], strict=True))
+    return [
+        _Used([Tokens(0, 0)] * n).row(judge, methods[system], JUDGE)
+        for (system, judge), n in asked.items()
+    ]
 
 
 def _read(event: "ModelEvent") -> bool:

@@ -22,8 +22,7 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.family.training import EditTask
-from contrafact.models.whitebox.conversion import quietly, write_adapter
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly, write_adapter
 from contrafact.training.config import (
     ALL_LINEAR,
     EditConfig,

@@ -25,7 +25,7 @@ def load_polarity_model(folder: str | Path) -> Polarity:
     path = Path(folder)
     if not (path / "config.json").is_file():
         raise InputError("holds no model", file=path, hint=_HINT)
-    from contrafact.models.whitebox.conversion import quietly
+    from contrafact.models.whitebox.weights import quietly
 
     try:
         import torch

@@ -1,19 +1,27 @@
 """Causal language models in PyTorch: by name, from a folder, or from a GGUF file.
 
-One copy of each is loaded in this process where it is shared (`shared_causal`). GGUF files are
-converted once (`contrafact.models.whitebox.conversion`). Files on this machine are never asked a
-hub for.
+One copy of each is loaded in this process where it is shared (`shared_causal`). A GGUF file takes
+transformers half a minute to read; it is converted once and kept as safetensors, bit-equal in
+float32, under the cache folder by the hash of its content. LoRA adapters are read from, and written
+as, GGUF files too. Files on this machine are never asked a hub for.
 """
 
+import hashlib
 import importlib.util
 import json
 import os
 import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from contrafact.errors import InputError
+from contrafact.files.download import cache_dir
+from contrafact.files.lock import locked_file
 from contrafact.models.gguf import (
     ADAPTER_FILE,
     FROM_WEIGHTS,
@@ -24,7 +32,6 @@ from contrafact.models.gguf import (
     plain_name,
     shipped_adapter,
 )
-from contrafact.models.whitebox.conversion import converted, first_line, merge_adapter, quietly
 
 if TYPE_CHECKING:
     import torch
@@ -35,9 +42,12 @@ __all__ = [
     "Precision",
     "check_causal",
     "check_precision",
+    "converted",
     "load_causal",
+    "quietly",
     "shared_causal",
     "weights_name",
+    "write_adapter",
 ]
 
 WEIGHTS_HINT = (
@@ -52,6 +62,20 @@ _HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
 _PEFT = "adapter_model.safetensors"
 _FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
+
+
+_ROTATED = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
+"""Layers whose outputs llama.cpp keeps in another order, and how many heads they have."""
+_TENSORS = {
+    "q_proj": "attn_q",
+    "k_proj": "attn_k",
+    "v_proj": "attn_v",
+    "o_proj": "attn_output",
+    "gate_proj": "ffn_gate",
+    "up_proj": "ffn_up",
+    "down_proj": "ffn_down",
+}
+_LAYOUT = "1"  # of a converted folder; counts up when what is stored in it changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +117,15 @@ def load_causal(
         InputError: If the model is not there, cannot be had, or is not a causal language model,
             if a package or the device is missing, or for 4 bits without a GPU.
     """
-    name = plain_name(name)
-    _check_packages()
+    name, found = _found(name)
     check_precision(precision, device)
     placed = _placed_device(device)
     with quietly():
-        model, tokenizer = _loaded_pair(name, _loading_options(precision, placed))
+        model, tokenizer = _loaded_pair(name, found, _loading_options(precision, placed))
     start = text_start(tokenizer)
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
+    context = _context_of(model, tokenizer)
     # Weights of 4 bits are where they belong already, and cannot be moved.
     model = model.eval() if precision == "4bit" else model.eval().to(placed)
     if precision == "float32" and placed.type == "cpu":
@@ -114,7 +138,7 @@ def load_causal(
         tokenizer=tokenizer,
         device=placed,
         start_token=int(start),
-        context=_context_of(model, tokenizer),
+        context=context,
     )
 
 
@@ -169,8 +193,7 @@ def check_causal(name: str) -> None:
     Raises:
         InputError: If `load_causal` would fail for one of these.
     """
-    _check_packages()
-    _find(plain_name(name))
+    _found(name)
 
 
 def check_precision(precision: Precision, device: str | None = None) -> None:
@@ -192,8 +215,10 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
         raise InputError(problem, hint="run: pip install bitsandbytes")
 
 
-def _find(name: str) -> Path | None:
-    """Return the file or folder that a name stands for, checked; None for a name on the hub."""
+def _found(name: str) -> tuple[str, Path | None]:
+    """Return a model's plain name, and its file or folder, checked; None for one on the hub."""
+    _check_packages()
+    name = plain_name(name)
     shipped = gguf_path(name) if name == SMOLLM2 else shipped_adapter(name)
     path = shipped or Path(name).expanduser()
     if path.is_dir():
@@ -210,8 +235,8 @@ def _find(name: str) -> Path | None:
         )
         raise InputError("there is no such file or folder", file=path, hint=hint)
     else:
-        return None
-    return path
+        return name, None
+    return name, path
 
 
 def _placed_device(device: str | None) -> "torch.device":
@@ -223,7 +248,7 @@ def _placed_device(device: str | None) -> "torch.device":
         torch.empty(1, device=placed)
     except (RuntimeError, AssertionError) as error:  # the latter where PyTorch has no CUDA
         raise InputError(
-            f"PyTorch cannot use the device {device!r} ({first_line(error)})",
+            f"PyTorch cannot use the device {device!r} ({_first_line(error)})",
             hint="name one that it has here, as cpu or cuda, or leave it out",
         ) from error
     return placed
@@ -242,12 +267,10 @@ def _loading_options(precision: Precision, device: "torch.device") -> dict[str, 
     return {"dtype": torch.bfloat16, "quantization_config": small, "device_map": {"": device}}
 
 
-def _loaded_pair(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    folder = _find(name)
-    if folder is None:
+def _loaded_pair(name: str, found: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    if found is None:
         return _from_hub(name, options)
-    if folder.is_file():
-        folder = converted(folder)
+    folder = converted(found) if found.is_file() else found
     try:
         if not (folder / _CONFIG).is_file():
             return _adapted(folder, options)
@@ -256,7 +279,7 @@ def _loaded_pair(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
         raise
     except Exception as error:
         raise InputError(
-            f"no causal language model can be loaded from {name} ({first_line(error)})",
+            f"no causal language model can be loaded from {name} ({_first_line(error)})",
             hint=_FOLDER_HINT,
         ) from error
 
@@ -273,12 +296,12 @@ def _adapted(folder: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     from transformers import AutoTokenizer
 
     stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
-    base = plain_name(str(stated["base_model_name_or_path"]))
-    model, tokenizer = _loaded_pair(base, options)
+    base = _found(str(stated["base_model_name_or_path"]))
+    model, tokenizer = _loaded_pair(*base, options)
     if (folder / "tokenizer_config.json").is_file():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     if not by_peft:
-        merge_adapter(model, folder / ADAPTER_FILE)
+        _merge_adapter(model, folder / ADAPTER_FILE)
         return model, tokenizer
     from peft import PeftModel
 
@@ -296,7 +319,7 @@ def _from_hub(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
     try:
         return _pretrained(name, options, local_files_only=False)
     except Exception as error:
-        raise InputError(f"{problem} ({first_line(error)})", hint=hint) from error
+        raise InputError(f"{problem} ({_first_line(error)})", hint=hint) from error
 
 
 def _pretrained(
@@ -341,3 +364,149 @@ def _check_packages() -> None:
             f"{' and '.join(missing)}, which white-box work needs, is not installed",
             hint="run: pip install 'contrafact[whitebox]'",
         )
+
+
+def converted(path: Path, cache: Path | None = None) -> Path:
+    """Return the folder that holds a GGUF file as safetensors, converting it if it is not there.
+
+    The folder is in ``cache``, else in `cache_dir`, and appears whole or not at all; of two
+    processes that want the same file one waits for the other.
+
+    Raises:
+        InputError: If the file cannot be converted, or the folder cannot be written.
+    """
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+    root = cache or cache_dir() / "weights"
+    target = root / f"{path.stem}-{digest}-{_LAYOUT}"
+    if target.is_dir():
+        return target
+    try:
+        with locked_file(target, wait=True), TemporaryDirectory(".part", ".", root) as draft:
+            if not target.is_dir():
+                folder = Path(draft) / "model"
+                folder.mkdir()
+                _convert(path, folder)
+                folder.rename(target)
+    except OSError as error:
+        raise InputError(
+            f"the converted weights cannot be written ({error.strerror or error})",
+            file=root,
+            hint="set CONTRAFACT_CACHE to a folder with room for four bytes per parameter",
+        ) from error
+    return target
+
+
+def _convert(path: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        with quietly():
+            source = {"gguf_file": path.name, "local_files_only": True}
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
+            model = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
+    except Exception as error:  # transformers raises what its parsers raise
+        raise InputError(
+            f"PyTorch cannot load this GGUF file ({_first_line(error)})",
+            file=path,
+            hint="give the model as a folder of safetensors instead",
+        ) from error
+    # The weights are plain float32 now, but the marks of the quantiser forbid saving them.
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.hf_quantizer = None
+    with quietly():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def write_adapter(folder: Path, config: Any) -> Path | None:
+    """Write an adapter of a folder, as peft saves it, for llama.cpp; None where it cannot be.
+
+    The matrix that reads a layer's input is stored in 8 bits, the other, whose rows are shorter
+    than a block of them, in 16 of which the last six are zero, so that a wheel packs them to half:
+    the two together are some 1% off.
+
+    Args:
+        config: Of the model that the adapter belongs to, as transformers has it; a Llama's.
+    """
+    if config.model_type != "llama":
+        return None
+    import gguf
+    from safetensors.torch import load_file
+
+    stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
+    path = folder / ADAPTER_FILE
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", float(stated["lora_alpha"]))
+    eighth = gguf.GGMLQuantizationType.Q8_0
+    for name, weights in sorted(load_file(folder / _PEFT).items()):
+        # base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight
+        *_, layer, _, module, side, _ = name.split(".")
+        one = f"blk.{layer}.{_TENSORS[module]}.weight.{side.lower()}"
+        values = weights.float().numpy()
+        if side == "lora_B" and module in _ROTATED:
+            heads = getattr(config, _ROTATED[module])
+            halves = values.reshape(heads, 2, len(values) // heads // 2, -1)
+            values = halves.swapaxes(1, 2).reshape(values.shape)
+        if values.shape[-1] % 32:
+            rounded = (values.astype("float16").view("uint16") + 32) & 0xFFC0
+            writer.add_tensor(one, rounded.view("float16"))
+        else:
+            writer.add_tensor(one, gguf.quants.quantize(values, eighth), raw_dtype=eighth)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _merge_adapter(model: Any, path: Path) -> None:
+    """Add an adapter of `write_adapter`'s to a model's weights; `InputError` if quantised."""
+    import gguf
+    import torch
+
+    reader = gguf.GGUFReader(path)
+    alpha = float(reader.fields["adapter.lora.alpha"].contents())
+    values = {one.name: gguf.dequantize(one.data, one.tensor_type) for one in reader.tensors}
+    for name, layer in model.named_modules():
+        *_, place, _, module = f"..{name}".split(".")
+        first = f"blk.{place}.{_TENSORS.get(module)}.weight.lora_a"
+        if first not in values:
+            continue
+        if not layer.weight.is_floating_point():
+            raise InputError("an adapter in GGUF belongs to weights that are not in 4 bits")
+        inner, outer = values[first], values[f"{first[:-1]}b"].astype("float32")
+        if module in _ROTATED:
+            heads = getattr(model.config, _ROTATED[module])
+            halves = outer.reshape(heads, len(outer) // heads // 2, 2, -1)
+            outer = halves.swapaxes(1, 2).reshape(outer.shape)
+        change = torch.from_numpy(outer @ inner * (alpha / len(inner)))
+        layer.weight.data += change.to(layer.weight)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep transformers' own bars and warnings off the terminal, and give them back after."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.filterwarnings("ignore", message="Could not find a config file")  # peft's
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of what an exception says, or what it is."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import multiprocessing
+import shutil
 import subprocess
 import sys
 import threading
@@ -90,6 +91,8 @@ def test_a_folder_is_held_and_made(tmp_path):
     with locked(folder):
         (folder / "a").touch()
     assert (folder / "a").exists()
+    with locked(folder.with_name("gone")):
+        shutil.rmtree(folder.with_name("gone"))
 
 
 def test_a_place_that_cannot_be_is_one_clear_error(tmp_path):

@@ -41,7 +41,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if made and [*folder.iterdir()] == [folder / LOCK]:
+        if made and [*folder.glob("*")] == [folder / LOCK]:
             (folder / LOCK).unlink()
             folder.rmdir()
         lock.release()

@@ -361,7 +361,7 @@ def _check_packages() -> None:
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
-            f"{' and '.join(missing)}, which white-box work needs, is not installed",
+            f"white-box work needs {' and '.join(missing)}, not installed here",
             hint="run: pip install 'contrafact[whitebox]'",
         )
 

@@ -12,30 +12,32 @@ import pytest
 import contrafact
 
 SOURCE = Path(__file__).parents[1] / "src" / "contrafact"
-MODULES = sorted(SOURCE.rglob("*.py"))
+MODULES = {
+    path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))
+}
 
 
-def imports(path: Path) -> list[str]:
-    found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return found
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
-def test_only_public_interfaces_of_others_are_used(path):
-    for name in imports(path):
-        package, *inner = name.split(".")
-        if package in ("inspect_ai", "typer", "transformers", "xllamacpp"):
-            assert not any(part.startswith("_") for part in inner), f"{name} is private"
+def test_only_public_interfaces_of_others_are_used():
+    private = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path, tree in MODULES.items()
+        for name in imports(tree)
+        if name.split(".")[0] in ("inspect_ai", "typer", "transformers", "xllamacpp")
+        and any(part.startswith("_") for part in name.split(".")[1:])
+    ]
+    assert private == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
-def test_public_names_are_listed_and_exist(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def listed_and_defined(tree: ast.Module) -> tuple[list[str] | None, set[str]]:
+    """The names in ``__all__``, or None without one, and the names that a module defines."""
     defined: set[str] = set()
     listed: list[str] | None = None
     for node in tree.body:
@@ -45,16 +47,24 @@ def test_public_names_are_listed_and_exist(path):
             defined |= {(alias.asname or alias.name) for alias in node.names}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = {t.id for t in targets if isinstance(t, ast.Name)}
+            names = {target.id for target in targets if isinstance(target, ast.Name)}
             defined |= names
             if "__all__" in names:
                 listed = ast.literal_eval(node.value)
-    if path == SOURCE / "__init__.py":
-        defined |= set(contrafact._PLACES)  # imported when they are first used
-    if listed is not None:
-        assert set(listed) <= defined
-    elif any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in tree.body):
-        pytest.fail("a module with code lists its public names in __all__")
+    return listed, defined
+
+
+def test_public_names_are_listed_and_exist():
+    wrong = []
+    for path, tree in MODULES.items():
+        listed, defined = listed_and_defined(tree)
+        if path == SOURCE / "__init__.py":
+            defined |= set(contrafact._PLACES)  # imported when they are first used
+        if listed is not None:
+            wrong += [f"{path}: {name} is not there" for name in sorted({*listed} - defined)]
+        elif any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body):
+            wrong.append(f"{path} lists no public names in __all__")
+    assert wrong == []
 
 
 ENGINES = ("runs", "report", "study", "exam", "training", "cli", "api")
@@ -63,10 +73,10 @@ OF_A_FAMILY = ("api/texts.py",)
 FAMILIES = re.compile(r"finforce|\brfc|_rfc|cobe", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_engines_name_no_family(engine):
+def test_engines_name_no_family():
     named = [
         f"{path.relative_to(SOURCE)}:{number}: {line.strip()}"
+        for engine in ENGINES
         for path in sorted((SOURCE / engine).rglob("*"))
         if path.suffix in (".py", ".jinja", ".css", ".js", ".toml", ".json")
         and path.relative_to(SOURCE).as_posix() not in OF_A_FAMILY
@@ -100,8 +110,8 @@ EVENT_KINDS = {"_said"}
 """Methods named after a kind of event that reviews have stored."""
 
 
-def names_given(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def names_given(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -110,7 +120,11 @@ def names_given(path: Path) -> Iterator[str]:
             yield node.arg
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
-def test_names_are_the_fields(path):
-    named = {path.stem, *names_given(path)} - EVENT_KINDS
-    assert [name for name in sorted(named) if PRIVATE_WORDS.search(name.lower())] == []
+def test_names_are_the_fields():
+    private = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path, tree in MODULES.items()
+        for name in sorted({path.stem, *names_given(tree)} - EVENT_KINDS)
+        if PRIVATE_WORDS.search(name.lower())
+    ]
+    assert private == []

@@ -257,7 +257,7 @@ def test_refusals_and_filters_are_told_from_what_cannot_be_read(
     quick_contrafact, start_service, tmp_path
 ):
     headlines(tmp_path)
-    faults = "refusal,filter,length,parts,azure,reasoned,called,cut"
+    faults = "refusal,filter,length,parts,azure,reasoned,called,cut,oddusage"
     with start_service("--faults", faults) as service:
         result = quick_contrafact(
             "run", "finforce", "--data", "in.jsonl", *MODEL, *NO_FLUENCY, "--out", "run",

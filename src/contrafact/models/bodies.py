@@ -108,7 +108,7 @@ async def _plain(stream: Any, packing: str) -> AsyncIterator[bytes]:
 
 
 def _in_order(body: bytes) -> bytes:
-    """Return a reply with what its reader stumbles over mended, where it is a chat completion."""
+    """Return a reply with what its reader stumbles over repaired, where it is a chat completion."""
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):
@@ -121,11 +121,11 @@ def _in_order(body: bytes) -> bytes:
         reply["model"] = str(reply.get("model") or "")
         for place, choice in enumerate(choices):
             if isinstance(choice, dict):
-                _mend_choice(choice, place)
+                _repair_choice(choice, place)
     return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _mend_choice(choice: dict[str, Any], place: int) -> None:
+def _repair_choice(choice: dict[str, Any], place: int) -> None:
     choice["index"] = place
     if not _are_scores(choice.get("logprobs")):
         choice["logprobs"] = None

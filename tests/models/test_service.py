@@ -1,23 +1,39 @@
 """What a service does besides answering, over HTTP: told in its words, retried within bounds."""
 
 import asyncio
+import gzip
+import json
 import time
+import zlib
 
 import anyio
+import httpx2
 import pytest
-from inspect_ai.model import GenerateConfig
+from hypothesis import given
+from hypothesis import strategies as st
+from inspect_ai.model import ChatMessageUser, GenerateConfig, ModelOutput, ModelUsage
 
 from contrafact.models import service as module
-from contrafact.models.asking import REFUSED, answer, failure_cause, no_answer
-from contrafact.models.calls import counted_calls, under_way
+from contrafact.models.asking import (
+    CALLED,
+    FILTERED,
+    REASONED,
+    REFUSED,
+    answer,
+    failure_cause,
+    no_answer,
+)
+from contrafact.models.bodies import LONGEST, ReplyTooLongError, watch
+from contrafact.models.calls import counted_calls, is_cut, under_way
 from contrafact.models.opening import open_model
+from contrafact.models.requests import SharedSchema, closed_object
 
 
 @pytest.fixture
 def ask(start_service, monkeypatch):
     """Ask a service with a fault; return what came, and how many requests it got."""
 
-    def ask(fault, *prompts, **transport):
+    def ask(fault, *prompts, config=GenerateConfig(), **transport):
         with start_service("--faults", fault) as running:
             monkeypatch.setenv("FAKE_BASE_URL", running.environment["FAKE_BASE_URL"])
             monkeypatch.setenv("FAKE_API_KEY", "sk-not-a-real-key-0123456789")
@@ -27,7 +43,7 @@ def ask(start_service, monkeypatch):
                 found = []
                 for prompt in prompts or ("<news>Up</news>",):
                     try:
-                        output = await answer(model, prompt, GenerateConfig())
+                        output = await answer(model, prompt, config)
                         found.append(no_answer(output) or output.completion)
                     except Exception as error:  # noqa: BLE001
                         found.append(failure_cause(error))
@@ -51,6 +67,96 @@ def test_content_in_parts_is_the_text_in_them_and_a_refusal_is_one(ask):
     (found,), requests = ask("parts")
     assert "take fright" in found and "decoy" not in found and requests == 1
     assert ask("refusal") == ([REFUSED], 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"), [("azure", FILTERED), ("reasoned", REASONED), ("called", CALLED)]
+)
+def test_an_answer_that_is_none_is_told_as_what_it_is_and_asked_for_once(ask, fault, what):
+    assert ask(fault) == ([what], 1)
+
+
+def test_a_service_without_schemas_is_asked_without_from_then_on_which_is_said_once(ask, capfd):
+    config = GenerateConfig(
+        response_schema=SharedSchema(name="counterfactuals", json_schema=closed_object({}))
+    )
+    found, requests = ask("noschema", *(f"<news>{n}</news>" for n in "abc"), config=config)
+    assert all("take fright" in text for text in found) and requests == 4
+    assert capfd.readouterr().err.count("takes no JSON schema") == 1
+
+
+def test_a_reply_that_drips_is_waited_for_as_long_as_its_call_may_take(ask):
+    (found,), requests = ask("drip", timeout=2)
+    assert "no whole reply" in found and requests == 1
+
+
+def received(reply, **headers):
+    """Return what a client that is watched reads of a reply."""
+
+    async def get():
+        def send(request):
+            return httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(reply))
+
+        async with httpx2.AsyncClient(transport=httpx2.MockTransport(send)) as client:
+            watch(client)
+            return (await client.get("http://service/")).content
+
+    return asyncio.run(get())
+
+
+@pytest.mark.parametrize(
+    ("packing", "pack"),
+    [
+        ("identity", bytes),
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda text: zlib.compress(text, wbits=-15)),
+    ],
+)
+def test_a_reply_is_read_to_its_end_or_to_the_bound_however_it_is_packed(packing, pack):
+    whole = b"x" * LONGEST
+    assert received(pack(whole), **{"content-encoding": packing}) == whole
+    with pytest.raises(ReplyTooLongError):
+        received(pack(whole + b"x"), **{"content-encoding": packing})
+    with pytest.raises(ReplyTooLongError):
+        received(b"packed", **{"content-encoding": "br"})
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(["prompt_tokens", "completion_tokens", "total_tokens",
+                         "prompt_tokens_details", "completion_tokens_details"])  # fmt: skip
+
+
+@given(usage=ANYTHING | st.dictionaries(NAMES, ANYTHING))
+def test_whatever_a_service_counts_its_answer_is_the_same(usage):
+    choice = {"index": 0, "message": {"content": "Yes"}, "finish_reason": "stop"}
+    reply = json.loads(
+        received(json.dumps({"model": "m", "choices": [choice], "usage": usage}).encode())
+    )
+    assert reply["choices"][0]["message"]["content"] == "Yes"
+    counts = reply["usage"]
+    assert counts is None or all(
+        isinstance(counts[name], int) and counts[name] >= 0
+        for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+    )
+
+
+def test_an_answer_whose_usage_is_odd_is_kept(ask):
+    (found,), requests = ask("oddusage")
+    assert "take fright" in found and requests == 1
+
+
+@given(words=st.integers(0, 3_000), counted=st.integers(0, 4_000))
+def test_a_prompt_is_cut_where_far_fewer_tokens_are_counted_than_it_has_words(words, counted):
+    messages = [ChatMessageUser(content="word " * words)]
+    output = ModelOutput(usage=ModelUsage(input_tokens=counted, output_tokens=1, total_tokens=1))
+    cut = is_cut(messages, output)
+    assert cut <= (16 <= counted < words)
+    assert cut >= (16 <= counted < words / 2 and words >= 100)
 
 
 @pytest.mark.parametrize(

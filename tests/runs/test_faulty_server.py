@@ -76,6 +76,21 @@ def test_a_service_that_is_not_there_is_a_failure_reported_in_one_line(
     assert "Traceback" not in result.stderr
 
 
+def test_a_sample_that_starts_again_does_not_ask_again_what_a_service_failed_at(
+    quick_contrafact, start_service, tmp_path
+):
+    lines = [{"headline": f"The {name} mill lifts its dividend"} for name in ("doomed", "old")]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with start_service("--faults", "422") as service:
+        result = quick_contrafact(
+            "run", "finforce", "--data", "in.jsonl", "--model", service.model, "--out", "run",
+            "--max-retries", "1", "--fluency-model", "none", env=service.environment,
+        )  # fmt: skip
+        assert result.returncode == 1 and "2 of 2 samples failed" in result.stderr
+        assert service.stats()["met"] == {"500": 2, "422": 1}
+        assert service.stats()["answered"] == {}
+
+
 def test_a_missing_key_is_reported_before_the_first_call(quick_contrafact, service):
     environment = {k: v for k, v in service.environment.items() if k != "FAKE_API_KEY"}
     result = quick_contrafact("run", "finforce", "--model", service.model, env=environment)
@@ -242,7 +257,8 @@ def test_refusals_and_filters_are_told_from_what_cannot_be_read(
     quick_contrafact, start_service, tmp_path
 ):
     headlines(tmp_path)
-    with start_service("--faults", "refusal,filter,length,parts") as service:
+    faults = "refusal,filter,length,parts,azure,reasoned,called,cut,oddusage"
+    with start_service("--faults", faults) as service:
         result = quick_contrafact(
             "run", "finforce", "--data", "in.jsonl", *MODEL, *NO_FLUENCY, "--out", "run",
             env=service.environment,
@@ -250,13 +266,24 @@ def test_refusals_and_filters_are_told_from_what_cannot_be_read(
         met = service.stats()["met"]
     assert result.returncode == 0, result.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
-    wanted = {"refused": met["refusal"], "filtered": met["filter"], "cut off": met["length"]}
+    wanted = {
+        "refused": met["refusal"],
+        "filtered": met["filter"] + met["azure"],
+        "cut off": met["length"],
+        "reasoning only": met["reasoned"],
+        "tool call": met["called"],
+    }
     assert dict(items["invalid_cause"].value_counts() // 2) == wanted
     tables = tmp_path / "run" / "tables"
     invalid = pd.read_csv(tables / "invalid.csv").iloc[0]
-    assert [invalid[key] / 2 for key in ("refused", "filtered", "cut_off")] == [*wanted.values()]
+    assert [invalid[key.replace(" ", "_")] / 2 for key in wanted] == [*wanted.values()]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Refused" in page and "Filtered" in page
+    cut = f"{met['cut']} of {sum(met.values())} prompts"
+    assert cut in page and result.stdout.split("intervals")[1].lstrip().startswith(
+        "The service cut"
+    )
+    assert cut in " ".join(result.stdout.split()) and "prompt tokens" in result.stderr
     assert f"The token limit ended {2 * met['length']} of {len(items)} of " in " ".join(
         result.stdout.split()
     )

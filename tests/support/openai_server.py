@@ -5,7 +5,8 @@ As a program it prints its port and serves until its standard input closes:
     python openai_server.py --latency 0.2 --faults 429,500,reset,stall,truncated,notjson
 
 Every distinct request meets one of the faults before it is answered, the same one every time
-the server is started; "quota", "later" and "blank" it meets each time. A request with the word
+the server is started; "quota", "later" and "blank" it meets each time, "noschema" while a schema
+is asked for. A request with the word
 "doomed" in its last message is not answered. What was answered is counted: GET /stats gives the
 number of good answers per request, GET /forget begins to count anew, GET /mend ends all faults.
 
@@ -27,6 +28,7 @@ FAULTS = (
     *("429", "500", "reset", "stall", "truncated", "notjson"),
     *("nochoices", "error200", "later", "quota", "parts", "refusal", "filter", "length"),
     *("empty", "html", "422", "blank"),
+    *("noschema", "azure", "reasoned", "called", "oddusage", "cut", "drip"),
 )
 
 
@@ -93,7 +95,7 @@ class OpenAIServer:
         await asyncio.sleep(self.latency)
         last = request["messages"][-1]["content"]
         doomed = "doomed" in str(last) and not self.mended
-        fault = "500" if doomed else self._fault(key)
+        fault = "500" if doomed else self._fault(key, "response_format" in request)
         if fault is not None:
             self.met[fault] += 1
         answer = json.dumps(self._answer(request)).encode()
@@ -129,6 +131,33 @@ class OpenAIServer:
                 }[fault]
                 choice["message"] |= {"content": content, "refusal": refusal}
                 self._write(writer, "200 OK", json.dumps(changed).encode())
+            case "noschema":
+                error = b'{"error": "response_format must be text, got: json_schema"}'
+                self._write(writer, "500 Internal Server Error", error)
+            case "azure":
+                error = b'{"error": {"message": "content management policy", '
+                error += b'"code": "content_filter"}}'
+                self._write(writer, "400 Bad Request", error)
+            case "reasoned" | "called" | "oddusage" | "cut":
+                changed = json.loads(answer)
+                message = changed["choices"][0]["message"]
+                text, function = message["content"], {"name": "answer", "arguments": "{}"}
+                if fault == "reasoned":
+                    message |= {"content": "", "reasoning_content": text}
+                elif fault == "called":
+                    call = {"id": "1", "type": "function", "function": function}
+                    message |= {"content": None, "tool_calls": [call]}
+                elif fault == "oddusage":
+                    changed["usage"] = {"prompt_tokens": 2.5, "completion_tokens": None}
+                else:
+                    changed["usage"] |= {"prompt_tokens": 40}
+                self._write(writer, "200 OK", json.dumps(changed).encode())
+            case "drip":
+                self._write(writer, "200 OK", b" ", promised=1_000)
+                while not writer.is_closing():
+                    await writer.drain()
+                    await asyncio.sleep(0.1)
+                    writer.write(b" ")
             case "html":
                 page = b"<html>busy</html>"
                 self._write(writer, "200 OK", page, kind="text/html")
@@ -156,7 +185,9 @@ class OpenAIServer:
                 self._write(writer, "200 OK", b"<html>gateway says hello</html>")
         return True
 
-    def _fault(self, key: str) -> str | None:
+    def _fault(self, key: str, schema: bool) -> str | None:
+        if self.faults == ("noschema",):
+            return "noschema" if schema else None
         lasting = {"quota", "later", "blank"} & {*self.faults}
         if (
             not self.faults

@@ -229,7 +229,7 @@ class BulkModel(KeptModel):
     ) -> ModelOutput:
         """Return what the model says, tried as often as it may be, and count it."""
         once = config.model_copy(update={"max_retries": 0})
-        tries = self.config.max_retries
+        tries = self.config.max_retries if config.max_retries is None else config.max_retries
         tries = TRANSPORT["max_retries"] if tries is None else tries
         for attempt in range(tries + 1):
             await self._gate.enter()

@@ -73,6 +73,7 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     from rich.console import Console
 
     from contrafact.family import task_named
+    from contrafact.report.words import CUT_PROMPTS
 
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     console = Console(highlight=False, markup=False, soft_wrap=True)
@@ -81,14 +82,18 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
         spec = task_named(task).report.load()
         title = f"{task}: {spec.title}"
         console.print(f"\n{title}, with {level}% intervals", soft_wrap=False)
+        # What makes the figures worthless stands before them.
+        shown = sorted(part["warnings"], key=lambda warning: warning["title"] != CUT_PROMPTS)
+        while shown and shown[0]["title"] == CUT_PROMPTS:
+            console.print("{title}: {text}".format_map(shown.pop(0)), soft_wrap=False)
         for line in _lines(spec, part, console.width):
             console.print(line)
-        if brief and part["warnings"]:
-            titles = "; ".join(dict.fromkeys(one["title"] for one in part["warnings"]))
+        if brief and shown:
+            titles = "; ".join(dict.fromkeys(warning["title"] for warning in shown))
             console.print(f"Explained in the report: {titles}.", soft_wrap=False)
             continue
-        for warning in part["warnings"]:
-            console.print(f"{warning['title']}: {warning['text']}", soft_wrap=False)
+        for warning in shown:
+            console.print("{title}: {text}".format_map(warning), soft_wrap=False)
 
 
 def show_agreement(folder: Path) -> None:

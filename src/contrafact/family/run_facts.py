@@ -57,6 +57,10 @@ class RunFacts(BaseModel):
     calls: int | None = Field(default=None, description="Calls of models.")
     input_tokens: int | None = Field(default=None, description="Tokens sent to models.")
     output_tokens: int | None = Field(default=None, description="Tokens that came back.")
+    cut_prompts: dict[str, tuple[int, int]] = Field(
+        default_factory=dict,
+        description="Of a model that cut prompts how many it cut, and how many it was sent.",
+    )
     costs: tuple[Cost, ...] = Field(default=(), description="By model, method and role, if known.")
     self_judged: bool = Field(default=False, description="Whether a model judged its own texts.")
     notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")

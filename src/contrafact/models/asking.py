@@ -18,7 +18,14 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
-from contrafact.models.calls import is_empty
+from contrafact.models.calls import (
+    Tries,
+    current_calls,
+    current_tries,
+    decisive,
+    is_empty,
+    question_key,
+)
 from contrafact.models.service import NoAnswer, is_service
 from contrafact.text.delimit import printable
 
@@ -49,7 +56,16 @@ CUT_OFF = "cut off at the token limit"
 FILTERED = "refused by the provider's content filter"
 REFUSED = "refused by the model"
 TOO_LONG = "prompt too long"
-CAUSES = {CUT_OFF: "cut off", REFUSED: "refused", FILTERED: "filtered", TOO_LONG: "too long"}
+REASONED = "answered in its reasoning alone"
+CALLED = "called a tool in place of an answer"
+CAUSES = {
+    CUT_OFF: "cut off",
+    REFUSED: "refused",
+    FILTERED: "filtered",
+    TOO_LONG: "too long",
+    REASONED: "reasoning only",
+    CALLED: "tool call",
+}
 """How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
 UNREADABLE = "unreadable"
 """The cause of all else that is invalid."""
@@ -118,21 +134,43 @@ async def answer(
 ) -> ModelOutput:
     """Return a model's output. A service's empty one is asked for once more, past the cache.
 
-    A call that fails raises what its last try did, in the service's words; one that is answered
-    without a word twice is such a call, and no reply that stands.
+    A call that fails raises what its last try did, in the service's words, and is not made again in
+    the same work; one that is answered without a word twice is such a call, and no reply that
+    stands.
     """
+    calls = current_calls.get() if is_service(model) else None
+    key = "" if calls is None else question_key(str(model), messages, decisive(config))
+    if calls is not None and key in calls.failed:
+        raise calls.failed[key]
+    tries = Tries()
+    token = current_tries.set(tries)
     try:
         output = await model.generate(messages, config=config, cache=cache)
+        if is_empty(output) and is_service(model):
+            limit = model.config.max_retries if config.max_retries is None else config.max_retries
+            left = None if limit is None else limit - tries.made
+            if left is not None and left < 0:
+                raise NoAnswer("the service replied without a word")
+            again = config.model_copy(update={"max_retries": left})
+            output = await model.generate(messages, config=again, cache=False)
+            if is_empty(output):
+                raise NoAnswer("the service replied without a word, twice")
+        return output
     except Exception as error:
         last = getattr(error, "last_attempt", None)  # of tenacity's RetryError
-        if last is None or (cause := last.exception()) is None:
+        cause = (None if last is None else last.exception()) or error
+        if calls is not None and isinstance(cause, Exception) and _is_of_a_service(cause):
+            calls.failed[key] = cause
+        if cause is error:
             raise
         raise cause from cause.__cause__
-    if is_empty(output) and is_service(model):
-        output = await model.generate(messages, config=config, cache=False)
-        if is_empty(output):
-            raise NoAnswer("the service replied without a word, twice")
-    return output
+    finally:
+        current_tries.reset(token)
+
+
+def _is_of_a_service(error: Exception) -> bool:
+    """Return whether an error is of a service, and not of a program, which Python's own are."""
+    return type(error).__module__ != "builtins" or isinstance(error, ConnectionError | TimeoutError)
 
 
 def cut_off(output: ModelOutput) -> bool:
@@ -154,7 +192,14 @@ def no_answer(output: ModelOutput, *, cut: bool = True) -> str | None:
         not isinstance(parts, str) and any(getattr(part, "refusal", None) for part in parts)
     ):
         return REFUSED
-    return FILTERED if output.stop_reason == "content_filter" else None
+    if output.stop_reason == "content_filter":
+        return FILTERED
+    if printable(output.completion).strip() or cut_off(output):
+        return None
+    if output.message.tool_calls:
+        return CALLED
+    reasons = not isinstance(parts, str) and any(part.type == "reasoning" for part in parts)
+    return REASONED if reasons else None
 
 
 def kept_reply(output: ModelOutput) -> str:

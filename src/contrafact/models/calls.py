@@ -7,7 +7,8 @@ killed, and is asked again by whoever goes on.
 """
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,24 +17,34 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.files.journal import Journal
+from contrafact.files.journal import Journal, hash_of
 from contrafact.models.prices import Tokens, dollars
 from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:
     import asyncio
 
-    from inspect_ai.model import ModelOutput
+    from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
 
 __all__ = [
+    "TRANSPORT",
     "Calls",
+    "Tries",
     "asked_key",
     "counted_calls",
     "current_calls",
+    "current_tries",
+    "decisive",
+    "is_cut",
     "is_empty",
     "keep_answer",
+    "question_key",
     "under_way",
 ]
+
+TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
+"""How a call is bounded by default. Inspect retries without end; bounded, a failure is shown, and
+a rerun takes it up again."""
 
 _BEGUN, _ENDED = b"+", b"-"
 
@@ -50,6 +61,8 @@ class Calls:
         cost: US dollars at list price, of models whose price is known.
         unpriced: Models that cost money and whose price is not known.
         answering: By its key, the question that is being answered.
+        failed: By its key, why a service gave a question no answer in all its tries. A sample that
+            starts again asks it no more.
     """
 
     journal: Journal | None = None
@@ -61,6 +74,7 @@ class Calls:
     cost: Decimal = Decimal(0)
     unpriced: set[str] = field(default_factory=set)
     answering: "dict[str, asyncio.Future[ModelOutput]]" = field(default_factory=dict)
+    failed: "dict[str, Exception]" = field(default_factory=dict)
     marks: FileIO | None = None
 
     def count(self, model: str, output: "ModelOutput") -> int:
@@ -103,12 +117,72 @@ asked_key: ContextVar[str | None] = ContextVar("asked_key", default=None)
 """The key under which the answer is kept to what a task asks."""
 
 
-def is_empty(output: "ModelOutput") -> bool:
-    """Tell whether an answer ended without a sign that can be seen, and without reasoning.
+@dataclass
+class Tries:
+    """The requests of one call so far, those after an empty reply included.
 
-    Of a service it is a slip, that is not kept.
+    Attributes:
+        made: How many; one more without what a service lacks counts as the same.
     """
-    if output.stop_reason != "stop" or printable(output.completion).strip():
+
+    made: int = 0
+    _began: float | None = None
+
+    def begin(self) -> None:
+        """Count one."""
+        self.made += 1
+        self._began = self._began or time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the first began."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
+
+current_tries: ContextVar[Tries | None] = ContextVar("current_tries", default=None)
+"""The requests of the call that a task waits for."""
+
+
+def decisive(config: "GenerateConfig") -> dict[str, Any]:
+    """Return the settings of a call that may change its answer."""
+    excluded = {"max_connections", *TRANSPORT}
+    found: dict[str, Any] = config.model_dump(mode="json", exclude_none=True, exclude=excluded)
+    return found
+
+
+def question_key(model: str, input: "str | Sequence[ChatMessage]", settings: dict[str, Any]) -> str:
+    """Return what tells a question to a model from others."""
+    asked: Any = input
+    if not isinstance(input, str):
+        asked = [[message.role, message.text, message.metadata] for message in input]
+    return hash_of([model, asked, settings])
+
+
+_LEAST_COUNTED, _LEAST_SENT = 16, 100
+"""What counts fewer tokens does not count; and of fewer words it is not known what was cut."""
+
+
+def is_cut(messages: "Sequence[ChatMessage]", output: "ModelOutput") -> bool:
+    """Tell whether a service cut a prompt: it counts far fewer tokens than there are words.
+
+    A word takes a token or more of any tokenizer in use; so do 24 bytes of a script without spaces.
+    """
+    counted = Tokens.of(output.usage).sent
+    if counted < _LEAST_COUNTED:
+        return False
+    texts = [message.text for message in messages]
+    least = sum(max(len(text.split()), len(text.encode(errors="replace")) // 24) for text in texts)
+    return least >= _LEAST_SENT and counted < 0.75 * least
+
+
+def is_empty(output: "ModelOutput") -> bool:
+    """Tell whether an answer ended without a sign that can be seen, without reasoning or a call.
+
+    An empty reply of a service is asked for again and not kept.
+    """
+    if output.stop_reason not in ("stop", "unknown") or printable(output.completion).strip():
+        return False
+    if output.message.tool_calls:
         return False
     parts = output.message.content
     return isinstance(parts, str) or all(part.type != "reasoning" for part in parts)

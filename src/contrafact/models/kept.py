@@ -6,17 +6,23 @@ besides, by its model (`KeptModel`).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
 
 from contrafact.console import Progress
-from contrafact.files.journal import Journal, hash_of
+from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
-from contrafact.models.calls import Calls, asked_key, current_calls, keep_answer
+from contrafact.models.calls import (
+    Calls,
+    asked_key,
+    current_calls,
+    decisive,
+    keep_answer,
+    question_key,
+)
 from contrafact.models.estimate import ask_if_many
-from contrafact.models.opening import TRANSPORT
 from contrafact.models.prices import is_paid
 
 __all__ = ["KeptModel", "work_open"]
@@ -57,7 +63,7 @@ class KeptModel(Model):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model.api, model.config, model.model_args)
-        self._named, self._settings = str(model), _decisive(model.config)
+        self._named, self._settings = str(model), decisive(model.config)
 
     async def generate(
         self,
@@ -70,7 +76,7 @@ class KeptModel(Model):
     ) -> ModelOutput:
         """Return the model's answer, from the journal where it is there."""
         calls = current_calls.get() or Calls()
-        key = self._key(input, config)
+        key = question_key(self._named, input, self._settings | decisive(config))
         if calls.journal is not None and key in calls.journal.known:
             calls.again += 1
             return ModelOutput.model_validate_json(calls.journal.known[key])
@@ -99,16 +105,3 @@ class KeptModel(Model):
         output = await super().generate(input, config=config)
         calls.count(self._named, output)
         return output
-
-    def _key(self, input: str | Sequence[ChatMessage], config: GenerateConfig) -> str:
-        asked: Any = input
-        if not isinstance(input, str):
-            asked = [[one.role, one.text, one.metadata] for one in input]
-        return hash_of([self._named, asked, self._settings | _decisive(config)])
-
-
-def _decisive(config: GenerateConfig) -> dict[str, Any]:
-    found: dict[str, Any] = config.model_dump(
-        mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
-    )
-    return found

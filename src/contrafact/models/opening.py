@@ -7,6 +7,7 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from contrafact.errors import InputError
+from contrafact.models.calls import TRANSPORT
 from contrafact.models.gguf import inspect_name
 from contrafact.models.service import guard
 
@@ -14,10 +15,6 @@ __all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "holds_to_choic
 
 NO_MODEL = "none/none"
 """Inspect's name of the model that is never asked."""
-
-TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
-"""How a call is bounded by default. Inspect retries without end; bounded, a failure is shown, and
-a rerun takes it up again."""
 
 IN_PROCESS = ("embedded/", "whitebox/")
 """Providers of models in this process: calls wait for each other, so no time is too long."""

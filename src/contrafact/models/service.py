@@ -3,15 +3,17 @@
 Inspect retries what its providers call transient, and keeps what they return. Between the two
 stands `guard`:
 
-- An answer without a choice, or one that its provider cannot read (an error in a 200), is a
-  failed call with the service's own words. It is tried again, and never kept.
+- A reply without a choice, or one that its provider cannot read (an error in a 200, a body without
+  end), is a failed call with the service's own words. It is tried again, and never kept.
+- A refusal by the provider's filter is an answer that says so, whatever its status.
+- A service that takes no JSON schema, or has no log-probabilities, is asked without from then on.
 - A used-up quota stops every further call of the model at once: trying again helps nobody.
 - A wait that the service asks for is kept, and said; one that the time of a call does not allow
-  ends the call.
-- Content that comes in parts, as some servers of OpenAI's protocol send it, is the text in them.
+  ends the call, as that time does when a reply is still coming in.
 - A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
 - ``max_connections`` bounds the calls to a service, whichever of its models they ask.
 - What is under way is marked on the disk (`contrafact.models.calls`).
+- A prompt of which the service counts far fewer tokens than it has words was cut, and is told.
 """
 
 import json
@@ -19,30 +21,49 @@ import random
 import re
 import sys
 import time
-import warnings
-from collections.abc import Callable
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
+import anyio
+from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput
 
-from contrafact.models.calls import keep_answer, under_way
-from contrafact.text.delimit import shorten
+from contrafact.console import say_once
+from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
+from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
+from contrafact.text.delimit import printable, shorten
 
 __all__ = ["NoAnswer", "guard", "is_service"]
 
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
 )
+_FILTER = re.compile(
+    r"content[ _-]?(?:filter|management|polic)|content exists risk|responsible ?ai"
+    r"|safety (?:system|polic|filter|settings)|moderation|flagged|data_?inspection"
+    r"|(?:inappropriate|sensitive|unsafe|harmful|prohibited)[ _]?content|considered high risk"
+    r"|violates? (?:\w+ ){0,3}(?:guidelines|polic)|guardrail|敏感|不安全",
+    re.IGNORECASE,
+)
+_MAY_BE_FILTERED = (200, 400, 403, 422, 451)
+
+_FIELDS = {"JSON schema": ("response_schema",), "log-probabilities": ("logprobs", "top_logprobs")}
+"""What of a request a service may lack, with the settings that ask for it."""
+_LACKING = {
+    "JSON schema": r"response.?(?:format|schema|mime)|schema|json.?(?:object|mode)|structured"
+    r"|grammar|guided|output.?(?:config|format)",
+    "log-probabilities": r"log.?prob",
+}
+_REFUSED = (400, 404, 405, 415, 422, 500, 501)
+
 _FIRST, _SOON, _LONGEST = 3.0, 2.0, 1_800.0
 """Seconds until the first retry, at most after a reply without an answer, and at most."""
 _SHOWN_FROM = 5.0
 """Seconds: shorter waits are not said."""
+_KEPT_WORDS = 2_000
+"""Characters of an error that are kept."""
 
-# What Inspect keeps for its log is dumped before content in parts becomes text.
-warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
-
-_bodies: ContextVar[list[str] | None] = ContextVar("_bodies", default=None)
+_UNREADABLE = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
+"""What providers raise where they cannot read a reply."""
 
 
 class NoAnswer(RuntimeError):
@@ -78,39 +99,96 @@ class _Guarded(ModelAPI):
         self._bounded = config.max_connections is not None
         self.used_up: str | None = None
         self._shown_until = 0.0
+        self._lacks: set[str] = set()
+        self._watch_client()
+
+    def initialize(self) -> None:
+        """See Inspect's `ModelAPI`, which makes a client anew here."""
+        super().initialize()
+        self._watch_client()
+
+    def _watch_client(self) -> None:
         client: Any = getattr(self, "client", None)
         if isinstance(getattr(client, "max_retries", None), int):
             client.max_retries = 0
-        http: Any = getattr(self, "http_client", None)
-        hooks = getattr(http, "event_hooks", None)
-        if isinstance(hooks, dict):
-            http.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _keep_body]}
+        # Providers that give their HTTP client no name of its own leave it where Inspect's hooks
+        # find it too.
+        http: Any = getattr(self, "http_client", None) or getattr(client, "_client", None)
+        if isinstance(getattr(http, "event_hooks", None), dict):
+            watch(http)
 
-    async def generate(self, *args: Any, **options: Any) -> Any:
+    async def generate(
+        self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: GenerateConfig
+    ) -> Any:
         """Return what the provider does; `NoAnswer` if it holds none, or the quota is used up."""
         if self.used_up is not None:
             raise NoAnswer(self.used_up)
-        bodies: list[str] = []
-        token = _bodies.set(bodies)
+        tries = current_tries.get() or Tries()
+        tries.begin()
+        refusals: dict[str, str] = {}
+        while True:
+            lacking = {*self._lacks, *refusals}
+            update = {field: None for name in lacking for field in _FIELDS[name]}
+            asked = config.model_copy(update=update)
+            replies: list[Body] = []
+            try:
+                made = await self._reply(replies, tries, input, tools, tool_choice, asked)
+            except Exception as raised:  # noqa: BLE001 (raised or returned, as providers differ)
+                made = (raised,)
+            output, *call = made if isinstance(made, tuple) else (made,)
+            if not isinstance(output, Exception):
+                break
+            words = _error_words(replies)
+            if replies and replies[-1].status in _MAY_BE_FILTERED and _FILTER.search(words):
+                made = output = ModelOutput.from_content(
+                    self.model_name, words, stop_reason="content_filter"
+                )
+                break
+            if (name := _lacking(words, replies, asked)) is None:
+                _say_why(output, replies, asked)
+                if not call:
+                    raise output
+                return made
+            refusals[name] = words
+        for name, words in refusals.items():
+            self._lacks.add(name)
+            why = shorten(printable(words), 200)[0]
+            say_once(f"{self._watched} takes no {name}, and is asked without ({why})")
+        if is_cut(input, output):
+            say_once(f"{self._watched}: it counts far fewer prompt tokens than it is sent words")
+        return made
+
+    async def _reply(self, replies: list[Body], tries: Tries, *asked: Any) -> Any:
+        """Return what the provider makes of one request, within what is left of the call's time.
+
+        Raises:
+            NoAnswer: If the reply cannot be read, has no choice, or does not end in time.
+        """
+        limit = self._time_of_call
+        left = None if limit is None else limit - tries.seconds
+        token = bodies.set(replies)
         try:
-            with under_way():
-                made = await super().generate(*args, **options)  # type: ignore[safe-super]
+            with anyio.move_on_after(left) as scope, under_way():
+                made = await super().generate(*asked)  # type: ignore[safe-super]
                 output = made[0] if isinstance(made, tuple) else made
-                if isinstance(output, ModelOutput) and output.choices:
+                if isinstance(output, ModelOutput):
+                    if not output.choices:
+                        raise NoAnswer(_words(replies, output.error or "no choices"))
+                    if replies and replies[-1].status >= 400:
+                        output.choices[0].stop_details = None  # Inspect's guess: not the model's
                     keep_answer(output)
-                elif isinstance(output, Exception):
-                    _say_why(output)
-        except (TypeError, AttributeError, LookupError, json.JSONDecodeError) as error:
-            if not bodies:  # not of a reply: a fault of a program
+        except _UNREADABLE as error:
+            if not replies:  # not of a reply: a fault of a program
                 raise
-            raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from None
+            raise NoAnswer(_words(replies, f"{type(error).__name__}: {error}")) from None
         except Exception as error:
-            _say_why(error)
+            if isinstance(error.__cause__, ReplyTooLongError):
+                raise error.__cause__ from None
             raise
         finally:
-            _bodies.reset(token)
-        if isinstance(output, ModelOutput) and not output.choices:
-            raise NoAnswer(_words(bodies, output.error or "no choices"))
+            bodies.reset(token)
+        if scope.cancelled_caught:
+            raise NoAnswer(f"the service gave no whole reply in a call's {limit} s")
         return made
 
     def connection_key(self) -> str:
@@ -122,16 +200,6 @@ class _Guarded(ModelAPI):
         if not self._bounded:
             return key
         return f"{self.base_url}:{key.removesuffix(f':{self.model_name}')}"
-
-    def chat_choices_from_completion(self, completion: Any, tools: Any) -> Any:
-        """See Inspect's providers of OpenAI's protocol, which take content to be one text."""
-        for choice in completion.choices or ():
-            message = choice.message
-            if isinstance(message.content, list):
-                message.content, refusal = _text_in(message.content)
-                message.refusal = message.refusal or refusal
-            message.refusal = message.refusal or None  # an empty one is none
-        return super().chat_choices_from_completion(completion, tools)  # type: ignore[misc]
 
     def should_retry(self, ex: Exception) -> Any:
         if self.used_up is not None or _QUOTA.search(f"{ex} {getattr(ex, 'body', '')}"):
@@ -170,48 +238,72 @@ class _Guarded(ModelAPI):
         return float(wait)
 
 
-async def _keep_body(response: Any) -> None:
-    """Keep a reply's text for the call that it belongs to; a stream is left to its reader."""
-    bodies = _bodies.get()
-    if bodies is not None and "json" in response.headers.get("content-type", ""):
-        await response.aread()
-        bodies.append(response.text)
+def _error_words(replies: Sequence[Body]) -> str:
+    """Return what the last reply says where it is an error, without what it quotes of the request.
+
+    An error in a reply of 200 is one that names itself so.
+    """
+    if not replies:
+        return ""
+    try:
+        found = json.loads(replies[-1].text)
+    except (ValueError, RecursionError):
+        found = {} if replies[-1].status < 400 else {"message": replies[-1].text}
+    if not isinstance(found, dict):
+        found = {"detail": found}
+    if replies[-1].status < 400:
+        found = {"error": found["error"]} if found.get("error") else {}
+    return shorten(json.dumps(_without_request(found), ensure_ascii=False), _KEPT_WORDS)[0]
 
 
-def _text_in(parts: list[Any]) -> tuple[str, str | None]:
-    """Return the text in a message's parts and the refusal; what reasons in them is neither."""
-    texts, refusals = [], []
-    for part in parts:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
-            texts.append(str(part.get("text") or ""))
-        elif isinstance(part, dict) and part.get("type") == "refusal":
-            refusals.append(str(part.get("refusal") or ""))
-    return "\n".join(texts), "\n".join(refusals) or None
+def _without_request(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {
+            key: _without_request(value)
+            for key, value in found.items()
+            if key not in ("ctx", "flagged_input", "prompt", "messages", "request")
+            and not (key == "input" and not isinstance(value, str))
+        }
+    return [_without_request(part) for part in found] if isinstance(found, list) else found
 
 
-def _words(bodies: list[str], otherwise: str) -> str:
+def _lacking(words: str, replies: Sequence[Body], asked: GenerateConfig) -> str | None:
+    """Return what a request was refused for that it asked for and that it may go without."""
+    if not replies or replies[-1].status not in _REFUSED:
+        return None
+    for name, pattern in _LACKING.items():
+        asks = any(getattr(asked, field) is not None for field in _FIELDS[name])
+        if asks and re.search(pattern, words, re.IGNORECASE):
+            return name
+    return None
+
+
+def _words(replies: Sequence[Body], otherwise: str) -> str:
     """Return what a service said where its answer should be."""
-    body = bodies[-1].strip() if bodies else ""
+    body = replies[-1].text.strip() if replies else ""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     error = found.get("error") if isinstance(found, dict) else None
     if isinstance(error, dict):
         error = error.get("message") or error
-    otherwise = "(an empty body)" if bodies else otherwise
+    otherwise = "(an empty body)" if replies else otherwise
     shown = shorten(str(error or body or otherwise), 300)[0]
     return f"the service replied without an answer: {shown}"
 
 
-def _say_why(error: Exception) -> None:
+def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -> None:
     """Let an error say what its service did: OpenAI's client leaves out what is not in its form."""
+    words = str(error)
     body = getattr(error, "body", None)
-    if body and re.fullmatch(r"Error code: \d+", str(error)):
-        words = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-        error.args = (f"{error} - {shorten(' '.join(words.split()), 300)[0]}",)
+    if body and re.fullmatch(r"Error code: \d+", words):
+        shown = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+        words += f" - {shorten(' '.join(shown.split()), 300)[0]}"
+    if replies and replies[-1].status in (400, 422) and asked.response_schema is not None:
+        words = f"{shorten(words, 200)[0]} (if it takes no JSON schema: --no-structured)"
+    if words != str(error) or len(words) > _KEPT_WORDS:
+        error.args = (shorten(words, _KEPT_WORDS)[0],)
 
 
 def _text_of(error: BaseException) -> str:

@@ -131,10 +131,18 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         calls=calls,
         input_tokens=None if usage is None else int(usage["input_tokens"].sum()),
         output_tokens=None if usage is None else int(usage["output_tokens"].sum()),
+        cut_prompts={} if usage is None else _cut_prompts(usage),
         costs=() if usage is None else _costs(usage),
         self_judged=bool(set(judges) & set(models)),
         notes=tuple(notes),
     )
+
+
+def _cut_prompts(usage: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    if "prompts_cut" not in usage.columns:
+        return {}
+    sums = usage.groupby("model", sort=False)[["prompts_cut", "calls"]].sum()
+    return {str(name): (int(cut), int(n)) for name, cut, n in sums.itertuples() if cut}
 
 
 def _costs(usage: pd.DataFrame) -> tuple[Cost, ...]:

@@ -9,7 +9,10 @@ from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.models.asking import CUT_OFF
 from contrafact.models.gguf import EMBEDDED_NAMES
 
-__all__ = ["facts", "how_to_read", "run_facts", "warnings"]
+__all__ = ["CUT_PROMPTS", "facts", "how_to_read", "run_facts", "warnings"]
+
+CUT_PROMPTS = "The service cut the prompts"
+"""The heading of the warning that stands before all figures."""
 
 _OTHER_ROLES = {"baseline": "without a model", "mark": "as references and controls"}
 _ENOUGH_VERDICTS = 20
@@ -53,7 +56,7 @@ def _first_of(names: Sequence[str]) -> str:
 def warnings(data: ChapterData) -> Warnings:
     """Return what a reader must know before quoting a figure."""
     spec, meta, items = data.spec, data.meta, data.items
-    found: Warnings = []
+    found: Warnings = _cut_prompts(meta)
     if meta.embedded_judge and spec.criteria:
         text = (
             "It is small, and a poor judge: it is there so that everything can be tried without a "
@@ -82,6 +85,22 @@ def warnings(data: ChapterData) -> Warnings:
         )
         found.append(("The judge hardly distinguishes", " ".join(same)))
     return [*found, *_cut_off(data), *_unfinished(meta), *_judge_warnings(data)]
+
+
+def _cut_prompts(meta: ReportMeta) -> Warnings:
+    shares = [
+        f"{cut:,} of {sent:,} prompts to {name}"
+        for run in meta.runs
+        for name, (cut, sent) in run.cut_prompts.items()
+    ]
+    if not shares:
+        return []
+    text = (
+        f"By the prompt tokens that the service counted, it read a part only of {listed(shares)}: "
+        "these figures are of texts that the model did not see. Give the server a larger context "
+        "(of Ollama num_ctx), or shorter texts, and run this again into another folder."
+    )
+    return [(CUT_PROMPTS, text)]
 
 
 def _cut_off(data: ChapterData) -> Warnings:

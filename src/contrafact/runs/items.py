@@ -17,6 +17,7 @@ from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
 from contrafact.judges.verifier import is_verifier
 from contrafact.models.asking import answered_calls, cause_of, redacted
+from contrafact.models.calls import is_cut
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
@@ -341,7 +342,10 @@ def agreement(
 _ERROR_LINE = re.compile(
     r"^(?:\w{1,60}\.){0,9}(\w{0,60}(?:Error|Exception|Timeout|NoAnswer)\w{0,30}: .+)$", re.MULTILINE
 )
-_COUNTS = ("calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+_COUNTS = (
+    *("calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens"),
+    "prompts_cut",
+)
 _USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
 
 
@@ -351,6 +355,7 @@ class _Used:
 
     calls: list[Tokens]
     reasoning: int = 0
+    cut: int = 0
 
     def row(self, model: str, method: str, role: str) -> dict[str, Any]:
         """Return it as a row of the table of usage."""
@@ -364,6 +369,7 @@ class _Used:
             "output_tokens": sum(call.written for call in self.calls),
             "reasoning_tokens": self.reasoning,
             "cached_tokens": sum(call.cache_read for call in self.calls),
+            "prompts_cut": self.cut,
             "dollars": None if cost is None else round(float(cost), 6),
             "price": price_note(model),
         }
@@ -395,6 +401,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
             counted = event.output.usage
             one.calls.append(Tokens.of(counted))
             one.reasoning += (counted.reasoning_tokens or 0) if counted else 0
+            one.cut += is_cut(event.input, event.output)
     method = str((log.eval.metadata or {})["method"])
     return [one.row(model, method, role) for (model, role), one in used.items()]
 

@@ -26,6 +26,7 @@ __all__ = [
     "named_columns",
     "names_of",
     "no_column",
+    "present",
     "rename_row",
     "value_of",
 ]
@@ -111,6 +112,13 @@ def is_absent(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() in _NOTHING
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def present(value: Any) -> Any:
+    """Return a row's value without the keys of objects in it that are null: these are absent."""
+    if isinstance(value, dict):
+        return {key: present(inner) for key, inner in value.items() if inner is not None}
+    return [*map(present, value)] if isinstance(value, list) else value
 
 
 def named_columns(given: Iterable[str] | None) -> dict[str, str]:

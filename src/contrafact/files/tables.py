@@ -27,7 +27,15 @@ from contrafact.files.delimited import (
     utf8_stream,
     with_decimal_points,
 )
-from contrafact.files.fields import fold, no_column, present, rename_row
+from contrafact.files.fields import (
+    as_json,
+    fold,
+    guarded_columns,
+    no_column,
+    present,
+    rename_row,
+    unguarded,
+)
 from contrafact.files.json_rows import Row, json_lines, json_list
 from contrafact.files.layout import KNOWN_NAMES
 from contrafact.files.limits import bounded_rows, limit, most_unpacked, over
@@ -212,14 +220,15 @@ def open_table(
     Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
     semicolons or tabs; its values are text, and cells that a short row lacks are empty. Titles
     above the header of a CSV file or a sheet are left out. What was not plain is said on standard
-    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`; in an object
-    within a row a key that is null is absent, as Parquet and the hub write it.
+    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`; within
+    an object a key that is null is absent, as Parquet and the hub write it.
 
     Args:
         columns: By the name that is wanted, the column's name in the file, where they differ; the
             column gets the wanted name, and another column of that name is left out.
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
-            decimal comma; not where cells go out again as they came.
+            decimal comma, and scenarios lose the apostrophe that guards them; not where cells go
+            out again as they came.
     """
     name = name or source_name(path)
     file, sheet = split_sheet(path)
@@ -243,6 +252,8 @@ def open_table(
             dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv", named=named)
             if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
+            if decimals:
+                rows = _unguarded(rows)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
         else:
@@ -257,6 +268,14 @@ def open_table(
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
     return Table(rows, dialect)
+
+
+def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of a text table with scenarios as they were written."""
+    names: list[str] | None = None
+    for line, cells in rows:
+        names = guarded_columns(cells) if names is None else names
+        yield line, cells | {name: unguarded(cells[name]) for name in names} if names else cells
 
 
 def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, bool | None]:
@@ -386,7 +405,7 @@ def is_storable(kind: Any) -> bool:
 
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD."""
-    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
+    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=as_json)) + "\n"
 
 
 def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:

@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
+from contrafact.files.fields import guarded, unguarded
 from contrafact.files.sheets import (
     find_key,
-    guarded,
     item_check,
     read_filled,
-    unguarded,
     write_sheet,
 )
 

@@ -84,7 +84,7 @@ def test_two_conversions_at_once_are_one(
 def test_a_damaged_gguf_file_and_a_wrong_folder(tmp_path: Path, tiny_gguf: Path) -> None:
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(tiny_gguf.read_bytes()[:3000])
-    with pytest.raises(InputError, match=r"cut\.gguf: PyTorch cannot load this GGUF file"):
+    with pytest.raises(InputError, match=r"cut\.gguf: this GGUF file is cut off"):
         load_causal(str(cut))
     with pytest.raises(InputError, match="no causal language model can be loaded from"):
         load_causal(str(tmp_path))

@@ -16,7 +16,7 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.study import STUDY
 from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
 from contrafact.families.rfc.pipeline.finalize import follow
-from contrafact.files.sheets import unguarded
+from contrafact.files.fields import unguarded
 from contrafact.review.answers import Decision
 from contrafact.review.export import (
     available_exports,

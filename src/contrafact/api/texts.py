@@ -1,10 +1,12 @@
 """Functions that make and check texts: each is one family's, and does what its command does."""
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from contrafact.api.operation import Operation, TableOperation
@@ -89,7 +91,7 @@ def generate(
             failed = True
         for cost in costs:
             return make_estimate(f"{model} · {method}", cost)
-        items = read_frame(made)
+        items = _scenario_items(made, file)
     causes = items["error"].dropna().astype(str)
     causes = causes[causes.str.startswith("call failed: ")]
     if failed and len(causes) == len(items):
@@ -105,6 +107,26 @@ def generate(
     title = f"{len(items)} headlines, {model} · {method}"
     found = Result(title, as_given(data, items, rows=True), scores, tuple(notes))
     return replace(found, edits=_scenarios(items.head(SHOWN)))
+
+
+def _scenario_items(made: Path, file: Path) -> "pd.DataFrame":
+    """Return a file of scenarios: the cells of its input, as they came, and the columns added."""
+    import pandas as pd
+
+    from contrafact.corpus.datasets import data_source
+    from contrafact.files.tables import json_line, open_table
+
+    items = read_frame(made)
+    rows = islice(open_table(data_source(str(file)).path, decimals=False).rows, len(items))
+    given = pd.DataFrame([json.loads(json_line(row)) for _, row in rows])
+    added = items.iloc[:, len(given.columns) :]
+    if made.suffix.lower() in (".csv", ".tsv"):
+        judged = list(added.columns)[list(added.columns).index("error") + 1 :]
+        added = added.astype(object).where(added != "", None)
+        words = {"True": True, "False": False}
+        for name in ("valid", *judged):
+            added[name] = added[name].map(words.get).astype(object)
+    return pd.concat([given, added], axis=1)
 
 
 def _scenarios(items: "pd.DataFrame") -> list[tuple[str, str, str]]:

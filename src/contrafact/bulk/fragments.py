@@ -15,7 +15,7 @@ from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
 from contrafact.files.json_rows import json_problem
 from contrafact.files.limits import bounded_rows, limit, over
-from contrafact.files.tables import MOST_PARTS
+from contrafact.files.parquet import MOST_PARTS
 
 __all__ = ["BadRow", "Fragment", "fragments_of", "read_fragment"]
 

@@ -21,7 +21,8 @@ from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import read_text
 from contrafact.files.fields import is_absent
-from contrafact.files.tables import json_line, read_rows
+from contrafact.files.json_rows import json_lines
+from contrafact.files.tables import json_line
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.opening import NO_MODEL
 from contrafact.records import Output
@@ -247,7 +248,7 @@ _held: WeakValueDictionary[str, RecordedOutputs] = WeakValueDictionary()
 @lru_cache(maxsize=4)
 def _outputs(path: str, _changed: int) -> dict[str, dict[tuple[str, int], dict[str, Any]]]:
     found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
-    for line, row in read_rows(path):
+    for line, row in json_lines(Path(path).open("rb"), path):  # with keys that are null
         try:
             key = (str(row["sample_id"]), int(row["draw"]))
             found.setdefault(str(row["system"]), {})[key] = dict(row["output"])

@@ -17,6 +17,8 @@ from contrafact.files.json_rows import json_problem
 __all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 
 _FEW = 12
+_MOST_BYTES = 2**18  # of a file of settings
+_MOST_VALUES = 100_000  # that it stands for
 _UNCLOSED = ("brackets or quotation marks do not match", "close each that is opened")
 _NO_COLON = ("a line has no colon", "write key: value, one a line")
 _NO_NUMBER = ("a number or date cannot be read", "put it in quotation marks")
@@ -94,6 +96,9 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
     if path.suffix.lower() == ".toml":
         raise InputError("settings are not read from TOML", file=path, hint="write them as YAML")
     try:
+        if path.stat().st_size > _MOST_BYTES:
+            problem = f"is over {_MOST_BYTES:,} bytes, too many for settings"
+            raise InputError(problem, file=path, hint="check the path")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         hint = missing or "check the path"
@@ -111,10 +116,11 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
 def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
     import yaml
 
-    loader = _plain_loader()
+    loader = _plain_loader()(text)
     try:
-        node = yaml.compose(text, Loader=loader)
-        values = yaml.load(text, Loader=loader)
+        node = loader.get_single_node()
+        _check_aliases(node, path)
+        values = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise _bad_yaml(error, text, path) from error
     except RecursionError as error:
@@ -140,11 +146,25 @@ def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
                 note(value, where)
 
     if isinstance(values, dict):
-        try:
-            note(node, ())
-        except RecursionError:
-            raise InputError("not YAML: an alias that stands in itself", file=path) from None
+        note(node, ())
     return values, lines
+
+
+def _check_aliases(top: Any, path: Path) -> None:
+    """Refuse aliases that stand for much more than the file holds, or for themselves."""
+    sizes: dict[int, int] = {}  # of nodes, with all that stands in them
+
+    def size(node: Any) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = _MOST_VALUES + 1  # until it is known: what stands in itself is large
+            inner = node.value if isinstance(node.value, list) else ()
+            parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        return sizes[id(node)]
+
+    if top is not None and size(top) > _MOST_VALUES:
+        problem = f"its aliases stand for over {_MOST_VALUES:,} values, or for themselves"
+        raise InputError(f"not YAML: {problem}", file=path, hint="write the values out")
 
 
 def _bad_yaml(error: Any, text: str, path: Path) -> InputError:

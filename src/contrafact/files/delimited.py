@@ -244,7 +244,7 @@ def read_delimited(
 def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Iterator[Cells]:
     # A headline may be longer than the csv module's own limit on a cell (131,072 characters).
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    most, size = limit("row"), 0
+    most, values, size = limit("row"), limit("values"), 0
 
     def lines() -> Iterator[str]:
         nonlocal size
@@ -252,6 +252,8 @@ def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Ite
             size += len(text)  # of a row, which quotes may spread over lines
             if size > most:
                 raise over("row", name, line)
+            if len(text) > values and text.count(delimiter) > values:
+                raise over("values", name, line)
             yield text
 
     with stream:

@@ -17,16 +17,21 @@ from contrafact.errors import InputError
 __all__ = [
     "FIELD_NAMES",
     "PackedObject",
+    "as_json",
     "checked_columns",
     "column_of",
     "columns_found",
     "fold",
     "fold_row",
+    "guarded",
+    "guarded_columns",
     "is_absent",
     "named_columns",
     "names_of",
     "no_column",
+    "present",
     "rename_row",
+    "unguarded",
     "value_of",
 ]
 
@@ -113,6 +118,42 @@ def is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
+# A spreadsheet takes a cell that begins so for a formula, or drops what it begins with.
+_FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
+
+
+def guarded(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before one."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Return a cell as it was before `guarded`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+
+
+def guarded_columns(names: Iterable[str]) -> list[str]:
+    """Return those columns that a text table has guarded: the scenarios that a model wrote."""
+    ends = (*names_of("risk"), *names_of("opportunity"))
+    return [name for name in names if fold(name).removeprefix("contrafact") in ends]
+
+
+def as_json(value: Any) -> Any:
+    """Return what JSON has no word for as it has one, for ``json.dumps(…, default=as_json)``."""
+    if hasattr(value, "isoformat"):  # dates and times
+        return value.isoformat()
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+        return value.tolist()
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def present(value: Any) -> Any:
+    """Return a row's value without the keys of objects in it that are null: these are absent."""
+    if isinstance(value, dict):
+        return {key: present(inner) for key, inner in value.items() if inner is not None}
+    return [*map(present, value)] if isinstance(value, list) else value
+
+
 def named_columns(given: Iterable[str] | None) -> dict[str, str]:
     """Return what ``--columns want=have,…`` says: by the name that is wanted, the file's.
 
@@ -192,7 +233,7 @@ class PackedObject(Mapping[str, Any]):
     __slots__ = ("_packed",)
 
     def __init__(self, value: Mapping[str, Any]) -> None:
-        self._packed = zlib.compress(json.dumps(value).encode(), 1)
+        self._packed = zlib.compress(json.dumps(value, default=as_json).encode(), 1)
 
     def _value(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(zlib.decompress(self._packed))

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem, write_text
+from contrafact.files.fields import as_json
 from contrafact.files.lock import locked_file
 
 __all__ = ["Journal", "hash_of", "sidecar_path"]
@@ -187,7 +188,7 @@ class Journal:
     def _append(self, entry: Mapping[str, Any]) -> None:
         assert self._stream is not None, "pieces are kept in a with block"
         size = self._stream.seek(0, os.SEEK_END)
-        left = json.dumps(entry).encode() + b"\n"
+        left = json.dumps(entry, default=as_json).encode() + b"\n"
         try:
             while left:
                 left = left[self._stream.write(left) :]

@@ -67,6 +67,8 @@ def json_lines(stream: BinaryIO, name: str) -> Iterator[Row]:
             text = text.rstrip()  # so that an error at the end is on this line, not the next
             if not text:
                 continue
+            if _has_many(text, 0):
+                raise over("values", name, number)
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError) as error:
@@ -79,6 +81,12 @@ def json_lines(stream: BinaryIO, name: str) -> Iterator[Row]:
                     ) from error
                 raise _bad_json(error, name, number) from error
             yield number, _object(value, name, number)
+
+
+def _has_many(text: str, at: int) -> bool:
+    """Return whether a text has more values than a row may, from a place on."""
+    most = limit("values")
+    return len(text) - at > most and sum(text.count(mark, at) for mark in ",[{") > most
 
 
 def _is_json(text: str) -> bool:
@@ -100,6 +108,8 @@ def json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
         nonlocal text, rest, at, above, cells
         if len(text) - at + len(rest) > most:
             raise over("row", name, line)
+        if _has_many(text, at):
+            raise over("values", name, line)
         read = stream.read(max(_WINDOW, len(text) - at + len(rest)))
         data = rest + read
         # Nothing that a text is made of goes over a quotation mark or a comma but texts do.

@@ -1,9 +1,9 @@
 """How much a file may hold, and reading one in a process of its own that can hold no more.
 
 A file of a few kilobytes can stand for gigabytes. What it says of itself is looked at before its
-rows are read, and rows, cells and depth are counted while they are. What a library does with it in
-between is bounded by the operating system: `read_apart` reads a file that strangers sent in a
-process with so much memory and time.
+rows are read, and rows, cells and depth are counted while they are. Texts and rows are measured
+before they are made. `read_apart` reads a file that strangers sent in a process with so much memory
+and time.
 """
 
 import json
@@ -11,12 +11,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from contrafact.errors import InputError
 
-__all__ = ["bounded_rows", "limit", "over", "read_apart"]
+__all__ = ["bounded_rows", "limit", "most_unpacked", "over", "read_apart"]
 
 VARIABLE = "CONTRAFACT_LIMITS"
 """The variable that names other limits: ``rows=1000,cells=20000``."""
@@ -28,7 +29,11 @@ _LIMITS = {
     "size": (64 * _GIB, "is over {:,} bytes"),
     "unpacked": (16 * _GIB, "unpacks to over {:,} bytes"),
     "whole": (2 * _GIB, "is over {:,} bytes, and can only be read whole"),
+    "expanded": (512 * _MIB, "takes over {:,} bytes, a thousand times its size"),
+    "part": (256 * _MIB, "has a part that unpacks to over {:,} bytes"),
     "row": (64 * _MIB, "has a row of over {:,} bytes"),
+    "values": (1_000_000, "has a row of over {:,} values"),
+    "cell": (16 * _MIB, "has a cell of over {:,} bytes"),
     "rows": (500_000_000, "has over {:,} rows"),
     "columns": (16_384, "has over {:,} columns"),
     "cells": (100_000_000, "has over {:,} cells"),
@@ -36,14 +41,41 @@ _LIMITS = {
     "seconds": (3_600, "takes over {:,} seconds of processor time to read"),
     "memory": (16 * _GIB, "takes over {:,} bytes of memory to read"),
 }
-"""What is bounded, from where on, and the words for it; the last two where a file is read apart."""
+"""What is bounded, from where on, and the words for it; seconds only where a file is read apart."""
+_OF_FREE = {"whole": 8, "expanded": 4, "part": 8, "row": 16, "cell": 64, "memory": 2}
+"""What is held in memory takes this part of what is free at most: half of it, an eighth, …"""
+_PLAIN = 1_000  # times its size that what a file stands for may take without a question
+_VALUE = 64  # bytes that a value takes, about
 
 
 def limit(name: str) -> int:
-    """Return a limit, by its name in `VARIABLE` or as it is by itself."""
-    return _limits(os.environ.get(VARIABLE, "")).get(name, _LIMITS[name][0])
+    """Return a limit, by its name in `VARIABLE` or as it is by itself, with the memory there is."""
+    named = _limits(os.environ.get(VARIABLE, ""))
+    if name in named:
+        return named[name]
+    most = _LIMITS[name][0]
+    return min(most, _free_memory() // _OF_FREE[name]) if name in _OF_FREE else most
 
 
+@cache
+def _free_memory() -> int:
+    """Return how many bytes of memory were free when it was first asked, in this container."""
+    found = [2**62]
+    for path, start in (("/proc/meminfo", "MemAvailable:"), ("/sys/fs/cgroup/memory.max", "")):
+        try:
+            line = next(one for one in Path(path).read_text().splitlines() if one.startswith(start))
+            found.append(int(line.removeprefix(start).split()[0]) * (1024 if start else 1))
+        except (OSError, StopIteration, ValueError):
+            continue  # macOS has none of them, and "max" is no bound
+    return min(found)
+
+
+def most_unpacked(size: int) -> int:
+    """Return how many bytes a file of so many bytes may stand for: a bomb stands for more."""
+    return min(limit("unpacked"), max(limit("expanded"), _PLAIN * size))
+
+
+@cache
 def _limits(text: str) -> dict[str, int]:
     limits = {}
     for part in filter(None, text.split(",")):
@@ -59,13 +91,12 @@ def _limits(text: str) -> dict[str, int]:
 
 def over(name: str, file: str, line: int | None = None) -> InputError:
     """Return the error that a file is over a limit."""
-    most = limit(name)
     hint = f"if that is meant, set {VARIABLE}={name}=NUMBER to a larger one"
-    return InputError(_LIMITS[name][1].format(most), file=file, line=line, hint=hint)
+    return InputError(_LIMITS[name][1].format(limit(name)), file=file, line=line, hint=hint)
 
 
 def bounded_rows(
-    rows: Iterator[tuple[int, RowT]], file: str, *, nested: bool
+    rows: Iterator[tuple[int, RowT]], file: str, *, nested: bool, size: int = 2**62
 ) -> Iterator[tuple[int, RowT]]:
     """Yield rows while they are within the limits on rows, columns, cells and depth.
 
@@ -73,20 +104,23 @@ def bounded_rows(
 
     Args:
         nested: Whether cells may be lists and objects, whose values count as cells.
+        size: Bytes of the file, whose rows take a thousand times as many at most.
     """
     names = ("rows", "columns", "cells", "depth", "unpacked")
     most = [limit(name) for name in names]
-    cells, size = 0, 0
+    cells, texts, bytes_most = 0, 0, most_unpacked(size)
     for count, (line, row) in enumerate(rows, start=1):
         if not isinstance(row, dict):
             yield line, row
             continue
         values, depth, characters = _extent(row) if nested else (len(row), 1, 0)
-        cells, size = cells + values, size + characters
-        found = (count, len(row), cells, depth, size)
+        cells, texts = cells + values, texts + characters
+        found = (count, len(row), cells, depth, texts)
         for name, has, may in zip(names, found, most, strict=True):
             if has > may:
                 raise over(name, file, line)
+        if texts + _VALUE * cells > bytes_most:
+            raise over("expanded", file, line)
         yield line, row
 
 

@@ -4,7 +4,6 @@ A sheet shows items, and nothing of what is right or of who wrote them; the key,
 that. Which columns the two have, and what an answer means, each study says for itself.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.delimited import Dialect
-from contrafact.files.fields import columns_found, rename_row
+from contrafact.files.fields import columns_found, guarded, guarded_columns, rename_row, unguarded
 from contrafact.files.tables import read_rows, render_csv, table_bytes, table_file
 from contrafact.files.workbooks import WORKBOOKS
 from contrafact.records import content_id
@@ -25,19 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "find_key",
-    "guarded",
     "item_check",
     "item_names",
     "probability",
     "read_filled",
     "read_key_rows",
-    "unguarded",
     "unguarded_row",
     "write_sheet",
 ]
-
-# A spreadsheet takes a cell that begins so for a formula, or drops what it begins with.
-_FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +44,16 @@ class FilledRow:
     where: str
 
 
-def guarded(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before one."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unguarded(text: str) -> str:
-    """Return a cell as it was before `guarded`."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
-
-
 def unguarded_row(row: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
     """Return a row of a file as it was before its cells were guarded, which text tables' are."""
-    if table_file(path).suffix.lower() not in (".csv", ".tsv", *WORKBOOKS):
+    suffix = table_file(path).suffix.lower()
+    if suffix not in (".csv", ".tsv", *WORKBOOKS):
         return dict(row)
-    return {name: unguarded(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+    done = () if suffix in WORKBOOKS else guarded_columns(row)  # by who reads text tables
+    return {
+        name: unguarded(cell) if isinstance(cell, str) and name not in done else cell
+        for name, cell in row.items()
+    }
 
 
 def item_check(shown: Iterable[str]) -> str:
@@ -210,7 +199,8 @@ def read_filled(
                     hint="name each person's file after them, or add a column 'annotator'",
                 )
             seen[person, item] = where
-            if item_check(cells[column] for column in shown) != checks[item]:
+            texts = (cells, {name: _text(value) for name, value in row.items()})
+            if checks[item] not in [item_check(one[name] for name in shown) for one in texts]:
                 problems.append(f"{where}: item {item} shows another text than was drawn; left out")
                 continue
             yield FilledRow(person, item, cells, where)

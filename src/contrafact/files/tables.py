@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import errno
 import io
 import json
 import math
@@ -26,10 +27,19 @@ from contrafact.files.delimited import (
     utf8_stream,
     with_decimal_points,
 )
-from contrafact.files.fields import fold, no_column, rename_row
+from contrafact.files.fields import (
+    as_json,
+    fold,
+    guarded_columns,
+    no_column,
+    present,
+    rename_row,
+    unguarded,
+)
 from contrafact.files.json_rows import Row, json_lines, json_list
 from contrafact.files.layout import KNOWN_NAMES
-from contrafact.files.limits import bounded_rows, limit, over
+from contrafact.files.limits import bounded_rows, limit, most_unpacked, over
+from contrafact.files.parquet import parquet_rows
 from contrafact.files.workbooks import WORKBOOKS, read_workbook, split_sheet, workbook_bytes
 from contrafact.text.delimit import replace_surrogates
 
@@ -39,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BAD_DATE",
     "BROKEN",
-    "MOST_PARTS",
     "TABLE_SUFFIXES",
     "Row",
     "RowNotes",
@@ -62,14 +71,10 @@ __all__ = [
     "write_rows",
 ]
 
-MOST_PARTS = 1_000_000
-"""Of one list in Parquet's description of itself."""
-
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 """What tables are written as, by the file's name."""
 
 _SPACE = b" \t\r\n"
-_BATCH = 64  # rows of Parquet that are unpacked at once
 _KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -215,13 +220,15 @@ def open_table(
     Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
     semicolons or tabs; its values are text, and cells that a short row lacks are empty. Titles
     above the header of a CSV file or a sheet are left out. What was not plain is said on standard
-    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`.
+    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`; within
+    an object a key that is null is absent, as Parquet and the hub write it.
 
     Args:
         columns: By the name that is wanted, the column's name in the file, where they differ; the
             column gets the wanted name, and another column of that name is left out.
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
-            decimal comma; not where cells go out again as they came.
+            decimal comma, and scenarios lose the apostrophe that guards them; not where cells go
+            out again as they came.
     """
     name = name or source_name(path)
     file, sheet = split_sheet(path)
@@ -232,10 +239,12 @@ def open_table(
     stream = _unpacked(stream, name)
     dialect, named = Dialect(), KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
     try:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
         stream, kind, foreign = _recognised(stream, suffix, name)
         rows: Iterator[Row]
         if kind == "parquet":
-            rows = _parquet(stream, name)
+            rows = parquet_rows(stream, name)
         elif kind == "workbook":
             dialect = Dialect(mark=True)
             rows = read_workbook(stream, name, sheet=sheet, named=named)
@@ -243,17 +252,30 @@ def open_table(
             dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv", named=named)
             if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
+            if decimals:
+                rows = _unguarded(rows)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
         else:
             rows = (json_list if kind == "json" else json_lines)(stream, name)
-        rows = bounded_rows(rows, name, nested=kind in ("json", "jsonl", "parquet"))
+        nested = kind in ("json", "jsonl", "parquet")
+        rows = bounded_rows(rows, name, nested=nested or kind == "workbook", size=size)
+        if nested:
+            rows = ((line, {key: present(cell) for key, cell in row.items()}) for line, row in rows)
     except BaseException:
         stream.close()
         raise
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
     return Table(rows, dialect)
+
+
+def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of a text table with scenarios as they were written."""
+    names: list[str] | None = None
+    for line, cells in rows:
+        names = guarded_columns(cells) if names is None else names
+        yield line, cells | {name: unguarded(cells[name]) for name in names} if names else cells
 
 
 def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, bool | None]:
@@ -383,7 +405,7 @@ def is_storable(kind: Any) -> bool:
 
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD."""
-    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
+    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=as_json)) + "\n"
 
 
 def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
@@ -453,61 +475,23 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
     plain = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the reader of its rows
     try:
         with stream, pyarrow.CompressedInputStream(stream, codec) as unpacked:
+            most = most_unpacked(stream.seek(0, os.SEEK_END))
+            stream.seek(0)
             while piece := unpacked.read(1 << 20):
                 plain.write(piece)
-                if plain.tell() > limit("unpacked"):
-                    raise over("unpacked", name)
+                if plain.tell() > most:
+                    raise over("unpacked" if most == limit("unpacked") else "expanded", name)
     except InputError:
         plain.close()
         raise
     except (pyarrow.ArrowException, OSError) as error:
         plain.close()
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise os_problem(error, tempfile.gettempdir(), doing="cannot be written") from error
         hint = f"is it whole? try `{'gunzip' if codec == 'gzip' else 'unzstd'} -t`"
         raise InputError(f"is damaged {codec}", file=name, hint=hint) from error
     plain.seek(0)
     return plain
-
-
-def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
-    import pyarrow
-    from pyarrow import parquet
-
-    number = 0
-    with stream:
-        try:
-            file = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
-            _check_parquet(file.metadata, name)
-            for batch in file.iter_batches(batch_size=_BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"a text near row {number + 1} is not UTF-8", file=name, hint="write the file again"
-            ) from error
-        except MemoryError:
-            raise over("memory", name) from None
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
-            place = f" after row {number}" if number else ""
-            raise InputError(
-                f"is not Parquet, or is damaged{place}", file=name, hint="write the file again"
-            ) from error
-
-
-def _check_parquet(metadata: Any, name: str) -> None:
-    """Refuse a file that says of itself that it is over a limit."""
-    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-    found = {
-        "rows": metadata.num_rows,
-        "columns": metadata.num_columns,
-        "unpacked": sum(group.total_byte_size for group in groups),
-    }
-    for what, count in found.items():
-        if count > limit(what):
-            raise over(what, name)
-    values = (group.column(at).num_values for group in groups for at in range(metadata.num_columns))
-    if sum(values) > limit("cells"):
-        raise over("cells", name)
 
 
 class _LineFeeds:

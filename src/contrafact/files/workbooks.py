@@ -20,7 +20,7 @@ from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.fields import fold
 from contrafact.files.layout import Cells, filled, laid_out
-from contrafact.files.limits import limit, over
+from contrafact.files.limits import limit, most_unpacked, over
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00(?:0[0-8B-Fb-f]|1[0-9A-Fa-f]|5[Ff])|[Ff]{3}[EFef])_")
 _FORMULA = ("=", "+", "-", "@", "'", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _SHARED = re.compile(rb"<(?:\w{1,40}:)?si[\s/>]")
+_UNIT = re.compile(rb"<(?:\w{1,40}:)?(?:row|si)[\s/>]")
 _UNUSED = 100_000  # texts that no cell has, of which some programs leave some
 _DIGITS = 15  # of a number that Excel keeps
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^<>]*>)[^<]*")
@@ -174,7 +175,7 @@ def _notes(stream: BinaryIO, title: str) -> tuple[frozenset[int], list[str]]:
         path = target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
         if path not in packed.namelist():
             return frozenset(), []
-        line = 0
+        line, above = 0, ElementTree.Element("")
         with packed.open(path) as part:
             for event, one in ElementTree.iterparse(part, ("start", "end")):
                 if event == "start" and _is(one, "row"):
@@ -185,8 +186,10 @@ def _notes(stream: BinaryIO, title: str) -> tuple[frozenset[int], list[str]]:
                     within = {inner.tag.rpartition("}")[2]: inner.text for inner in one}
                     if "f" in within and within.get("v") is None and "is" not in within:
                         uncached.append(one.get("r") or f"in line {line}")
+                elif event == "start" and _is(one, "sheetData"):
+                    above = one
                 elif event == "end" and _is(one, "row"):
-                    one.clear()
+                    above.clear()  # of the rows that were read
     stream.seek(0)
     return frozenset(hidden), uncached
 
@@ -203,6 +206,8 @@ def _is(element: "ElementTree.Element", name: str) -> bool:
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:
+    """Refuse a workbook whose parts, rows, texts or shared texts are over a limit."""
+    most = most_unpacked(stream.seek(0, io.SEEK_END))
     with zipfile.ZipFile(stream) as packed:
         if "mimetype" in packed.namelist():
             raise InputError(
@@ -212,19 +217,43 @@ def _check_size(stream: BinaryIO, name: str) -> None:
             raise over("unpacked", name)
         tags, unused = 0, -_UNUSED  # a text that is shared, and a cell, is four of them at least
         for one in packed.infolist():
-            if one.filename.endswith(".xml"):
-                shared = one.filename.endswith("/sharedStrings.xml")
-                with packed.open(one) as part:
-                    for piece in iter(lambda: part.read(2**20), b""):
-                        more = piece.count(b"<")
-                        tags += more
-                        unused += len(_SHARED.findall(piece)) if shared else -more
-            if tags > 4 * limit("cells"):
-                raise over("cells", name)
+            shared = one.filename.endswith("/sharedStrings.xml")
+            if shared and one.file_size > limit("memory") // 4:  # they are held as texts
+                raise over("memory", name)
+            for piece in _measured(packed, one, name):
+                more = piece.count(b"<")
+                tags += more
+                unused += len(_SHARED.findall(piece)) if shared else -more
+                if tags > 4 * limit("cells"):
+                    raise over("cells", name)
+                if 16 * tags > most:
+                    raise over("expanded", name)
         if unused > 0:
             hint = "save it again as .xlsx, or as CSV"
             raise InputError("keeps many texts that no cell has", file=name, hint=hint)
     stream.seek(0)
+
+
+def _measured(packed: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
+    """Yield a part's XML in pieces; a text or a row that is over a limit raises.
+
+    What is between two tags, an attribute among it, and what is between two rows, or shared texts,
+    is held at once by who reads it.
+    """
+    text = tags = size = 0
+    with packed.open(part) as stream:
+        for piece in iter(lambda: stream.read(2**20), b""):
+            if not size and b"<" not in piece[:8]:
+                return  # a picture
+            text = text + len(piece) if (last := piece.rfind(b"<")) < 0 else len(piece) - last
+            begun = [found.start() for found in _UNIT.finditer(piece)]
+            size, tags = size + len(piece), tags + piece.count(b"<")
+            if begun:
+                size, tags = len(piece) - begun[-1], piece.count(b"<", begun[-1])
+            found = {"cell": text, "row": size, "values": tags}
+            if problem := next((what for what, has in found.items() if has > limit(what)), None):
+                raise over(problem, name)
+            yield piece
 
 
 def _sheet(sheets: Sequence[Any], name: str, wanted: str | None, named: Collection[str]) -> Any:

@@ -19,7 +19,7 @@ from contrafact.family.display import (
     format_number,
     missing,
 )
-from contrafact.files.sheets import guarded
+from contrafact.files.fields import guarded
 from contrafact.files.tables import render_csv
 from contrafact.text.delimit import visible_text
 

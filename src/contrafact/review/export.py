@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
-from contrafact.files.sheets import guarded
+from contrafact.files.fields import guarded
 from contrafact.files.tables import table_bytes
 from contrafact.review.events import Event
 from contrafact.review.field_mapping import file_formats

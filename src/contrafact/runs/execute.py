@@ -4,6 +4,7 @@ Killed and started again, it goes on: finished samples stand in Inspect's log; t
 an unfinished sample had an answer to are replayed from a cache that belongs to the run.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable
@@ -23,7 +24,7 @@ from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
-from contrafact.console import Progress
+from contrafact.console import Progress, say_once
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder
@@ -111,6 +112,7 @@ def execute(
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
+        _set_torn_logs_aside(folder)
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
@@ -249,6 +251,20 @@ def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Aw
                 seen(state, progress)
 
     return count
+
+
+def _set_torn_logs_aside(folder: Path) -> None:
+    """Rename the logs that a killed run left and nobody can read, so that the run goes on."""
+    for path in [*folder.glob(f"{LOGS}/*"), *folder.glob(f"{BASELINE_LOGS}/*")]:
+        try:
+            if path.suffix == ".eval":
+                read_eval_log_sample_summaries(str(path))
+                read_eval_log(str(path), header_only=True)
+            elif path.suffix == ".json":
+                json.loads(path.read_bytes())
+        except Exception:  # noqa: BLE001 - of Inspect, zipfile, and whatever reads what is in it
+            path.replace(path.with_name(f"{path.name}.damaged"))
+            say_once(f"{path}: is damaged, and set aside; what it held is done again")
 
 
 def _logs_so_far(folder: Path) -> list[EvalLog]:

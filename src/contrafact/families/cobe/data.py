@@ -58,6 +58,7 @@ __all__ = [
     "known_story",
     "load_known",
     "load_stories",
+    "opened_row",
     "queries_of",
     "query_of",
     "read_story",
@@ -167,8 +168,9 @@ def story_rows(
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
-    for line, row in rows:
+    for line, given in rows:
         notes.rows += 1
+        row = opened_row(given)
         try:
             story = read_story(row, line, notes)
             if story.id in first:
@@ -191,6 +193,19 @@ def story_rows(
         yield line, story, row
 
 
+def opened_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row without the keys that are null, and with lists and objects for cells of JSON.
+
+    Parquet writes null for an absent key, and a CSV file JSON for a list.
+    """
+    lists = _OURS | {"Query", "Evaluation criteria"}
+    return {
+        key: _unpacked(value) if key in lists else value
+        for key, value in row.items()
+        if value is not None
+    }
+
+
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
     """Return the story that one object holds; what is odd is noted, what is no use raises."""
     notes = StoryNotes() if notes is None else notes
@@ -210,7 +225,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
     modes = _modes(given.get("Failure modes"))
     answer = given.get("Representative answer")
     answer = _text(given, "Representative answer") if _present(answer) else ""
-    proof = _unpacked(given.get("Proof"), "{")
+    proof = _unpacked(given.get("Proof"))
     story = Story(
         id=f"{core}v{variation}",
         core_set_id=core,
@@ -397,8 +412,8 @@ def _texts(given: Mapping[str, Any], key: str) -> list[str]:
     return [one or "" for one in values]
 
 
-def _unpacked(value: Any, opening: str = "[") -> Any:
-    if isinstance(value, str) and value.strip().startswith(opening):
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().startswith(("[", "{")):
         try:
             return json.loads(value)
         except ValueError:
@@ -466,7 +481,7 @@ def load_known(path: str | Path) -> list[KnownStory]:
     name = source_name(path)
     found = []
     for line, story, row in story_rows(path, read_rows(path)):
-        if "Right answers" not in row and "Wrong answers" not in row:
+        if not _present(row.get("Right answers")) and not _present(row.get("Wrong answers")):
             continue
         try:
             known = _known(story, row)
@@ -547,7 +562,7 @@ def subject_of(story: Story, response: str) -> Subject:
 
 def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:
     value = row.get(key)
-    if value is None:
+    if not _present(value):
         return []
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise InputError(f"'{key}' is not a list", hint='write it as [{"text": "…"}, …]')

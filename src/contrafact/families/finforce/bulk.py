@@ -37,8 +37,15 @@ from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family.method import Method, MethodContext
 from contrafact.family.settings import RunSettings, check_verifiers, judge_names
 from contrafact.files.download import sha256_of
-from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row, value_of
-from contrafact.files.sheets import guarded
+from contrafact.files.fields import (
+    column_of,
+    fold_row,
+    guarded,
+    is_absent,
+    no_column,
+    rename_row,
+    value_of,
+)
 from contrafact.files.tables import Row
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.models.opening import call_config, open_model

@@ -14,7 +14,8 @@ from contrafact.corpus.ledger import Decision
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import canonical_category
 from contrafact.families.finforce.screen import Outcome
-from contrafact.files.sheets import unguarded, unguarded_row
+from contrafact.files.fields import unguarded
+from contrafact.files.sheets import unguarded_row
 from contrafact.records import content_id
 
 __all__ = [

@@ -23,7 +23,7 @@ from contrafact.corpus.ledger import Decision, LedgerEvent, event_time
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.families.finforce.data_check import LONGEST, SHORTEST
-from contrafact.files.sheets import guarded, unguarded
+from contrafact.files.fields import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import Ask, Unanswered, kept_reply

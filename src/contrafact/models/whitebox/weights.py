@@ -61,6 +61,7 @@ _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
 _PEFT = "adapter_model.safetensors"
+_WHOLE = "download the model again, or copy it whole"
 _FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
 
 
@@ -227,6 +228,7 @@ def _found(name: str) -> tuple[str, Path | None]:
                 f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
                 hint=_FOLDER_HINT,
             )
+        _check_folder(path)
     elif path.exists():
         check_gguf(path)
     elif is_pathlike(name) or len(Path(name).parts) > 2:  # a name on the hub has one slash at most
@@ -237,6 +239,47 @@ def _found(name: str) -> tuple[str, Path | None]:
     else:
         return name, None
     return name, path
+
+
+def _check_folder(folder: Path) -> None:
+    """Check that a model's or an adapter's files are there and whole, without loading them."""
+    named: set[str] = set()
+    for path in sorted(folder.glob("*.json")):
+        try:
+            read = json.loads(path.read_bytes())
+            if path.name == _ADAPTER:
+                _found(str(read["base_model_name_or_path"]))
+            if path.name.endswith(".safetensors.index.json"):
+                named |= set(read["weight_map"].values())
+        except (ValueError, LookupError, TypeError, AttributeError, OSError):
+            problem = "this file of a model is damaged, or says too little"
+            raise InputError(problem, file=path, hint=_WHOLE) from None
+    weights = [*folder.glob("*.safetensors"), *folder.glob("*.bin"), *folder.glob("*.gguf")]
+    for name in named - {path.name for path in weights}:
+        raise InputError("this part of a model's weights lacks", file=folder / name, hint=_WHOLE)
+    if not weights:
+        raise InputError("this folder holds no weights", file=folder, hint=_FOLDER_HINT)
+    for path in weights:
+        if path.suffix == ".safetensors" and not _is_whole(path):
+            problem = "this safetensors file is cut off, or damaged"
+            raise InputError(problem, file=path, hint=_WHOLE)
+        if path.name == ADAPTER_FILE:
+            check_gguf(path)
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a safetensors file has all the bytes that it says it has."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        if not 2 <= length <= min(size - 8, 10**8):
+            return False
+        try:
+            tensors = json.loads(stream.read(length))
+            ends = [one["data_offsets"][1] for key, one in tensors.items() if key != "__metadata__"]
+            return bool(size == 8 + length + max(ends, default=0))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return False
 
 
 def _placed_device(device: str | None) -> "torch.device":

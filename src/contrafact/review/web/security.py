@@ -213,9 +213,10 @@ def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
         raise NotAllowed("who you are was said twice", hint="have the proxy replace its header")
     # Headers are Latin-1; proxies write names as UTF-8.
     try:
-        return values[0].encode("latin-1").decode("utf-8").strip()
+        name = values[0].encode("latin-1").decode("utf-8")
     except UnicodeError:
-        return values[0].strip()
+        name = values[0]
+    return normalize("NFC", name).strip()  # as names are kept; directories write others
 
 
 def _known(studio: Studio, name: str) -> Account:

@@ -28,13 +28,15 @@ def prove(
     Example: contrafact cobe prove stories.jsonl
     """
     from contrafact.console import Progress
+    from contrafact.families.cobe.data import opened_row
     from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
     from contrafact.files.tables import read_rows
 
     proven = answers = failed = 0
     cases: set[str] = set()
+    rows = ((line, opened_row(row)) for line, row in read_rows(file))
     with Progress("stories", None) as steps:
-        for line, result in prove_rows(with_proofs(read_rows(file), file)):
+        for line, result in prove_rows(with_proofs(rows, file)):
             proven += not result.problems
             failed += bool(result.problems)
             answers += result.answers

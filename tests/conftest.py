@@ -26,6 +26,12 @@ from hypothesis import settings
 # test files do before any fixture is set up.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# One suite on any processor: PyTorch keeps to AVX2 where it has more. What is made with AVX-512,
+# tests/models/test_products.py makes anywhere.
+with suppress(OSError):
+    if "avx512f" in Path("/proc/cpuinfo").read_text("utf-8", "replace"):
+        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
+
 # Hundreds of processes import the package: it is compiled once, also where nobody else writes
 # bytecode, as in containers.
 sys.dont_write_bytecode = False

@@ -26,6 +26,12 @@ from hypothesis import settings
 # test files do before any fixture is set up.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# One suite on any processor: PyTorch keeps to AVX2 where it has more. What is made with AVX-512,
+# tests/models/test_products.py makes anywhere.
+with suppress(OSError):
+    if "avx512f" in Path("/proc/cpuinfo").read_text("utf-8", "replace"):
+        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
+
 # Hundreds of processes import the package: it is compiled once, also where nobody else writes
 # bytecode, as in containers.
 sys.dont_write_bytecode = False
@@ -62,6 +68,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _offline(tmp_path_factory: pytest.TempPathFactory):
     """No hub is ever asked, no key of the developer's is ever used, no cache of theirs touched."""
+    from contrafact.cli import main
+
+    main._find_home()  # where home cannot be written, tests have the folder that commands have
     patch = pytest.MonkeyPatch()
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")):
@@ -105,7 +114,7 @@ def contrafact(tmp_path: Path) -> Run:
             [sys.executable, "-m", "contrafact.cli.main", *arguments],
             cwd=options.pop("cwd", tmp_path),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=timeout,
             check=False,
             **options,  # type: ignore[call-overload]

@@ -11,16 +11,35 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import distribution
+from importlib.metadata import distribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from tests.support.hidden import EXTRAS, hide
 from tests.support.hub_server import HubServer
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRA_LISTS = PROJECT["optional-dependencies"]
+
+
+def test_a_pin_serves_the_first_python_that_is_promised():
+    """Where a pinned version needs a later one, another is pinned beside it."""
+    first = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if not line.startswith("#")]
+    served = {
+        pin.name for pin in pins
+        if pin.marker is None or pin.marker.evaluate({"python_full_version": first})
+    }  # fmt: skip
+    assert served == {pin.name for pin in pins}
+    late = {
+        part.name for part in distributions()
+        if not SpecifierSet(part.metadata["Requires-Python"] or "").contains(first)
+    }  # fmt: skip
+    assert late <= {pin.name for pin in pins if pin.marker is not None}
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """``contrafact rfc check`` as a user calls it."""
 
 import json
+import os
 
 import pytest
 from tests.support.lines import one_line, write_lines
@@ -27,6 +28,12 @@ def test_no_failure_is_0_and_rows_go_to_standard_output(quick_contrafact, tmp_pa
     assert read(done.stdout) == [
         {"id": "p1", "manipulation": "flipping", "passed": None, "violations": [], "review": []}
     ]
+
+
+def test_rows_are_utf_8_whatever_the_locale(contrafact, tmp_path):
+    pairs = lines(tmp_path / "pairs.jsonl", SOUND | {"id": "é📈"})
+    done = contrafact("rfc", "check", pairs, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert read(done.stdout)[0]["id"] == "é📈"
 
 
 def test_a_failure_is_1_with_rule_message_and_spans(quick_contrafact, tmp_path):

@@ -1,22 +1,34 @@
 """Layers that multiply by a copy of their weights: the same products, as near."""
 
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.models.whitebox import products
+from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.products import PackedLinear, pack_products, unpack_products
+from contrafact.models.whitebox.weights import load_causal
 
 if not torch.backends.mkldnn.is_available():
     pytest.skip("this PyTorch has no oneDNN", allow_module_level=True)
 
+REAL_SERVES = products.onednn_serves
+
 
 @pytest.fixture(autouse=True, scope="module")
-def as_with_avx512():
-    """The same products are made without AVX-512, if more slowly."""
+def packs():
+    """The same products are made on any processor, if more slowly."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+        patch.setattr(products, "onednn_serves", lambda: True)
         yield
 
 
@@ -80,10 +92,76 @@ def test_a_model_to_be_trained_has_plain_layers_that_any_write_reaches():
         assert torch.allclose(model(given).double(), exact(model[0], given), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(("capability", "most"), [("AVX2", 2**29), ("AVX512", 100)])
-def test_layers_past_the_limit_or_without_avx512_stay_plain(monkeypatch, capability, most):
-    monkeypatch.setattr(products, "_MOST", most)
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+@pytest.mark.parametrize("change", [
+    lambda model: copy.deepcopy(model),
+    lambda model: pickle.loads(pickle.dumps(model)),
+    lambda model: copy.deepcopy(model).double(),
+    lambda model: model.double(),
+    lambda model: model.half().float(),
+    lambda model: model.load_state_dict({"0.weight": torch.ones(8, 64), "0.bias": torch.ones(8)})
+    and model,
+    lambda model: torch.inference_mode()(copy.deepcopy)(model),
+])  # fmt: skip
+@pytest.mark.parametrize("used", [False, True])
+def test_a_model_is_copied_pickled_converted_and_rewritten_as_any(change, used):
+    model = torch.nn.Sequential(layer(64, 8))
+    rows = torch.randn(32, 64)
+    with torch.inference_mode():
+        if used:
+            model(rows)
+    changed = change(model)
+    assert changed is model or changed[0]._copy is None
+    with torch.inference_mode():
+        outputs = changed(rows.to(changed[0].weight.dtype))
+        assert torch.allclose(outputs.double(), exact(changed[0], rows), rtol=1e-4, atol=1e-5)
+
+
+def test_perplexity_is_the_same_with_the_copy_and_without(byte_model, tmp_path, monkeypatch):
+    texts = ["Aldmoor Bank raises its outlook after a calm quarter", "Oil", "x" * 500, "é東📈" * 9]
+    folder = str(byte_model(tmp_path))
+    with_copy = load_causal(folder)
+    monkeypatch.setattr(products, "onednn_serves", lambda: False)
+    without = load_causal(folder)
+    kinds = [any(type(m) is PackedLinear for m in c.model.modules()) for c in (with_copy, without)]
+    assert kinds == [True, False]
+    for one, other in zip(
+        perplexities(texts, model=with_copy), perplexities(texts, model=without), strict=True
+    ):
+        assert math.isclose(one.perplexity, other.perplexity, rel_tol=1e-4)
+    assert any(getattr(module, "_copy", None) for module in with_copy.model.modules())
+
+
+def test_large_models_and_processors_that_gain_nothing_keep_plain_layers(monkeypatch):
     model = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.LayerNorm(8))
+    monkeypatch.setattr(products, "_MOST", 100)
     pack_products(model)
     assert type(model[0]) is torch.nn.Linear
+    monkeypatch.undo()
+    monkeypatch.setattr(products, "onednn_serves", lambda: False)
+    pack_products(model)
+    assert type(model[0]) is torch.nn.Linear
+
+
+@pytest.mark.parametrize("maker", ["AuthenticAMD", "GenuineIntel"])
+@pytest.mark.parametrize("capability", ["AVX2", "AVX512"])
+def test_the_copy_serves_amds_processors_with_avx512(monkeypatch, capability, maker):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    monkeypatch.setattr(products.Path, "exists", lambda path: False)
+    monkeypatch.setattr(products.platform, "processor", lambda: f"Family 25, {maker}")
+    served = REAL_SERVES()
+    assert served == ((capability, maker) == ("AVX512", "AuthenticAMD"))
+
+
+@pytest.mark.slow
+def test_white_box_work_is_the_same_with_packed_weights():
+    """The white-box tests again, as on AMD's processors with AVX-512."""
+    root = Path(__file__).parents[2]
+    names = ["perplexity", "noise_models", "completion", "kv_cache", "packing", "whitebox_provider"]
+    files = [f"tests/models/test_{name}.py" for name in names]
+    environment = {name: value for name, value in os.environ.items() if "ATEN_CPU" not in name}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-m", "not slow", "-p", "no:cacheprovider",
+         "-p", "tests.support.packed_products", *files],
+        cwd=root, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

@@ -24,27 +24,33 @@ def random_model(
     import torch
     import transformers
 
+    from contrafact.models.whitebox.products import pack_products
+
     torch.manual_seed(seed)
     shared: dict[str, Any] = {"vocab_size": vocabulary, "initializer_range": spread}
     shared |= {"bos_token_id": start, "eos_token_id": end, "pad_token_id": None}
+    kinds = {"gpt2": ("GPT2", "LMHeadModel")}
+    kinds |= {
+        name: (name.title(), "ForCausalLM") for name in ("llama", "mistral", "qwen2", "qwen3")
+    }
     if kind == "gpt2":
         sizes: dict[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": context}
-        config: Any = transformers.GPT2Config(**shared, **sizes)
-        return transformers.GPT2LMHeadModel(config).eval()
-    sizes = {
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": context,
-    }
+    else:
+        sizes = {
+            "hidden_size": 32,
+            "intermediate_size": 48,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "max_position_embeddings": context,
+        }
     if kind == "mistral":
-        config = transformers.MistralConfig(**shared, **sizes, sliding_window=40)
-        return transformers.MistralForCausalLM(config).eval()
-    kinds = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
-    config = getattr(transformers, f"{kinds[kind]}Config")(**shared, **sizes)
-    return getattr(transformers, f"{kinds[kind]}ForCausalLM")(config).eval()
+        sizes["sliding_window"] = 40
+    name, head = kinds[kind]
+    config = getattr(transformers, f"{name}Config")(**shared, **sizes)
+    model = getattr(transformers, f"{name}{head}")(config).eval()
+    pack_products(model)  # as where weights are loaded
+    return model
 
 
 def numbers_model(kind: str = "llama", seed: int = 0) -> CausalModel:

@@ -167,8 +167,9 @@ def _check(facts: "Iterator[tuple[PairRow, Check | None]]", summary: "CheckSumma
                 progress.step()
             lines.write(replace_surrogates(json_line(check_object(row, found))))
         if whole is None:  # now that all of it is there
-            lines.seek(0)
-            shutil.copyfileobj(lines, sys.stdout)
+            lines.flush()
+            lines.buffer.seek(0)
+            shutil.copyfileobj(lines.buffer, sys.stdout.buffer)  # UTF-8, whatever the locale
 
 
 def _judged(

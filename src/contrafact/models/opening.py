@@ -73,4 +73,4 @@ def open_model(
         ) from error
     if name.startswith(IN_PROCESS) or name == NO_MODEL:
         return model
-    return keep_private(guard(model), model_args)
+    return guard(keep_private(model, model_args))

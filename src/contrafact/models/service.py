@@ -27,6 +27,7 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
 
 from contrafact.models.calls import keep_answer, under_way
+from contrafact.secrets import redacted
 from contrafact.text.delimit import shorten
 
 __all__ = ["NoAnswer", "guard", "is_service"]
@@ -202,7 +203,7 @@ def _words(bodies: list[str], otherwise: str) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error
     otherwise = "(an empty body)" if bodies else otherwise
-    shown = shorten(str(error or body or otherwise), 300)[0]
+    shown = shorten(redacted(str(error or body or otherwise)), 300)[0]
     return f"the service replied without an answer: {shown}"
 
 

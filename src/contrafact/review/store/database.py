@@ -74,7 +74,9 @@ def connect(given: str) -> sa.Engine:
         raise InputError("the folder does not exist", file=url.database, hint="make it first")
     if lite:
         _keep_private(Path(str(url.database)))
-    engine = sa.create_engine(url, pool_pre_ping=not lite, pool_size=10, max_overflow=20, hide_parameters=True)
+    engine = sa.create_engine(
+        url, pool_pre_ping=not lite, pool_size=10, max_overflow=20, hide_parameters=True
+    )
     if lite:
         sa.event.listen(engine, "connect", _prepare)
         sa.event.listen(engine, "begin", _begin)

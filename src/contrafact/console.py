@@ -2,13 +2,22 @@
 
 On a terminal progress is a bar with the time remaining and a table is framed; elsewhere progress
 is a line every tenth, and a table is plain aligned columns. Progress goes to standard error.
+
+What services, files and people wrote moves no cursor, and no key is shown: `guard_screen` puts a
+`Screen` before the streams for all that is printed, by whatever library; `rich_console` passes it,
+and cleans what it draws.
 """
 
+import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from contrafact.secrets import redacted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Progress",
+    "Screen",
     "downloads",
+    "guard_screen",
+    "one_line",
+    "rich_console",
     "say_once",
     "show_counts",
     "show_frame",
@@ -25,6 +38,76 @@ __all__ = [
 
 
 _REMEMBERED = 1_800.0  # seconds
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+# Controls but for tabs and the ends of lines, what reorders text or hides in it, lone surrogates.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
+)
+
+
+def _visible(text: str) -> str:
+    """Return a text with what does not show itself, or moves the cursor, escaped as in JSON."""
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def one_line(text: object) -> str:
+    """Return a text as one line of what shows itself, without secrets."""
+    return _visible(redacted(" ".join(str(text).split())))
+
+
+class Screen:
+    """A stream of text that shows no secret, and no character that hides or moves the cursor.
+
+    Colours are dropped: what draws in colours goes to the stream itself (`rich_console`).
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text; return its length."""
+        self.stream.write(_visible(redacted(_COLOURS.sub("", text))))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+
+def guard_screen() -> None:
+    """Put a `Screen` before standard output and standard error, unless one is there."""
+    for name in ("stdout", "stderr"):
+        if not isinstance(stream := getattr(sys, name), Screen):
+            setattr(sys, name, Screen(stream))
+
+
+@cache
+def _console_class() -> type["Console"]:
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Clean(Console):
+        """A console that draws nothing of a text but what shows itself."""
+
+        def render(self, *args: Any, **options: Any) -> Any:
+            for part in super().render(*args, **options):
+                clean = part.text if part.control else _visible(redacted(part.text))
+                yield part if clean == part.text else Segment(clean, part.style, part.control)
+
+    return Clean
+
+
+def rich_console(*, stderr: bool = False, **options: Any) -> "Console":
+    """Return a Rich console on standard output, or error, that draws no hidden character."""
+    stream: Any = sys.stderr if stderr else sys.stdout
+    while isinstance(stream, Screen):
+        stream = stream.stream
+    return _console_class()(file=stream, **options)
 
 
 class Progress:
@@ -36,14 +119,13 @@ class Progress:
     """
 
     def __init__(self, what: str, total: int | None, done: int = 0):
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
         self.what = what
         self.total = total
         self.done = done
-        self._console = Console(stderr=True)
+        self._console = rich_console(stderr=True)
         self._terminal = self._console.is_terminal
         self._bar = Bar(
             TextColumn("{task.description}", markup=False),
@@ -59,6 +141,8 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         self._bar.start()
+        if self._terminal:
+            guard_screen()  # before what puts other programs' lines above the bar
         if self.done:
             self.say(f"going on: {self.done} of {self.total} {self.what} had finished")
         return self
@@ -94,9 +178,7 @@ class Progress:
         Args:
             draw: Returns it for the console it is printed on.
         """
-        from rich.console import Console
-
-        console = self._console if self._terminal else Console(soft_wrap=True)
+        console = self._console if self._terminal else rich_console(soft_wrap=True)
         console.print(draw(console), highlight=False, soft_wrap=not self._terminal)
         console.file.flush()  # a reader of a pipe gets it now, not with the next thousand lines
 
@@ -111,9 +193,8 @@ def downloads() -> Iterator[Callable[[str, int, int | None], None]]:
     It takes the name, the bytes at hand, and the bytes in all, where these are known.
     """
     from rich import progress as rich
-    from rich.console import Console
 
-    console = Console(stderr=True)
+    console = rich_console(stderr=True)
     named = rich.TextColumn("{task.description}", markup=False)
     columns = (named, rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn())
     with rich.Progress(*columns, console=console, disable=not console.is_terminal) as bars:
@@ -121,8 +202,7 @@ def downloads() -> Iterator[Callable[[str, int, int | None], None]]:
 
         def advance(name: str, size: int, total: int | None) -> None:
             if name not in tasks:
-                shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
-                tasks[name] = bars.add_task(shown, total=total)
+                tasks[name] = bars.add_task(one_line(name), total=total)
             bars.update(tasks[name], completed=size, total=total)
 
         yield advance
@@ -138,7 +218,7 @@ def say_once(text: str) -> None:
     """
     if text not in _printed:
         _printed.add(text)
-        print(" ".join(text.split()), file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
 
 
 def show_table(
@@ -150,6 +230,7 @@ def show_table(
         stderr: Whether to print on standard error, where standard output is for data.
     """
     stream = sys.stderr if stderr else sys.stdout
+    columns, rows = [*map(one_line, columns)], [[*map(one_line, row)] for row in rows]
     if not stream.isatty():
         print(f"\n{title}", file=stream)
         widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
@@ -158,17 +239,16 @@ def show_table(
             print("  ".join(cells).rstrip(), file=stream)
         print("", file=stream)
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    framed = Table(title=title, title_justify="left")
+    framed = Table(title=Text(title), title_justify="left")
     for at, column in enumerate(columns):
         numbers = all(row[at][:1] in "0123456789+-–" for row in rows)
-        framed.add_column(column, justify="right" if numbers else "left", overflow="fold")
+        framed.add_column(Text(column), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         framed.add_row(*(Text(cell) for cell in row))
-    Console(stderr=stderr).print(framed)
+    rich_console(stderr=stderr).print(framed)
 
 
 def show_frame(

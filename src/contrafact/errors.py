@@ -125,4 +125,5 @@ class ModelError(Exception):
 
     def __init__(self, problem: str, causes: Iterable[str] = ()) -> None:
         frequent = Counter(causes).most_common(5)
-        super().__init__("\n".join([problem, *(f"  {n} x {cause}" for cause, n in frequent)]))
+        lines = (f"  {n} x {' '.join(cause.split())}" for cause, n in frequent)
+        super().__init__("\n".join([problem, *lines]))

@@ -149,14 +149,17 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
 
 
 def _show_prompts(found: "RunDiff") -> None:
-    colours = {"+": typer.colors.GREEN, "-": typer.colors.RED, "@": typer.colors.CYAN}
+    from contrafact.console import rich_console
+
+    console, colours = rich_console(highlight=False), {"+": "green", "-": "red", "@": "cyan"}
     if not found.changes["prompts"]:
         typer.echo("prompts: the same")
     for prompt in found.changes["prompts"]:
         more = f" ({prompt['note']})" if prompt["note"] else ""
         typer.echo(f"prompt {prompt['what']}: {_plain(prompt['name'])}{more}")
         for line in prompt["diff"]:
-            typer.echo(typer.style(f"  {_plain(line)}", fg=colours.get(line[:1])))
+            style = colours.get(line[:1])
+            console.print(f"  {_plain(line)}", style=style, markup=False, soft_wrap=True)
 
 
 def _show_data(found: "RunDiff") -> None:

@@ -30,6 +30,7 @@ from contrafact.cli import (
     train,
     whatif,
 )
+from contrafact.console import guard_screen, one_line
 from contrafact.errors import InputError, ModelError, value_problem
 
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):  # a stream that wants to be set back first
                 stream.reconfigure(errors="backslashreplace")  # what it cannot show is escaped
+    if not {"-h", "--help"} & {*sys.argv[1:]}:  # help pages are our own words, in colours
+        guard_screen()
     _find_home()
     try:
         code = _command()
@@ -253,7 +256,7 @@ def _family_command(name: str) -> Any:
 
 
 def _die(message: str) -> None:
-    print(f"contrafact: {message}", file=sys.stderr)
+    print(f"contrafact: {one_line(message)}", file=sys.stderr)
     sys.exit(2)
 
 

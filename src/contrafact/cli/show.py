@@ -70,13 +70,12 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     Each system has lines of its own, so that its name takes no room from the figures; columns
     that do not fit the terminal are left out, and said.
     """
-    from rich.console import Console
-
+    from contrafact.console import rich_console
     from contrafact.family import task_named
     from contrafact.report.words import CUT_PROMPTS
 
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = rich_console(highlight=False, markup=False, soft_wrap=True)
     level = round(100 * results["settings"]["level"])
     for task, part in results.get("tasks", {results.get("task"): results}).items():
         spec = task_named(task).report.load()

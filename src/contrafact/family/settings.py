@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,8 +22,8 @@ from contrafact.errors import InputError
 from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
-from contrafact.models.secrets import secrets_dropped
 from contrafact.options import BOUNDS, SAMPLING, TRANSPORT
+from contrafact.secrets import secrets_dropped
 
 __all__ = [
     "FluencyOptions",
@@ -301,14 +301,19 @@ def flat_settings(settings: RunSettings) -> dict[str, Any]:
     return {**common, **_without_paths(settings.options)}
 
 
-def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
+def identity(
+    settings: RunSettings,
+    contents: Mapping[str, Any],
+    dropped: Callable[[Any], Any] = secrets_dropped,
+) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
     that does not use it; nor do secrets, so that a run is the same under another key. ``contents``
-    are hashes of what settings name: data, other files, templates used, task version.
+    are hashes of what settings name: data, other files, templates used, task version; ``dropped``
+    leaves the secrets out of settings.
     """
-    common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
+    common = dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()

@@ -3,8 +3,6 @@
 And why a call failed, in words that may be shown.
 """
 
-import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -27,6 +25,7 @@ from contrafact.models.calls import (
     question_key,
 )
 from contrafact.models.service import NoAnswer, is_service
+from contrafact.secrets import redacted
 from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ __all__ = [
     "failure_cause",
     "kept_reply",
     "no_answer",
-    "redacted",
 ]
 
 CUT_OFF = "cut off at the token limit"
@@ -69,8 +67,6 @@ CAUSES = {
 """How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
 UNREADABLE = "unreadable"
 """The cause of all else that is invalid."""
-
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
 
 class Unanswered(Exception):
@@ -225,7 +221,7 @@ _AROUND = ("RetryError", "ModelGenerateError")
 
 
 def failure_cause(error: BaseException) -> str:
-    """Return why a call failed, in one line, without the secrets of the environment.
+    """Return why a call failed, in one line, without secrets.
 
     Of retries it is what they gave up on, with what lies under it where that says next to nothing.
     """
@@ -239,14 +235,6 @@ def failure_cause(error: BaseException) -> str:
     if len(str(causes[0])) < 25 and len(causes) > 1 and str(causes[-1]):
         text += f" ({_formatted(causes[-1])})"
     return text[:300]
-
-
-def redacted(text: str) -> str:
-    """Return a text that came from a service without the secrets of the environment."""
-    for name, value in os.environ.items():
-        if len(value) >= 8 and _SECRET.search(name.upper()):
-            text = text.replace(value, "(left out)")
-    return text
 
 
 def _formatted(error: BaseException) -> str:

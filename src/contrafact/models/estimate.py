@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 
-from contrafact.console import say_once
+from contrafact.console import rich_console, say_once
 from contrafact.errors import installed
 from contrafact.models.asking import PlannedCall
 from contrafact.models.prices import Tokens, dollars, is_paid
@@ -163,8 +163,8 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
     if (told := _show.get()) is not None:
         told(rows)
         return
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title="Estimate, before the first call")
     for name in ("model", "role"):
@@ -176,14 +176,14 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
             "free" if not row.paid else "unknown" if row.dollars is None else f"{row.dollars:.2f}"
         )
         table.add_row(
-            row.model,
+            Text(row.model),
             row.role,
             f"{row.calls:,}",
             f"{row.input_tokens:,}",
             f"{row.output_tokens:,}",
             cost,
         )
-    console = Console()
+    console = rich_console()
     console.print(table)
     known = sum(row.dollars for row in rows if row.dollars is not None)
     unknown = unpriced(rows)
@@ -192,7 +192,7 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
         total += f"; about ${known:.2f}"
     if unknown:
         total += f", and the unknown price of {', '.join(unknown)}"
-    console.print(total, highlight=False)
+    console.print(total, highlight=False, markup=False)
     console.print(NOT_COUNTED, highlight=False)
     for note in notes:
         console.print(note, highlight=False, markup=False)

@@ -9,7 +9,9 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from contrafact.errors import InputError
 from contrafact.models.calls import TRANSPORT
 from contrafact.models.gguf import inspect_name
+from contrafact.models.private import keep_private
 from contrafact.models.service import guard
+from contrafact.secrets import redacted, without_secrets
 
 __all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "holds_to_choices", "open_model"]
 
@@ -59,9 +61,13 @@ def open_model(
     except InputError:
         raise
     except Exception as error:
-        text = " ".join(_MARKUP.sub("", str(error)).split()).removeprefix("ERROR: ") or repr(error)
+        without_secrets(model_args)  # and remember them
+        text = redacted(str(error) or repr(error))
+        text = " ".join(_MARKUP.sub("", text).split()).removeprefix("ERROR: ")
         raise InputError(
             f"cannot use the model '{name}': {text[:400].rstrip('.')}",
             hint="check the name (provider/model), its package and its key",
         ) from error
-    return model if name.startswith(IN_PROCESS) or name == NO_MODEL else guard(model)
+    if name.startswith(IN_PROCESS) or name == NO_MODEL:
+        return model
+    return guard(keep_private(model, model_args))

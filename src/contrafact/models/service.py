@@ -30,6 +30,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, Model
 from contrafact.console import say_once
 from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
 from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
+from contrafact.secrets import redacted
 from contrafact.text.delimit import printable, shorten
 
 __all__ = ["NoAnswer", "guard", "is_service"]
@@ -289,7 +290,7 @@ def _words(replies: Sequence[Body], otherwise: str) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error
     otherwise = "(an empty body)" if replies else otherwise
-    shown = shorten(str(error or body or otherwise), 300)[0]
+    shown = shorten(redacted(str(error or body or otherwise)), 300)[0]
     return f"the service replied without an answer: {shown}"
 
 

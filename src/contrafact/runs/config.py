@@ -26,8 +26,8 @@ from contrafact.family.settings import (
     scoring_fields,
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
-from contrafact.models.secrets import secrets_dropped
 from contrafact.options import NO_NUMBER, is_no_number, option_problem
+from contrafact.secrets import LEFT_OUT, secrets_dropped, without_secrets
 
 if TYPE_CHECKING:
     from contrafact.family.run import Prepared
@@ -354,7 +354,7 @@ def config_text(
         "prompts": folder / PROMPTS if settings.prompts else None,
         **{name: "none" if value is None else value for name, value in own.items()},
         **settings.generation,
-        **{name: secrets_dropped(given) for name, given in args.items()},
+        **args,
         **settings.transport,
         "cache": settings.shared_cache or None,
     }
@@ -363,7 +363,7 @@ def config_text(
         own_names = {name: one for name, one in values.items() if name in known}
         values = {**own_names, **_named_source(source)}
     left_out = [
-        name for name, given in args.items() if name in values and secrets_dropped(given) != given
+        name for name, given in args.items() if name in values and _repeatable(given) != given
     ]
     head = (
         "# The run of this folder; contrafact run --config config.yaml --out DIR repeats it.\n"
@@ -373,6 +373,22 @@ def config_text(
         head += f"# The preset {settings.preset} filled in settings; they are all here.\n"
     head += "".join(f"# Left out of {name}: what looks like a secret.\n" for name in left_out)
     return head + dump_config(values, folder)
+
+
+def _repeatable(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provider's arguments without secrets, and without addresses that lack theirs."""
+    kept = secrets_dropped(without_secrets(dict(arguments)))
+    return {name: value for name, value in kept.items() if LEFT_OUT not in str(value)}
+
+
+def _written(name: str, value: Any) -> Any:
+    if name in ("model_args", "judge_args") and isinstance(value, Mapping):
+        return _repeatable(value)
+    if name in ("model_args", "judge_args") and isinstance(value, list):
+        return [_written(name, one) for one in value]
+    if name == "grid":
+        return {axis: _written(axis, values) for axis, values in value.items()}
+    return value
 
 
 def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -389,7 +405,7 @@ def dump_config(values: Mapping[str, Any], folder: Path) -> str:
     return render_config(
         {
             name: os.path.relpath(value, folder) if isinstance(value, Path) else value
-            for name, value in values.items()
+            for name, value in ((name, _written(name, value)) for name, value in values.items())
             if value not in (None, [], {}, ())
         }
     )

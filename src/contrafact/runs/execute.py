@@ -8,7 +8,8 @@ import json
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,18 @@ from inspect_ai import Task, eval_set, task_with
 from inspect_ai.log import (
     EvalLog,
     EvalLogInfo,
+    EvalSpec,
     list_eval_logs,
     read_eval_log,
     read_eval_log_sample_summaries,
+    write_eval_log,
 )
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress, say_once
+from contrafact.errors import InputError
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder
@@ -38,13 +42,16 @@ from contrafact.runs.direct import PARTS, is_direct, judge_direct
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
+    MANIFEST,
     Manifest,
     begin,
     finish,
     place,
+    read_manifest,
     write_manifest,
 )
 from contrafact.runs.items import Failure, tables_of, write_tables
+from contrafact.secrets import secrets_dropped, without_secrets
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
@@ -74,7 +81,14 @@ Seen = Callable[[TaskState, Progress], None]
 
 def default_folder(prepared: Prepared) -> Path:
     """Return the folder that this run has where none is named: the same for the same run."""
-    return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
+    task, manifest = prepared.settings.task, prepared.manifest
+    folder = Path("runs") / f"{task}-{prepared.identity}"
+    if manifest.holds_secrets and not folder.exists():  # an earlier version named it otherwise
+        for path in sorted(folder.parent.glob(f"{task}-*/{MANIFEST}")):
+            with suppress(InputError):
+                if manifest.is_same_run(read_manifest(path.parent)):
+                    return path.parent
+    return folder
 
 
 def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
@@ -105,6 +119,8 @@ def execute(
         manifest = begin(folder, prepared, cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
+        if manifest.identity != prepared.identity:
+            prepared = replace(prepared, manifest=manifest)
         settings, samples = prepared.settings, prepared.samples
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         models = _Models.open(settings, asking=bool(prepared.methods))
@@ -113,6 +129,7 @@ def execute(
             ready()
         write_manifest(folder, manifest)
         _set_torn_logs_aside(folder)
+        _clean_logs(folder)
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
@@ -265,6 +282,37 @@ def _set_torn_logs_aside(folder: Path) -> None:
         except Exception:  # noqa: BLE001 - of Inspect, zipfile, and whatever reads what is in it
             path.replace(path.with_name(f"{path.name}.damaged"))
             say_once(f"{path}: is damaged, and set aside; what it held is done again")
+
+
+def _clean_logs(folder: Path) -> None:
+    """Take secrets out of what logs say of models; versions before this one let Inspect write them.
+
+    By what they say now a rerun finds its logs again.
+    """
+    for info in _logs(folder):
+        spec = read_eval_log(info, header_only=True).eval
+        shown = EvalSpec.model_validate(_shown(spec.model_dump()))
+        if shown != spec:
+            log = read_eval_log(info)
+            log.eval = shown
+            write_eval_log(log, info.name)
+
+
+def _shown(spec: dict[str, Any]) -> dict[str, Any]:
+    def model(said: dict[str, Any]) -> dict[str, Any]:
+        args = secrets_dropped(without_secrets(said["args"]))
+        return {**said, "args": args, "base_url": without_secrets(said["base_url"])}
+
+    roles = {
+        role: [model(one) for one in found] if isinstance(found, list) else model(found)
+        for role, found in (spec["model_roles"] or {}).items()
+    }
+    return {
+        **spec,
+        "model_args": secrets_dropped(without_secrets(spec["model_args"])),
+        "model_base_url": without_secrets(spec["model_base_url"]),
+        "model_roles": roles or None,
+    }
 
 
 def _logs_so_far(folder: Path) -> list[EvalLog]:

@@ -15,6 +15,7 @@ from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.lock import LOCK
 from contrafact.files.tables import json_line, render_csv
 from contrafact.prompts import SUFFIX, template_hash
+from contrafact.secrets import without_secrets
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -151,14 +152,14 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
     run = prepared.manifest
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
-        if manifest.identity != run.identity:
+        if not run.is_same_run(manifest):
             differs = _difference(manifest, run)
             raise InputError(
                 f"holds another run (it differs in {differs})",
                 file=folder,
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
-        return manifest
+        return manifest.model_copy(update={"settings": without_secrets(manifest.settings)})
     if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"

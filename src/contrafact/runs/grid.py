@@ -24,6 +24,7 @@ from contrafact.runs.config import (
     path_options,
 )
 from contrafact.runs.folder import CONFIG, MANIFEST
+from contrafact.secrets import without_secrets
 
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 
@@ -184,6 +185,7 @@ def _path(file: ConfigFile, given: str) -> Path:
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "+".join(map(_text, value))
+    value = without_secrets(value)
     return str(value) if isinstance(value, str | Path) else json.dumps(value)
 
 

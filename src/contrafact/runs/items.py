@@ -16,11 +16,12 @@ from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
 from contrafact.judges.verifier import is_verifier
-from contrafact.models.asking import answered_calls, cause_of, redacted
+from contrafact.models.asking import answered_calls, cause_of
 from contrafact.models.calls import is_cut
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
+from contrafact.secrets import redacted
 
 if TYPE_CHECKING:
     import numpy as np

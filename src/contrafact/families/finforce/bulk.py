@@ -52,6 +52,7 @@ from contrafact.models.opening import call_config, open_model
 from contrafact.options import key_values
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline
+from contrafact.secrets import without_secrets
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import printable, replace_surrogates
 
@@ -381,7 +382,7 @@ class GenerateStage(Stage):
             "structured": options.structured,
             **{name.replace("_", "-"): getattr(options, name) for name in _SAMPLING},
             **({"columns": dict(self.columns)} if self.columns else {}),
-            **{option: dict(own) for option, own in arguments.items() if own},
+            **{option: without_secrets(dict(own)) for option, own in arguments.items() if own},
         }
 
     def job(

@@ -6,6 +6,7 @@ Events are the truth; the present state of items and votes is kept next to them.
 
 import json
 import os
+import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
 from importlib.resources import files
@@ -15,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic.util import CommandError
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
@@ -27,6 +28,7 @@ __all__ = [
     "attempts",
     "audit",
     "connect",
+    "database_problem",
     "database_url",
     "event_of",
     "event_row",
@@ -72,7 +74,9 @@ def connect(given: str) -> sa.Engine:
         raise InputError("the folder does not exist", file=url.database, hint="make it first")
     if lite:
         _keep_private(Path(str(url.database)))
-    engine = sa.create_engine(url, pool_pre_ping=not lite, pool_size=10, max_overflow=20)
+    engine = sa.create_engine(
+        url, pool_pre_ping=not lite, pool_size=10, max_overflow=20, hide_parameters=True
+    )
     if lite:
         sa.event.listen(engine, "connect", _prepare)
         sa.event.listen(engine, "begin", _begin)
@@ -87,10 +91,19 @@ def connect(given: str) -> sa.Engine:
         ) from error
     except DBAPIError as error:
         engine.dispose()
-        message = str(error.orig).strip().splitlines()[0]
-        problem = f"the database cannot be used: {message}"
-        raise InputError(problem, file=shown, hint=_HINT) from error
+        raise database_problem(error, url) from error
     return engine
+
+
+def database_problem(error: SQLAlchemyError, url: URL) -> InputError:
+    """Return in one line what the database said, held by another program for one."""
+    said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+    held = "locked" in said or "busy" in said
+    return InputError(
+        f"the database cannot be used: {said}",
+        file=url.render_as_string(hide_password=True),
+        hint="another program holds it; try again when it is done" if held else _HINT,
+    )
 
 
 def _keep_private(path: Path) -> None:
@@ -135,7 +148,7 @@ def _prepare(connection: Any, _: object) -> None:
         "synchronous = FULL",
         "foreign_keys = ON",
     ):
-        connection.execute(f"PRAGMA {pragma}")
+        _execute(connection, f"PRAGMA {pragma}")
 
 
 def _begin(connection: sa.Connection) -> None:
@@ -145,7 +158,15 @@ def _begin(connection: sa.Connection) -> None:
     # By the driver itself: the way through the library costs as much as a query.
     driver = connection.connection.dbapi_connection
     assert driver is not None
-    driver.execute("BEGIN" if reads else "BEGIN IMMEDIATE")
+    _execute(driver, "BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _execute(driver: Any, statement: str) -> None:
+    """Run a statement by SQLite's driver, whose errors are the library's from here on."""
+    try:
+        driver.execute(statement)
+    except sqlite3.Error as error:
+        raise OperationalError(statement, None, error) from error
 
 
 metadata = sa.MetaData()

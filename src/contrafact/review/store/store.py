@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from contrafact.errors import InputError
 from contrafact.review import setup, workflow
@@ -24,6 +25,7 @@ from contrafact.review.project import Project
 from contrafact.review.state import Change, ReviewState, replay
 from contrafact.review.store.database import (
     connect,
+    database_problem,
     event_of,
     event_row,
     item_row,
@@ -72,8 +74,10 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: object, __: object) -> None:
         self.close()
+        if isinstance(error, SQLAlchemyError):
+            raise database_problem(error, self.engine.url) from error
 
     def close(self) -> None:
         """Close the connections to the database."""

@@ -199,7 +199,7 @@ def settle_all(store: Store) -> None:
     for review in names:
         try:
             store.act(review, settle)
-        except (InputError, SQLAlchemyError, ValueError):
+        except Exception:  # noqa: BLE001 - whatever it is, others and later rounds go on
             _LOG.exception("review %a could not be settled; tried again next time", review)
 
 

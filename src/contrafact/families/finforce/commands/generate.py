@@ -135,7 +135,10 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
         finally:
             if out.exists():
                 sys.stdout.flush()
-                sys.stdout.buffer.write(out.read_bytes())
+                if sys.stdout.isatty():
+                    sys.stdout.write(out.read_text(encoding="utf-8"))
+                else:
+                    sys.stdout.buffer.write(out.read_bytes())
 
 
 def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:

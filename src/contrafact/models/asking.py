@@ -20,6 +20,7 @@ from inspect_ai.model import (
 
 from contrafact.models.calls import is_empty
 from contrafact.models.service import NoAnswer, is_service
+from contrafact.records import CAUSES, CUT_OFF, FILTERED, REFUSED, TOO_LONG
 from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:
@@ -45,12 +46,6 @@ __all__ = [
     "redacted",
 ]
 
-CUT_OFF = "cut off at the token limit"
-FILTERED = "refused by the provider's content filter"
-REFUSED = "refused by the model"
-TOO_LONG = "prompt too long"
-CAUSES = {CUT_OFF: "cut off", REFUSED: "refused", FILTERED: "filtered", TOO_LONG: "too long"}
-"""How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
 UNREADABLE = "unreadable"
 """The cause of all else that is invalid."""
 

@@ -35,6 +35,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import free_forms
+from contrafact.families.cobe.synth.prove import opened_proof
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import PackedObject
 from contrafact.files.tables import Row, line_list, read_rows, source_name
@@ -81,6 +82,7 @@ _NOTES = {
     "long": "{lines}: 'Variation text' has {what} characters; a model may not read it whole",
     "key": "{n} x the key '{what}', passed over",
     "awaiting": "{n} stories await a person's approval",
+    "proof": "{lines}: {what}, so that `proof` decides nothing of the story",
     "broken": "{n} stories with broken characters, replaced by U+FFFD ({lines})",
 }
 """What may be noted of stories, in the order in which it is said."""
@@ -92,10 +94,12 @@ class StoryNotes:
 
     Attributes:
         duplicates: Rows left out because the very same story came before: line, and the first's.
+        unproven: By line, why a story's proof cannot be used.
     """
 
     rows: int = 0
     duplicates: list[tuple[int, int]] = field(default_factory=list)
+    unproven: dict[int, str] = field(default_factory=dict)
     _found: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
 
     def note(self, kind: str, line: int, what: str = "") -> None:
@@ -188,6 +192,12 @@ def story_rows(
             refused(placed)
             continue
         first[story.id] = (line, story)
+        proof = dict((story.proof or {}).items())
+        if "wordings" in proof:  # else it is another program's
+            opened = opened_proof(story.text, story.queries, proof)
+            if isinstance(opened, str):
+                notes.unproven[line] = opened
+                notes.note("proof", line, opened)
         yield line, story, row
 
 
@@ -461,14 +471,16 @@ def load_known(path: str | Path) -> list[KnownStory]:
 
     Raises:
         InputError: As for `load_stories`; an answer is not as described, or fails a criterion that
-            its story does not ask; or no story has answers.
+            its story does not ask; a proof cannot be used; or no story has answers.
     """
-    name = source_name(path)
+    name, notes = source_name(path), StoryNotes()
     found = []
-    for line, story, row in story_rows(path, read_rows(path)):
+    for line, story, row in story_rows(path, read_rows(path), notes):
         if "Right answers" not in row and "Wrong answers" not in row:
             continue
         try:
+            if line in notes.unproven:
+                raise InputError(notes.unproven[line], hint="put it right, or leave the story out")
             known = _known(story, row)
             for conflict in answer_conflicts(known):
                 raise InputError(conflict, hint="say one thing of each answer")

@@ -134,7 +134,7 @@ def line_list(lines: Iterable[int], most: int = 6) -> str:
     return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
 
 
-BAD_DATE = "with a date that cannot be read, kept as it stands"
+BAD_DATE = "with a date that cannot be read as one day, kept as it stands (write YYYY-MM-DD)"
 BROKEN = "with broken characters, replaced by U+FFFD"
 
 

@@ -29,7 +29,9 @@ __all__ = [
 
 _LONGEST = 100  # characters of what may be a date
 _EPOCH = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?")
-_DIGITS = re.compile(r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)(?:[T _]?([0-2]\d(?:[0-5]\d[\dZ.,:+-]*)?)|\.0)?")
+_DIGITS = re.compile(
+    r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)(?:[T _]?([0-2]\d(?:[0-5]\d[\dZ.,:+-]*)?)|\.0)?"
+)
 _SIGNS = str.maketrans("\u2010\u2013\u2212年月日", "----- ")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (

@@ -36,9 +36,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.families.cobe.synth.prove import opened_proof
+from contrafact.family.data import contradictions
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import PackedObject
-from contrafact.files.tables import Row, line_list, read_rows, source_name
+from contrafact.files.tables import Row, few, line_list, read_rows, source_name
 from contrafact.judges.verifier import Subject
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.delimit import replace_surrogates
@@ -56,6 +57,7 @@ __all__ = [
     "answer_conflicts",
     "bundled_shots",
     "criteria_of",
+    "gold_conflicts",
     "known_story",
     "load_known",
     "load_stories",
@@ -95,11 +97,13 @@ class StoryNotes:
     Attributes:
         duplicates: Rows left out because the very same story came before: line, and the first's.
         unproven: By line, why a story's proof cannot be used.
+        conflicts: Sentences on what the file says in two ways of one story.
     """
 
     rows: int = 0
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     unproven: dict[int, str] = field(default_factory=dict)
+    conflicts: list[str] = field(default_factory=list)
     _found: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
 
     def note(self, kind: str, line: int, what: str = "") -> None:
@@ -112,7 +116,7 @@ class StoryNotes:
         found = dict(self._found)
         if self.duplicates:
             found["duplicate", "", 0] = [line for line, _ in self.duplicates]
-        return [
+        return few(self.conflicts) + [
             template.format(n=len(lines), what=what, lines=line_list(lines))
             for kind, template in _NOTES.items()
             for (of, what, _), lines in found.items()
@@ -152,12 +156,29 @@ def load_stories(
             number of queries than three, lacks E1 or E2, names an unknown type of graph or
             failure mode; or two different stories have one id. The message names line and key.
     """
-    stories = [story for _, story, _ in story_rows(path, read_rows(path, columns), notes)]
-    if not stories:
+    notes = StoryNotes() if notes is None else notes
+    placed = [(line, story) for line, story, _ in story_rows(path, read_rows(path, columns), notes)]
+    if not placed:
         raise InputError(
             "the file holds no stories", file=source_name(path), hint="give at least one"
         )
-    return stories
+    notes.conflicts = [*gold_conflicts(placed)]
+    return [story for _, story in placed]
+
+
+def gold_conflicts(placed: Sequence[tuple[int, Story]]) -> Iterator[str]:
+    """Yield a sentence for each story, with its line, whose criteria are two things at once."""
+    yield from contradictions(
+        "what is right",
+        (
+            (line, " ".join((story.text, *story.queries)), "\n".join(filter(None, right)))
+            for line, story in placed
+            for right in (criteria_of(story).values(),)
+        ),
+    )
+    for line, story in placed:
+        if story.unchanged and story.unchanged.casefold() == story.changed.casefold():
+            yield f"line {line}: E1 and E2 say the same of what stays and of what changes"
 
 
 def story_rows(

@@ -18,11 +18,18 @@ from pydantic import (
 )
 
 __all__ = [
+    "CALLED",
+    "CAUSES",
     "CRITERIA",
+    "CUT_OFF",
     "DOMAINS",
+    "FILTERED",
     "GRAPHS",
     "MANIPULATIONS",
+    "REASONED",
+    "REFUSED",
     "SIDES",
+    "TOO_LONG",
     "Criterion",
     "Edit",
     "ForwardPair",
@@ -54,6 +61,22 @@ DOMAINS: tuple[str, ...] = (
     "Science and Technology",
     "Human Activities and Behavior",
 )
+
+CUT_OFF = "cut off at the token limit"
+FILTERED = "refused by the provider's content filter"
+REFUSED = "refused by the model"
+TOO_LONG = "prompt too long"
+REASONED = "answered in its reasoning alone"
+CALLED = "called a tool in place of an answer"
+CAUSES = {
+    CUT_OFF: "cut off",
+    REFUSED: "refused",
+    FILTERED: "filtered",
+    TOO_LONG: "too long",
+    REASONED: "reasoning only",
+    CALLED: "tool call",
+}
+"""How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
 
 
 def content_id(*parts: str, prefix: str = "") -> str:

@@ -5,7 +5,13 @@ import json
 import krippendorff
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+import contrafact as cf
+from contrafact.errors import InputError
+from contrafact.study.agreement import agreement, ratings_of
 
 C3 = "judge,majority,count\nyes,yes,46\nyes,no,2\nno,yes,21\nno,no,31\n"
 
@@ -182,3 +188,75 @@ def test_free_text_is_no_rater_and_an_unknown_positive_is_an_error(quick_contraf
         done = quick_contrafact(*named, "--positive", "yes", *more)
         assert done.returncode == 2 and "there is no category 'yes'" in done.stderr
     assert quick_contrafact(*named, "--positive", "y", "--reference", "ben").returncode == 0
+
+
+def agreement_of(rows, **options):
+    given = [(line, row) for line, row in enumerate(rows, start=2)]
+    return agreement(ratings_of(given, "r.csv", **options))
+
+
+WORDS = ("yes", "no", "not sure")
+_HIDDEN = ("{}\u200b", "\ufeff{}", "\u00ad{}", "{}\u00a0", "\u2060{}\u200d", "{}\u202c")
+
+
+@given(
+    said=st.lists(st.sampled_from((1, 0, 2.5, 7, *WORDS)), min_size=6, max_size=12),
+    forms=st.lists(st.integers(0, 20), min_size=12, max_size=12),
+)
+def test_what_is_said_alike_is_one_category_however_it_is_written(said, forms):
+    """A whole number with and without a point, full width, other case, and what cannot be seen."""
+    wide = {ord(c): ord(c) + 0xFEE0 for c in "01257yesnotur"}
+
+    def other(value, form):
+        if not isinstance(value, str):
+            return [value, str(value), f"{float(value):.3f}", f" {value}\u00a0", f"\u200b{value}",
+                    str(value).translate(wide)][form % 6]  # fmt: skip
+        more = [value.upper(), value.translate(wide), value.replace(" ", "\u00a0")]
+        return [*(form.format(value) for form in _HIDDEN), *more][form % 9]
+
+    rows = [
+        {"item": f"i{n}", "ann": value, "ben": other(value, form)}
+        for n, (value, form) in enumerate(zip(said, forms, strict=False))
+    ]
+    found = agreement_of(rows)
+    assert not found.disagreements
+    assert len(found.categories) == len(set(said))
+    words = [row for row in rows if isinstance(row["ann"], str)]
+    assert bool(found.notes) >= any(row["ann"] != row["ben"].strip() for row in words)
+
+
+@pytest.mark.parametrize(
+    ("field", "one", "other"),
+    [
+        ("rater", "Ann", "ann"),
+        ("rater", "Ann Lee", "Ann\u00a0Lee"),
+        ("rater", "ann", "a\u200bnn"),
+        ("rater", "r1", "ｒ１"),
+        ("rater", "Zoë", "Zoe\u0308"),
+        ("rater", "2", "2.0"),
+        ("item", "i1", "I1"),
+        ("item", "i1", "i1\ufeff"),
+        ("item", "17", "17.0"),
+        ("item", "a b", "a  b"),
+        ("item", "i1", "i\u00ad1"),
+    ],
+)
+def test_raters_and_items_that_look_alike_are_asked_about(
+    quick_contrafact, tmp_path, field, one, other
+):
+    rows = [{"item": f"x{n}", "rater": rater, "rating": "yn"[n % 2]}
+            for n in range(6) for rater in ("p", "q")]  # fmt: skip
+    rows[0][field], rows[3][field] = one, other
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = quick_contrafact("agree", "r.jsonl")
+    assert done.returncode == 0 and f"note: {field} '{one}' stands also for" in done.stderr
+    assert f"{2 + (field == 'rater')} raters" in done.stdout
+    assert "look alike" in quick_contrafact("data", "check", "r.jsonl").stdout
+    # Where an item would then be rated twice, only the user knows which rating counts.
+    rows += [row | {field: other} for row in rows if row[field] == one]
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = quick_contrafact("agree", "r.jsonl", "--out", "r.json")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "look alike" in done.stderr and not (tmp_path / "r.json").exists()
+    with pytest.raises(InputError, match="look alike"):
+        cf.agreement(rows)

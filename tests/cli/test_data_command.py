@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 import pytest
+from tests.support.lines import write_lines
 from tests.support.loopback import folder_served
 from tests.support.terminal import at_terminal
 from typer.testing import CliRunner
@@ -14,6 +15,10 @@ from typer.testing import CliRunner
 from contrafact.cli.data import app
 from contrafact.corpus.datasets import datasets
 from contrafact.errors import InputError
+from contrafact.families.cobe.data import bundled_stories, story_object
+from contrafact.families.finforce.data import CATEGORIES
+from contrafact.family import task_named
+from contrafact.files.tables import few
 
 HEADLINES = "headline,category\nOre exports rise again,Supply chain & logistics\n"
 
@@ -242,3 +247,38 @@ def test_pinned_sources_are_named_by_commit_and_sum():
 )
 def test_what_cannot_be_fetched_says_what_to_do(mirror, cache, name, message):
     assert message in str(call("fetch", name).exception)
+
+
+def _gold(task):
+    """Return rows of a task, the last of which says otherwise of a text that one before it has."""
+    if task == "finforce":
+        first = {"headline": "Harrow Mills lifts its dividend", "category": CATEGORIES[0]}
+        return [first, {"headline": "HARROW  Mills lifts its dividend", "category": CATEGORIES[1]}]
+    if task == "cobe":
+        first = story_object(bundled_stories()[0])
+        one, other, *rest = first["Evaluation criteria"]
+        return [first, {**first, "Variation ID": 99, "Evaluation criteria": [other, one, *rest]}]
+    lifts, cuts = (f"Harrow Mills {verb} its dividend by 15%." for verb in ("lifts", "cuts"))
+    rise = {"original": "Harrow Mills lifts its dividend by 5%.", "rewritten": lifts}
+    kept = {"original": lifts, "rewritten": cuts, "manipulation": "flipping"}
+    if task == "rfc-detect":
+        return [rise | {"manipulation": "numerical"}, kept]
+    return [kept, kept | {"manipulation": "sentiment", "original": f"{lifts}\u200b"}]
+
+
+@pytest.mark.parametrize("task", ["finforce", "cobe", "rfc-detect", "rfc-diagnose"])
+def test_gold_of_two_minds_is_told_by_a_run_as_by_the_check(quick_contrafact, tmp_path, task):
+    path = write_lines(tmp_path / "gold.jsonl", _gold(task))
+    _, notes = task_named(task).run.load().load(path)
+    assert "line 2: " in notes[0] and "in line 1, of the same text" in notes[0]
+    assert notes[0] in quick_contrafact("data", "check", "gold.jsonl").stdout
+    if task == "rfc-detect":
+        done = quick_contrafact("run", task, "--data", "gold.jsonl", "--method", "majority",
+                                "--out", "run", code=0)  # fmt: skip
+        assert notes[0] in done.stderr.splitlines()[0]
+        assert "of the same text" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_many_texts_of_two_minds_are_counted():
+    assert few(["a", "b"]) == ["a", "b"]
+    assert few(["a", "b", "c", "d", "e"])[3].startswith("and 2 more")

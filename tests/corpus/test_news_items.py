@@ -1,8 +1,13 @@
+from datetime import date, datetime
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.lines import write_lines
 
 from contrafact.corpus.news_items import NewsNotes, day_of, item_of, news_rows
 from contrafact.errors import InputError
+from contrafact.files.tables import BAD_DATE
 from contrafact.records import NewsItem, content_id
 
 
@@ -43,7 +48,7 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
     assert notes.rows == 4
     assert [(row.line, first) for row, first in notes.repeated] == [(2, 1)]
     assert notes.lines() == [
-        "1 row with a date that cannot be read, kept as it stands (line 1)",
+        f"1 row {BAD_DATE} (line 1)",
         "1 row left out: title and summary came before (line 2)",
         "1 row whose id is not that of their contents, given the right one (line 3)",
         "1 row with a title and no summary (line 3)",
@@ -87,7 +92,45 @@ def test_a_source_of_two_parts_is_read_by_its_name():
         ("04/05/2025", None),
         ("2025-13-01", None),
         ("yesterday", None),
+        ("2016/6/29 15:07:41", "2016-06-29"),
+        ("20250418", "2025-04-18"),
+        ("20250418.0", "2025-04-18"),
+        ("20250418T233000-0500", "2025-04-19"),
+        ("April 18, 2025 at 11:30 PM EDT", "2025-04-19"),
+        ("Wed Jun 29 15:07:41 CET 2016", "2016-06-29"),
+        ("18/Apr/2025:23:30:00 -0500", "2025-04-19"),
+        ("Fri, 18 Apr 25 09:30:00 GMT", "2025-04-18"),
+        ("2025-04-18T23:30:00.123456789Z", "2025-04-18"),
+        ("1744960000000000000", "2025-04-18"),
+        ("18 Apr 2025 10:00 +99:00", "2025-04-18"),
+        ("2025041809", None),
+        ("12041999", None),
+        ("31.04.2025", None),
+        ("18 Apr 25", None),
+        ("2025-04-18 to 2025-04-19", None),
+        ("5 May 2016 or 6 May 2016", None),
     ],
 )
 def test_days_are_read_in_the_forms_that_sources_use(text, day):
     assert day_of(text) == day
+
+
+_WRITTEN = ("%Y-%m-%d", "%Y/%m/%d %H:%M", "%Y%m%d", "%d %b %Y", "%B %d, %Y", "%d-%b-%Y", "%Y.%m.%d",
+            "%d %B, %Y", "%a %b %d %H:%M:%S %Y", "%A, %d %b. %Y", "%I:%M %p, %b %d %Y")  # fmt: skip
+
+
+@given(st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)), st.sampled_from(_WRITTEN))
+def test_a_day_is_read_as_itself_however_it_is_written(moment, form):
+    assert day_of(moment.strftime(form)) == moment.date().isoformat()
+
+
+@given(st.dates(date(1900, 1, 1)), st.sampled_from("./-"), st.booleans())
+def test_a_day_of_three_numbers_is_read_only_where_it_can_be_one_day(day, sign, american):
+    numbers = [day.day, day.month][:: -1 if american else 1]
+    two = day.day <= 12 and day.day != day.month
+    assert day_of(sign.join(map(str, (*numbers, day.year)))) == (None if two else day.isoformat())
+
+
+@given(st.text() | st.from_regex(r"[0-9TZapm:./ +-]{1,30}", fullmatch=True))
+def test_no_text_fails_to_be_a_day_or_none(text):
+    assert (day := day_of(text)) is None or date.fromisoformat(day)

@@ -1,9 +1,11 @@
 """News items in files, under whichever names, and the days that their sources write."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
@@ -25,42 +27,118 @@ __all__ = [
     "stream_news",
 ]
 
-_EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
-_ISO_DAY = re.compile(r"(\d{4})[-/](\d{2})[-/](\d{2})(?=$|[T ])")
+_LONGEST = 100  # characters of what may be a date
+_EPOCH = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?")
+_DIGITS = re.compile(
+    r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)(?:[T _]?([0-2]\d(?:[0-5]\d[\dZ.,:+-]*)?)|\.0)?"
+)
+_SIGNS = str.maketrans("\u2010\u2013\u2212年月日", "----- ")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        rf"{_YEAR}(?P<sign>[-/.])(?P<month>\d{{1,2}})(?P=sign){_DAY}",
+        rf"(?P<one>\d{{1,2}})(?P<sign>[-/.])(?P<two>\d{{1,2}})(?P=sign){_YEAR}",
+        rf"{_DAY}[ /-]?{_MONTH}[ /-]?{_YEAR}",
+        rf"{_MONTH}[ /-]?{_DAY}[ /-]{_YEAR}",
+        rf"{_YEAR}[ /-]?{_MONTH}[ /-]?{_DAY}",
+    )
+)
+_ZONES: Mapping[str, float] = {
+    **dict.fromkeys(("z", "ut", "utc", "gmt"), 0),
+    **{f"{zone}{kind}t": hours + (kind == "d")
+       for zone, hours in (("e", -5), ("c", -6), ("m", -7), ("p", -8)) for kind in "sd"},
+}  # fmt: skip
+_WORD = rf"\(?\b(?!{_MONTH.replace('?P<name>', '?:')})[a-z]{{1,5}}\b\)?"
+_CLOCK = re.compile(
+    r"(?:(?<=\d)[t:]|(?<![\d:]))(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
+    rf" *(?:(?P<half>[ap])\.?m\b\.?)? *(?P<zone>{_WORD})?"
+    rf" *(?P<offset>[+-]\d\d?(?::?\d\d)?(?!\d))?(?: *{_WORD})?"
+)
+_AROUND = re.compile(
+    r"[,_]|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?|\b(?:at|of|on|utc|gmt)\b|(?<=\d)z$"
+)
+_SHORT_YEAR = re.compile(r"[a-z]{3}, \d{1,2} [a-z]{3} \d\d \d\d:\d\d(:\d\d)?( \S+)?")
 
 
 def day_of(text: str) -> str | None:
     """Return the day that a date or time names, as YYYY-MM-DD, or none where none can be read.
 
-    Read are ISO 8601 (``2025-04-18T09:30:00Z``, also with slashes), the dates of mail and RSS
-    (``Fri, 18 Apr 2025 09:30:00 GMT``), and seconds or milliseconds since 1970. A time with a zone
-    gives the day in UTC. A date that could be read two ways (``04/05/2025``) is not read at all.
+    Read are ISO 8601 and other days with the year first (``2016/6/29``, ``20250418``), those with
+    the month's English name (``18 Apr 2025``, ``June 29, 2016``), those of which one number can be
+    no month (``29.06.2016``), the dates of mail and RSS, and seconds, milli-, micro- or nanoseconds
+    since 1970. A time of day may stand with them; one with a zone gives the day in UTC. A date that
+    could be read two ways (``04/05/2025``) is not read at all.
     """
-    text = text.strip()
-    day = _ISO_DAY.match(text)
+    text = unicodedata.normalize("NFKC", text[:_LONGEST]).translate(_SIGNS).strip()
+    digits, epoch = _DIGITS.fullmatch(text), _EPOCH.fullmatch(text)
+    iso = re.sub(r"(\d{4})(\d\d)(\d\d)", r"\1-\2-\3", digits[1]) if digits else text
     try:
-        if _EPOCH.fullmatch(text):
-            seconds = float(text) / (1000 if len(text.split(".")[0]) > 10 else 1)
-            moment = datetime.fromtimestamp(seconds, UTC)
-        elif day is not None:
-            moment = datetime.fromisoformat("-".join(day.groups()) + text[day.end() :])
-        else:
-            moment = parsedate_to_datetime(text)
-        in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
-        return in_utc.date().isoformat()
-    except (ValueError, OverflowError):  # the first and last days there are have no day in UTC
-        return _plain_day(day)
+        day = _written_day(iso.lower())
+    except ValueError:  # there is no such day
+        day = None
+    if epoch is not None:
+        if digits is not None and day is not None:
+            return None  # ten digits may be seconds, or the hour of a day
+        seconds = float(text) / 1000 ** ((len(epoch[1]) - 9) // 3)
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    if digits is not None and digits[2]:
+        iso += f"T{digits[2]}"
+    try:
+        if re.match(r"\d{4}-\d\d-\d\d(?!\d)", iso):
+            return _in_utc(datetime.fromisoformat(iso))
+    except ValueError:  # a time of day in another form, which `_written_day` may know
+        pass
+    return day
 
 
-def _plain_day(found: re.Match[str] | None) -> str | None:
-    """Return the day of a date whose time of day has no known form."""
-    if found is None:
+def _in_utc(moment: datetime) -> str:
+    with suppress(OverflowError):  # the first and last days there are have no day in UTC
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    return moment.date().isoformat()
+
+
+def _written_day(text: str) -> str | None:
+    """Return the day of a date in words or numbers, in lower case, with a time of day or none."""
+    clock = _CLOCK.search(text)
+    rest = text if clock is None else f"{text[: clock.start()]} {text[clock.end() :]}"
+    rest = " ".join(_AROUND.sub(" ", rest).split())
+    form = next((found for one in _FORMS if (found := one.fullmatch(rest))), None)
+    if form is None:
+        return _in_utc(parsedate_to_datetime(text)) if _SHORT_YEAR.fullmatch(text) else None
+    parts = form.groupdict()
+    if "one" in parts:
+        one, two = int(parts["one"]), int(parts["two"])
+        # Of two numbers that both may be months, the day is known only if they are equal.
+        days = {(day, month) for day, month in ((one, two), (two, one)) if month <= 12}
+    else:
+        month = _MONTHS.index(parts["name"][:3]) + 1 if "name" in parts else int(parts["month"])
+        days = {(int(parts["day"]), month)}
+    if len(days) != 1:
         return None
-    year, month, day = (int(part) for part in found.groups())
+    ((day, month),) = days
+    found = datetime(int(parts["year"]), month, day)
+    return _in_utc(_at(found, clock.groupdict())) if clock else found.date().isoformat()
+
+
+def _at(day: datetime, clock: Mapping[str, str | None]) -> datetime:
+    """Return a time of a day, with its zone where known; the day where there is no such time."""
+    hour, half = int(clock["hour"] or 0), clock["half"]
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    ahead = _ZONES.get((clock["zone"] or "").strip("()"))
+    if offset := clock["offset"]:
+        hours, minutes = re.findall(r"(\d\d?):?(\d\d)?$", offset)[0]
+        ahead = (int(hours) + int(minutes or 0) / 60) * (-1 if offset[0] == "-" else 1)
     try:
-        return date(year, month, day).isoformat()
+        zone = None if ahead is None else timezone(timedelta(hours=ahead))
+        return day.replace(hour=hour, minute=int(clock["minute"] or 0), tzinfo=zone)
     except ValueError:
-        return None
+        return day
 
 
 _FIELDS = ("title", "summary", "ticker", "date", "url", "source", "category")

@@ -102,5 +102,5 @@ def _key(text: str) -> bytes:
 
 
 def _short(text: str, most: int = 60) -> str:
-    text = " ".join(text.split())
+    text = " ".join(printable(text).split())
     return f"'{text if len(text) <= most else text[: most - 1] + '…'}'"

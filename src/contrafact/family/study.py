@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact.text.delimit import seen
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -33,8 +35,8 @@ __all__ = [
 ]
 
 TRUE_FALSE: Mapping[str, str] = {
-    **dict.fromkeys(("t", "yes", "y", "1", "1.0", "pass"), "true"),
-    **dict.fromkeys(("f", "no", "n", "0", "0.0", "fail"), "false"),
+    **dict.fromkeys(("t", "yes", "y", "1", "pass"), "true"),
+    **dict.fromkeys(("f", "no", "n", "0", "fail"), "false"),
 }
 """What people write for TRUE and FALSE."""
 
@@ -73,7 +75,8 @@ class Question:
     def read(self, cell: str) -> str | None:
         """Return the answer that a cell holds; None where it holds none of them.
 
-        Case does not matter, nor a full stop, nor how words are joined (space, hyphen, underscore).
+        Case does not matter, nor a full stop, what cannot be seen, how words are joined (space,
+        hyphen, underscore), nor that a whole number ends in ".0".
         """
         known = {_folded(answer): answer for answer in self.answers}
         meant = {_folded(text): _folded(answer) for text, answer in self.spellings.items()}
@@ -262,4 +265,4 @@ class StudySpec:
 
 
 def _folded(text: str) -> str:
-    return _JOINED.sub(" ", text.strip().rstrip(".").casefold())
+    return _JOINED.sub(" ", re.sub(r"\.0*$", "", seen(text).rstrip(".").casefold()))

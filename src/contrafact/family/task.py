@@ -26,10 +26,8 @@ from contrafact.judges.replies import NO_ANSWER, answer_text
 from contrafact.models.asking import CUT_OFF, Ask, PlannedCall, Unanswered, no_answer
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
-from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
-    "MAX_CHARACTERS",
     "OUTPUT",
     "Exchanges",
     "Solving",
@@ -52,9 +50,6 @@ ItemT = TypeVar("ItemT")
 OutputT = TypeVar("OutputT")
 _P = ParamSpec("_P")
 _PACKAGE = "contrafact"
-
-MAX_CHARACTERS = 20_000
-"""A longer reply is no edit of a short text, and no judge should be made to read it."""
 
 OUTPUT = "output"
 """Where a sample's store keeps the method's output."""
@@ -191,29 +186,16 @@ def degenerate_text(
     return output if reason is None else output.model_copy(update={"degenerate": reason})
 
 
-def read_text(
-    output: ModelOutput,
-    *,
-    trace: Mapping[str, Any] | None = None,
-    max_characters: int = MAX_CHARACTERS,
-) -> Output:
-    """Return the text that a model's output gives: its answer, without marked reasoning.
-
-    An empty one, one that was cut off and an endless one (over ``max_characters``) are invalid.
-    """
-    reply = output.completion
-    answer = answer_text(replace_surrogates(reply))
-    text, reason = answer.text, answer.invalid
-    kept = dict(trace or {})
-    if (stopped := no_answer(output)) is not None:
-        reason = stopped
-        if reason == CUT_OFF:
-            kept["cut_off"] = True
-    elif reason is None and not text.strip(" .…"):
-        reason = "empty reply"
-    elif reason is None and len(text) > max_characters:
-        reason = f"the reply is over {max_characters:,} characters"
-    return Output(text=None if reason else text, invalid=reason, reply=reply, trace=kept)
+def read_text(output: ModelOutput, *, trace: Mapping[str, Any] | None = None) -> Output:
+    """Return the text that a model's output gives, or why it gives none: see `answer_text`."""
+    answer = answer_text(output.completion)
+    reason = no_answer(output) or answer.invalid
+    return Output(
+        text=None if reason else answer.text,
+        invalid=reason,
+        reply=output.completion,
+        trace={**(trace or {}), **({"cut_off": True} if reason == CUT_OFF else {})},
+    )
 
 
 def log_scorer(

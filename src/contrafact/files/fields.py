@@ -10,9 +10,11 @@ import re
 import zlib
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.text.delimit import seen
 
 __all__ = [
     "FIELD_NAMES",
@@ -26,10 +28,13 @@ __all__ = [
     "guarded",
     "guarded_columns",
     "is_absent",
+    "look",
+    "look_alikes",
     "named_columns",
     "names_of",
     "no_column",
     "present",
+    "refuse_alike",
     "rename_row",
     "unguarded",
     "value_of",
@@ -102,6 +107,7 @@ def value_of(row: Mapping[str, Any], field: str) -> Any:
     return next((value for value in found if not is_absent(value)), None)
 
 
+_POINT_ZERO = re.compile(r"(?<=\d)\.0+$")
 _NOTHING = frozenset(("", "null", "nan", "<na>", "nat", "#n/a"))
 """What databases, pandas and Excel write for nothing. "NA" and "None" are not among them: the one
 is a stock's ticker and a country's code, the other a word that people answer with."""
@@ -152,6 +158,33 @@ def present(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: present(inner) for key, inner in value.items() if inner is not None}
     return [*map(present, value)] if isinstance(value, list) else value
+
+
+def look(name: str) -> str:
+    """Return what names that look alike share.
+
+    They may differ in case, in what cannot be seen, in Unicode's forms, and as "7.0" does from "7".
+    """
+    return _POINT_ZERO.sub("", seen(name).casefold())
+
+
+def look_alikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each name that looks like one before it, behind that one."""
+    first: dict[str, str] = {}
+    for name in names:
+        before = first.setdefault(look(name), name)
+        if before != name:
+            yield before, name
+
+
+def refuse_alike(names: Iterable[str], what: str, file: str | Path | None = None) -> None:
+    """Refuse names that look alike, by `InputError`: whether they are one is the user's to say."""
+    for before, name in look_alikes(names):
+        raise InputError(
+            f"the {what}s {before!a} and {name!a} look alike",
+            file=file,
+            hint="write them in one way if they are one, else give one of them another name",
+        )
 
 
 def named_columns(given: Iterable[str] | None) -> dict[str, str]:

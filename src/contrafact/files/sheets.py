@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.delimited import Dialect
-from contrafact.files.fields import columns_found, guarded, guarded_columns, rename_row, unguarded
+from contrafact.files.fields import (
+    columns_found,
+    guarded,
+    guarded_columns,
+    refuse_alike,
+    rename_row,
+    unguarded,
+)
 from contrafact.files.tables import read_rows, render_csv, table_bytes, table_file
 from contrafact.files.workbooks import WORKBOOKS
 from contrafact.records import content_id
-from contrafact.text.delimit import printable
+from contrafact.text.delimit import printable, seen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,7 +177,7 @@ def read_filled(
         problems: Where a sentence is added for each row left out, with file and line.
         columns: By the name that a sheet was written with, what some call the column now.
     """
-    seen: dict[tuple[str, str], str] = {}
+    filled: dict[tuple[str, str], str] = {}
     for path in paths:
         for line, given in read_rows(path):
             row, _ = rename_row(given, columns or {})
@@ -187,23 +194,24 @@ def read_filled(
             if not any(cell.strip() for cell in cells.values()):
                 continue
             person = cells.get("annotator", "").strip() or table_file(path).stem
-            item, where = cells["item"].strip(), f"{path}:{line}"
+            item, where = seen(cells["item"]), f"{path}:{line}"
             if item not in checks:
                 problems.append(f"{where}: item '{item[:20]}' is not in the key; left out")
                 continue
-            if (person, item) in seen:
+            if (person, item) in filled:
                 raise InputError(
-                    f"'{person}' has item {item} twice (first at {seen[person, item]})",
+                    f"'{person}' has item {item} twice (first at {filled[person, item]})",
                     file=path,
                     line=line,
                     hint="name each person's file after them, or add a column 'annotator'",
                 )
-            seen[person, item] = where
+            filled[person, item] = where
             texts = (cells, {name: _text(value) for name, value in row.items()})
             if checks[item] not in [item_check(one[name] for name in shown) for one in texts]:
                 problems.append(f"{where}: item {item} shows another text than was drawn; left out")
                 continue
             yield FilledRow(person, item, cells, where)
+        refuse_alike((person for person, _ in filled), "annotator", path)
 
 
 def _text(value: Any) -> str:

@@ -54,6 +54,7 @@ __all__ = [
     "RowNotes",
     "Table",
     "called",
+    "few",
     "is_storable",
     "json_line",
     "line_list",
@@ -139,7 +140,7 @@ def line_list(lines: Iterable[int], most: int = 6) -> str:
     return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
 
 
-BAD_DATE = "with a date that cannot be read, kept as it stands"
+BAD_DATE = "with a date that cannot be read as one day, kept as it stands (write YYYY-MM-DD)"
 BROKEN = "with broken characters, replaced by U+FFFD"
 
 
@@ -150,17 +151,26 @@ class RowNotes:
     Attributes:
         rows: Rows read, those left out among them.
         found: The lines of rows, by what is said of them.
+        conflicts: Sentences on what the file says in two ways of one text.
     """
 
     rows: int = 0
     found: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    conflicts: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        return [
+        return few(self.conflicts) + [
             f"{len(lines):,} row{'s' * (len(lines) != 1)} {what} ({line_list(lines)})"
             for what, lines in self.found.items()
         ]
+
+
+def few(sentences: list[str], most: int = 3) -> list[str]:
+    """Return the first of what a file says in two ways, and how many more `data check` names."""
+    more = len(sentences) - most
+    named = [f"and {more:,} more of this kind (contrafact data check names all)"] * (more > 0)
+    return [*sentences[:most], *named]
 
 
 def table_file(path: str | Path) -> Path:

@@ -17,10 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contrafact.models.asking import CAUSES, REFUSED
-from contrafact.text.delimit import shorten
+from contrafact.records import CAUSES, REFUSED
+from contrafact.text.delimit import replace_surrogates, shorten
 
 __all__ = [
+    "MAX_CHARACTERS",
     "NO_ANSWER",
     "Answer",
     "LabelReply",
@@ -33,6 +34,9 @@ __all__ = [
     "read_label",
     "read_letter",
 ]
+
+MAX_CHARACTERS = 20_000
+"""A longer reply is no edit of a short text, and no judge should be made to read it."""
 
 NO_ANSWER = "(no answer)"
 """What stands for an empty turn of a model in what it is shown again; some services refuse one."""
@@ -159,9 +163,10 @@ def answer_text(reply: str) -> Answer:
     """Return a reply that is free text: an edit, a headline, a phrasing.
 
     As `answer_in`, but what cannot be seen stays within it, and a mark counts only where a line
-    begins with it. A fence around the whole is taken off. One that a paragraph takes back is none.
+    begins with it. A fence around the whole is taken off. One that a paragraph takes back is none,
+    and so is one of dots or without an end.
     """
-    text, invalid = _without_reasoning(reply)
+    text, invalid = _without_reasoning(replace_surrogates(reply))
     if invalid:
         return Answer("", invalid)
     marks = [
@@ -176,7 +181,9 @@ def answer_text(reply: str) -> Answer:
         text = fenced[1].strip()
     if _SECOND_THOUGHT.search(text):
         return Answer("", "a text that is taken back")
-    return Answer(text, None if text else "empty reply")
+    if len(text) > MAX_CHARACTERS:
+        return Answer(text, f"the reply is over {MAX_CHARACTERS:,} characters")
+    return Answer(text, None if text.strip(" .…") else "empty reply")
 
 
 def read_json_object(reply: str) -> Reply:

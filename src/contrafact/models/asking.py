@@ -25,6 +25,7 @@ from contrafact.models.calls import (
     question_key,
 )
 from contrafact.models.service import NoAnswer, is_service
+from contrafact.records import CALLED, CAUSES, CUT_OFF, FILTERED, REASONED, REFUSED, TOO_LONG
 from contrafact.secrets import redacted
 from contrafact.text.delimit import printable
 
@@ -50,21 +51,6 @@ __all__ = [
     "no_answer",
 ]
 
-CUT_OFF = "cut off at the token limit"
-FILTERED = "refused by the provider's content filter"
-REFUSED = "refused by the model"
-TOO_LONG = "prompt too long"
-REASONED = "answered in its reasoning alone"
-CALLED = "called a tool in place of an answer"
-CAUSES = {
-    CUT_OFF: "cut off",
-    REFUSED: "refused",
-    FILTERED: "filtered",
-    TOO_LONG: "too long",
-    REASONED: "reasoning only",
-    CALLED: "tool call",
-}
-"""How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
 UNREADABLE = "unreadable"
 """The cause of all else that is invalid."""
 

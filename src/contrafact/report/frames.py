@@ -17,6 +17,8 @@ from contrafact.family.exam_file import Exam
 from contrafact.family.report import ReportSpec
 from contrafact.family.run import BUNDLED
 from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
+from contrafact.family.study import Question
+from contrafact.files.fields import refuse_alike
 from contrafact.files.tables import read_rows
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.runs.folder import Manifest, now
@@ -159,8 +161,6 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 _NEEDED = ("question", "answer", "system", "judge", "sample_id")
-_TRUE = frozenset(("true", "t", "yes", "y", "1", "1.0"))
-_FALSE = frozenset(("false", "f", "no", "n", "0", "0.0"))
 _HINT = (
     "give labels.csv that a family's `study score --out` wrote, or a review's labels: "
     "contrafact review export --what labels"
@@ -195,6 +195,7 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
     if not rows:
         raise InputError("there is no label", hint=_HINT)
     frame = pd.DataFrame(rows)
+    refuse_alike(frame["annotator"].dropna().unique(), "annotator")
     return frame.drop(columns=[c for c in frame if frame[c].isna().any()])
 
 
@@ -233,16 +234,16 @@ def check_exams(exams: Sequence[Exam], runs_of: Sequence[TaskRuns]) -> None:
 def _label(
     row: Mapping[str, Any], columns: Iterable[str], path: str | Path, line: int
 ) -> dict[str, Any]:
-    answer = str(row["answer"]).strip().casefold()
-    if answer not in _TRUE | _FALSE:
+    answer = Question("answer").read(str(row["answer"]))
+    if answer is None:
         raise InputError(
-            f"'{answer[:40]}' is neither true nor false",
+            f"'{str(row['answer'])[:40]}' is neither true nor false",
             file=path,
             line=line,
             hint="correct the answer",
         )
     found: dict[str, Any] = {name: _text(row.get(name)) for name in columns}
-    found["answer"] = float(answer in _TRUE)
+    found["answer"] = float(answer == "true")
     for name in ("draw", "probability"):
         try:
             found[name] = None if found[name] is None else float(found[name])

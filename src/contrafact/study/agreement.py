@@ -12,7 +12,7 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.family.data import DataReport, DataSpec
-from contrafact.files.fields import is_absent
+from contrafact.files.fields import is_absent, look, look_alikes
 from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.stats.agreement import (
     cohen_kappa,
@@ -25,6 +25,7 @@ from contrafact.stats.agreement import (
 )
 from contrafact.stats.classification import binary_figures
 from contrafact.stats.intervals import Interval, Proportion
+from contrafact.text.delimit import seen
 
 __all__ = [
     "SPEC",
@@ -100,7 +101,7 @@ def read_ratings(
 
     Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
     else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
-    category that differ only in case are one.
+    category that differ only in case or in what cannot be seen are one, and so are "1" and "1.0".
 
     Args:
         path: The file.
@@ -111,12 +112,13 @@ def read_ratings(
             the column, where they differ.
 
     Raises:
-        InputError: There are not two raters, an item is rated twice by one, a cell is no rating,
+        InputError: There are not two raters, an item is rated twice by one or by two who look
+            alike, a cell is no rating,
             or the columns hold something else: words of which no two raters share one.
     """
     name = source_name(path)
     rows = list(read_rows(path, columns))
-    if absent := {word.strip().casefold() for word in missing}:
+    if absent := {seen(word).casefold() for word in missing}:
         rows = [(line, _without(row, absent)) for line, row in rows]
     table = ratings_of(rows, name, raters=raters, count=count)
     if not raters and (texts := _free_texts(table)):
@@ -148,40 +150,84 @@ def ratings_of(
         raise InputError("counts are for a wide table", file=name, hint="leave --count out")
     read = _long(rows, folded) if long else _wide(rows, columns, count, name)
     table: dict[str, dict[str, str | None]] = {}
-    known: dict[str, None] = {}
+    names, items = _Spellings(look), _Spellings(look)
     times: dict[str, int] = {}
+    rows_of: set[str] = set()
     for line, item, given, stands_for in read:
-        if not item or (long and "" in given):
-            missing = "rater" if item else "item"
+        if not seen(item) or (long and not all(map(seen, given))):
+            missing = "rater" if seen(item) else "item"
             raise InputError(f"there is no {missing}", file=name, line=line, hint="fill it in")
-        own = table.setdefault(item, {})
-        times[item] = stands_for
+        if not long and item in rows_of:
+            raise _twice([item], [], long).at(name, line)
+        rows_of.add(item)
+        own = table.setdefault(items.of(item)[0], {})
+        times[items.of(item)[0]] = stands_for
         for rater, cell in given.items():
-            known[rater] = None
-            if rater in own:
-                problem = (
-                    f"{rater} rates {item} a second time" if long else f"{item} is there twice"
-                )
-                hint = f"keep one {'rating' if long else 'row'}"
-                raise InputError(problem, file=name, line=line, hint=hint)
-            own[rater] = _rating(cell, name, line)
+            rating, first = _rating(cell, name, line), names.of(rater)[0]
+            if own.get(first) is not None and rating is not None:
+                raise _twice(items.of(item), names.of(rater), long).at(name, line)
+            own[first] = own.get(first) if rating is None else rating
+    known = names.firsts
     for rater in raters:
-        if rater not in known:
+        if look(rater) not in known:
             raise InputError(
-                f"there is no rater '{rater}'", file=name, hint=f"there are {', '.join(known)}"
+                f"there is no rater '{rater}'",
+                file=name,
+                hint=f"there are {', '.join(known.values())}",
             )
-    chosen = [rater for rater in known if not raters or rater in raters]
+    wanted = set(map(look, raters)) or known.keys()
+    chosen = [rater for key, rater in known.items() if key in wanted]
     if len(chosen) < 2:
         raise InputError(
             f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement takes two or more"
         )
-    return _made(table, chosen, times)
+    notes = (*names.notes("rater "), *items.notes("item "))
+    return _made(table, chosen, times, notes)
+
+
+class _Spellings:
+    """Names that are one by a key, each named by the first of its spellings."""
+
+    def __init__(self, key: Callable[[str], str]) -> None:
+        self._key = key
+        self._known: dict[str, list[str]] = {}
+
+    def of(self, name: str) -> list[str]:
+        """Return the spellings of a name that were met, this one among them."""
+        spellings = self._known.setdefault(self._key(name), [])
+        if name not in spellings:
+            spellings.append(name)
+        return spellings
+
+    @property
+    def firsts(self) -> dict[str, str]:
+        """The first spelling of each name, by key."""
+        return {key: spellings[0] for key, spellings in self._known.items()}
+
+    def notes(self, what: str = "") -> Iterator[str]:
+        """Yield a sentence for each name that is written in several ways."""
+        for first, *others in self._known.values():
+            if others:
+                yield f"{what}'{first}' stands also for {', '.join(map(ascii, sorted(others)))}"
+
+
+def _twice(items: Sequence[str], raters: Sequence[str], long: bool) -> InputError:
+    """Return the error that an item is rated twice by one rater, or by two who look alike."""
+    if alike := next((names for names in (raters, items) if len(names) > 1), None):
+        return InputError(
+            f"{alike[0]!a} and {alike[-1]!a} look alike, and {raters[0]} rates {items[0]} "
+            "twice if they are one",
+            hint="keep one rating, or give one of them another name",
+        )
+    if long:
+        return InputError(f"{raters[0]} rates {items[0]} a second time", hint="keep one rating")
+    return InputError(f"{items[0]} is there twice", hint="keep one row")
 
 
 def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
     """Return a row whose cells of such words are empty."""
     return {
-        name: None if isinstance(cell, str) and cell.strip().casefold() in absent else cell
+        name: None if isinstance(cell, str) and seen(cell).casefold() in absent else cell
         for name, cell in row.items()
     }
 
@@ -236,27 +282,27 @@ def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: 
 
 
 def _made(
-    table: Mapping[str, Mapping[str, Any]], raters: Sequence[str], times: Mapping[str, int]
+    table: Mapping[str, Mapping[str, Any]],
+    raters: Sequence[str],
+    times: Mapping[str, int],
+    notes: tuple[str, ...],
 ) -> RatingsTable:
     given = [table[item].get(rater) for item in table for rater in raters]
     texts = [cell for cell in given if cell is not None]
-    numbers = bool(texts) and all(_is_number(text) for text in texts)
-    spelling: dict[str, str] = {}
-    merged: dict[str, set[str]] = {}
+    numbers = bool(texts) and all(_is_number(seen(text)) for text in texts)
+    words = _Spellings(_same)
     for text in texts:
-        first = spelling.setdefault(text.casefold(), text)
-        merged.setdefault(first, set()).add(text)
+        if _is_number(_same(text)):
+            words.of(_same(text))
+        words.of(text)
+    spelling = words.firsts
 
     def value(text: str | None) -> Rating:
         if text is None:
             return None
-        return float(text) if numbers else spelling[text.casefold()]
+        return float(seen(text)) if numbers else spelling[_same(text)]
 
-    notes = tuple(
-        f"'{first}' stands also for {', '.join(repr(other) for other in sorted(own - {first}))}"
-        for first, own in merged.items()
-        if len(own) > 1 and not numbers
-    )
+    notes += () if numbers else tuple(words.notes())
     doubtful = [
         one for one in spelling.values() if one.casefold() in _DOUBTFUL or one.startswith("#")
     ]
@@ -276,7 +322,7 @@ def _text(value: Any) -> str:
 def _rating(value: Any, name: str, line: int) -> str | None:
     if isinstance(value, list | dict):
         raise InputError("is no rating", file=name, line=line, hint="write a word or a number")
-    return None if is_absent(value) else _text(value)
+    return None if is_absent(seen(value) if isinstance(value, str) else value) else _text(value)
 
 
 def _count(value: Any, name: str, line: int) -> int:
@@ -288,9 +334,15 @@ def _count(value: Any, name: str, line: int) -> int:
     return int(text)
 
 
+def _same(text: str) -> str:
+    """Return what the spellings of a category share: a number's value, a word as it is seen."""
+    plain = seen(text)
+    return category_word(float(plain)) if _is_number(plain) else plain.casefold()
+
+
 def _is_number(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        return "_" not in text and math.isfinite(float(text))
     except ValueError:
         return False
 
@@ -319,7 +371,11 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
         if before != line:
             other = "" if rating == earlier else f", '{rating}' and there '{earlier}'"
             violations.append(f"line {line}: {rater} rates {item}, as on line {before}{other}")
-    items, raters = ({pair[at] for pair in first} for at in (0, 1))
+    items, raters = (dict.fromkeys(pair[at] for pair in first) for at in (0, 1))
+    for what, names in (("rater", raters), ("item", items)):
+        violations += [
+            f"the {what}s {one!a} and {other!a} look alike" for one, other in look_alikes(names)
+        ]
     what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
     return DataReport(count, (what,), tuple(violations), ())
 
@@ -509,16 +565,16 @@ def category_word(category: Rating) -> str:
 
 
 def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
-    seen = {cell for row in table.cells for cell in row if cell is not None}
-    if not seen:
+    used = {cell for row in table.cells for cell in row if cell is not None}
+    if not used:
         raise InputError("there is not one rating", hint="fill in the raters' columns")
     if not given:
-        return sorted(seen, key=lambda one: (isinstance(one, str), one))
+        return sorted(used, key=lambda one: (isinstance(one, str), one))
     try:
-        known = [_as_rating(one, table.numbers, seen) for one in given]
+        known = [_as_rating(one, table.numbers, used) for one in given]
     except ValueError:
         raise InputError("a category is not a number, as the ratings are") from None
-    strange = sorted(map(category_word, seen.difference(known)))
+    strange = sorted(map(category_word, used.difference(known)))
     if strange:
         raise InputError(
             f"ratings that are not among the categories: {', '.join(strange[:5])}",
@@ -527,11 +583,11 @@ def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
     return list(dict.fromkeys(known))
 
 
-def _as_rating(text: str, numbers: bool, seen: set[Any]) -> Rating:
+def _as_rating(text: str, numbers: bool, known: set[Any]) -> Rating:
     if numbers:
         return float(text)
-    spelled = {str(one).casefold(): one for one in seen}
-    return str(spelled.get(text.strip().casefold(), text.strip()))
+    spelled = {_same(str(one)): one for one in known}
+    return str(spelled.get(_same(text), text.strip()))
 
 
 def _positive(known: Sequence[Rating], named: str | None) -> Rating:
@@ -554,9 +610,8 @@ def _positive(known: Sequence[Rating], named: str | None) -> Rating:
 
 
 def _category_named(known: Sequence[Rating], named: str) -> Rating:
-    wanted = named.strip().casefold()
     for one in known:
-        if wanted in (category_word(one).casefold(), str(one).casefold()):
+        if _same(named) == _same(category_word(one)):
             return one
     raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
 

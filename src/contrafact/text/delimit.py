@@ -21,6 +21,7 @@ __all__ = [
     "inner_html",
     "printable",
     "replace_surrogates",
+    "seen",
     "shorten",
     "tokenizable",
     "visible_html",
@@ -80,6 +81,11 @@ def printable(text: str) -> str:
     if not text.isprintable():
         text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf"))
     return text
+
+
+def seen(text: str) -> str:
+    """Return what texts that look alike share: nothing that hides, plain forms, single spaces."""
+    return " ".join(printable(unicodedata.normalize("NFKC", text)).split())
 
 
 def replace_surrogates(text: str) -> str:

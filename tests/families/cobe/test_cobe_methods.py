@@ -12,7 +12,8 @@ from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.methods.few_shot import draw_shots
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings, ShotOptions
-from contrafact.family.task import MAX_CHARACTERS, read_text
+from contrafact.family.task import read_text
+from contrafact.judges.replies import MAX_CHARACTERS
 from contrafact.models.asking import Ask
 
 STORY = bundled_stories()[0]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contrafact.families.cobe.data import read_story, subject_of
 from contrafact.families.cobe.synth.compose import compose
 from contrafact.families.cobe.synth.prove import judge_text, situation_of
-from contrafact.families.cobe.verifier import decide, proof, reader_of
+from contrafact.families.cobe.verifier import decide, proof
 
 CRITERIA = ("E1", "E2", "E3", "E4", "E5")
 
@@ -24,8 +24,7 @@ def rows():
 
 @cache
 def opened(place):
-    facts = situation_of(rows()[place])
-    return facts, reader_of(facts)
+    return situation_of(rows()[place])
 
 
 def verdicts(row, text):
@@ -47,7 +46,7 @@ def test_answers_in_the_files_own_words_get_their_proven_verdicts():
 
 def edited(place, rng, **changes):
     """Return the clauses of an edit that holds, or that tells some variables otherwise."""
-    facts, _ = opened(place)
+    facts = opened(place)
     clauses = []
     for one in facts.proof.consequences:
         if one.variable not in facts.text.told or one.kind == "undetermined":
@@ -66,26 +65,26 @@ def edited(place, rng, **changes):
 def test_order_and_punctuation_are_free(join):
     rng = Random(3)
     for place in range(12):
-        facts, reader = opened(place)
+        facts = opened(place)
         text = join.join(edited(place, rng)) + "."
-        assert all(one.passed for one in decide(facts, reader, text).values()), text
+        assert all(one.passed for one in decide(facts, text).values()), text
 
 
 def test_one_fact_told_otherwise_is_found_wherever_it_stands():
     rng = Random(5)
     for place in range(12):
-        facts, reader = opened(place)
+        facts = opened(place)
         for criterion, due in (("E1", facts.unchanged), ("E2", facts.changed)):
             for name, value in due.items():
                 wrong = value if criterion == "E2" else not value
                 text = ". ".join(edited(place, rng, **{name: wrong})) + "."
-                found = decide(facts, reader, text)
+                found = decide(facts, text)
                 assert found[criterion].passed is False, text
                 assert [n for n, one in found.items() if not one.passed] == [criterion]
         for name in facts.moved:
             before = facts.proof.facts[name]
             text = ". ".join(edited(place, rng, **{name: before})) + "."
-            assert decide(facts, reader, text)["E4"].passed is False
+            assert decide(facts, text)["E4"].passed is False
 
 
 JOINED = {
@@ -112,7 +111,7 @@ def test_a_named_cause_is_held_against_what_follows_in_the_story(place, seed, jo
     there = None if then is None else then == values[0]
     if JOINED[joined] and effect in proof["intervention"]:
         there = False
-    assert decide(*opened(place), joined.format(*clauses))["causes"].passed is there
+    assert decide(opened(place), joined.format(*clauses))["causes"].passed is there
 
 
 WORDINGS = {
@@ -163,12 +162,11 @@ EDIT = "A hose split. The engine stayed cool. The driver drove on. The delay was
 
 @cache
 def van():
-    facts = situation_of(VAN)
-    return facts, reader_of(facts)
+    return situation_of(VAN)
 
 
 def said(text):
-    return decide(*van(), text)
+    return decide(van(), text)
 
 
 def passed(text):
@@ -351,11 +349,10 @@ def test_nothing_decided_of_edits_by_hand_is_wrong():
     given = json.loads((Path(__file__).parent / "edits_by_hand.json").read_text(encoding="utf-8"))
     readers = {}
     for name, row in given["stories"].items():
-        facts = situation_of(row)
-        readers[name] = facts, reader_of(facts)
+        readers[name] = situation_of(row)
     decided = 0
     for name, labels, text in given["edits"]:
-        found = decide(*readers[name], text)
+        found = decide(readers[name], text)
         for criterion, label in zip(CRITERIA, labels, strict=True):
             passes = found[criterion].passed
             if label in "TF" and passes is not None:
@@ -370,7 +367,7 @@ PIECES = ("because", "so", "although", "but", "as a result,", "and", ",", ".", "
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 11), st.randoms(use_true_random=False), st.integers(1, 8))
 def test_what_is_decided_of_a_drawn_story_is_what_its_proof_says(place, rng, size):
-    facts, reader = opened(place)
+    facts = opened(place)
     parts = []
     for _ in range(size):
         forms = facts.reader.wordings[rng.choice(facts.text.told)]
@@ -381,7 +378,7 @@ def test_what_is_decided_of_a_drawn_story_is_what_its_proof_says(place, rng, siz
         parts.append(rng.choice(PIECES))
     text = f"{' '.join(parts)}."
     judged = judge_text(facts, text)
-    for name, one in decide(facts, reader, text).items():
+    for name, one in decide(facts, text).items():
         if name in judged and one.passed is not None and " if " not in text:
             assert one.passed == (not judged[name]), (name, one, text)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -52,6 +53,8 @@ def test_an_empty_completion_earns_nothing_and_an_open_verdict_has_no_reward():
     wrong = next(text for text in TEXTS if ANSWERS[text].fails == "E1")
     right = TEXTS[0]
     assert reward(["p"] * 3, ["  ", wrong, right], story=[STORY] * 3) == [0.0, 0.0, None]
+    share = edit_reward(judge(invalid=("E3",)), form="share")
+    assert share(["p"] * 2, [wrong, right], story=[STORY] * 2) == [0.5, 0.75]
 
 
 def test_a_completions_draft_earns_nothing():
@@ -91,10 +94,31 @@ def test_the_proof_of_a_story_is_a_reward_without_a_model():
         ["p"] * len(given), [one["text"] for one in given], story=[story] * len(given)
     )
     assert rewards == [float(all(one["verdicts"].values())) for one in given]
-    free = [f"{given[0]['text']} Who knows what the harbour did?", "Who knows?"]
-    for form in ("conjunction", "share"):
-        found = edit_reward("proof", form=form)(["p"] * 2, free, story=[story] * 2)
-        assert found == [None, None]
+
+
+@pytest.mark.parametrize("form", ["conjunction", "share"])
+def test_both_rewards_of_the_proof_agree_and_what_is_left_out_is_not_paid(form):
+    from contrafact.families.cobe.stories import LEVELS, Stories
+
+    tasks = Stories(11, LEVELS[1], form=form)
+    paid: dict[bool, list[float]] = {True: [], False: []}
+    for entry in map(tasks.__getitem__, range(6)):
+        right = entry["answer"]
+        sentences = re.split(r"(?<=[.!?])\s+", right)
+        partial = [" ".join(sentences[:n] + sentences[n + 1 :]) for n in range(len(sentences))]
+        whole = [right, f"<think>No post.</think>\n{right}", f"Final answer: {right}",
+                 f"```\n{right}\n```", f"\u200b{right}\ufeff", f"{right}\n"]  # fmt: skip
+        none = [f"<think>{right}", f"{right} Who knows what the harbour did?", "Who knows?", "…",
+                "", f"{right}\n\nWait, that is wrong.", right + " x" * 20_000]  # fmt: skip
+        texts = [*whole, *partial, *none]
+        rewards = edit_reward("proof", form=form)(
+            ["p"] * len(texts), texts, story=[entry["metadata"]["story"]] * len(texts)
+        )
+        assert rewards == [tasks.score_answer(text, entry) for text in texts]
+        paid[True] += rewards[: len(whole)]
+        paid[False] += rewards[len(whole) :]
+    assert set(paid[True]) == {1.0}
+    assert max(paid[False]) < 1
 
 
 @pytest.mark.slow

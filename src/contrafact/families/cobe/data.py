@@ -35,9 +35,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import free_forms
+from contrafact.families.cobe.synth.prove import opened_proof
+from contrafact.family.data import contradictions
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import PackedObject
-from contrafact.files.tables import Row, line_list, read_rows, source_name
+from contrafact.files.tables import Row, few, line_list, read_rows, source_name
 from contrafact.judges.verifier import Subject
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.delimit import replace_surrogates
@@ -55,6 +57,7 @@ __all__ = [
     "answer_conflicts",
     "bundled_shots",
     "criteria_of",
+    "gold_conflicts",
     "known_story",
     "load_known",
     "load_stories",
@@ -82,6 +85,7 @@ _NOTES = {
     "long": "{lines}: 'Variation text' has {what} characters; a model may not read it whole",
     "key": "{n} x the key '{what}', passed over",
     "awaiting": "{n} stories await a person's approval",
+    "proof": "{lines}: {what}, so that `proof` decides nothing of the story",
     "broken": "{n} stories with broken characters, replaced by U+FFFD ({lines})",
 }
 """What may be noted of stories, in the order in which it is said."""
@@ -93,10 +97,14 @@ class StoryNotes:
 
     Attributes:
         duplicates: Rows left out because the very same story came before: line, and the first's.
+        unproven: By line, why a story's proof cannot be used.
+        conflicts: Sentences on what the file says in two ways of one story.
     """
 
     rows: int = 0
     duplicates: list[tuple[int, int]] = field(default_factory=list)
+    unproven: dict[int, str] = field(default_factory=dict)
+    conflicts: list[str] = field(default_factory=list)
     _found: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
 
     def note(self, kind: str, line: int, what: str = "") -> None:
@@ -109,7 +117,7 @@ class StoryNotes:
         found = dict(self._found)
         if self.duplicates:
             found["duplicate", "", 0] = [line for line, _ in self.duplicates]
-        return [
+        return few(self.conflicts) + [
             template.format(n=len(lines), what=what, lines=line_list(lines))
             for kind, template in _NOTES.items()
             for (of, what, _), lines in found.items()
@@ -149,12 +157,29 @@ def load_stories(
             number of queries than three, lacks E1 or E2, names an unknown type of graph or
             failure mode; or two different stories have one id. The message names line and key.
     """
-    stories = [story for _, story, _ in story_rows(path, read_rows(path, columns), notes)]
-    if not stories:
+    notes = StoryNotes() if notes is None else notes
+    placed = [(line, story) for line, story, _ in story_rows(path, read_rows(path, columns), notes)]
+    if not placed:
         raise InputError(
             "the file holds no stories", file=source_name(path), hint="give at least one"
         )
-    return stories
+    notes.conflicts = [*gold_conflicts(placed)]
+    return [story for _, story in placed]
+
+
+def gold_conflicts(placed: Sequence[tuple[int, Story]]) -> Iterator[str]:
+    """Yield a sentence for each story, with its line, whose criteria are two things at once."""
+    yield from contradictions(
+        "what is right",
+        (
+            (line, " ".join((story.text, *story.queries)), "\n".join(filter(None, right)))
+            for line, story in placed
+            for right in (criteria_of(story).values(),)
+        ),
+    )
+    for line, story in placed:
+        if story.unchanged and story.unchanged.casefold() == story.changed.casefold():
+            yield f"line {line}: E1 and E2 say the same of what stays and of what changes"
 
 
 def story_rows(
@@ -190,6 +215,12 @@ def story_rows(
             refused(placed)
             continue
         first[story.id] = (line, story)
+        proof = dict((story.proof or {}).items())
+        if "wordings" in proof:  # else it is another program's
+            opened = opened_proof(story.text, story.queries, proof)
+            if isinstance(opened, str):
+                notes.unproven[line] = opened
+                notes.note("proof", line, opened)
         yield line, story, row
 
 
@@ -476,14 +507,16 @@ def load_known(path: str | Path) -> list[KnownStory]:
 
     Raises:
         InputError: As for `load_stories`; an answer is not as described, or fails a criterion that
-            its story does not ask; or no story has answers.
+            its story does not ask; a proof cannot be used; or no story has answers.
     """
-    name = source_name(path)
+    name, notes = source_name(path), StoryNotes()
     found = []
-    for line, story, row in story_rows(path, read_rows(path)):
+    for line, story, row in story_rows(path, read_rows(path), notes):
         if not _present(row.get("Right answers")) and not _present(row.get("Wrong answers")):
             continue
         try:
+            if line in notes.unproven:
+                raise InputError(notes.unproven[line], hint="put it right, or leave the story out")
             known = _known(story, row)
             for conflict in answer_conflicts(known):
                 raise InputError(conflict, hint="say one thing of each answer")

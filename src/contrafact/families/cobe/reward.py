@@ -16,7 +16,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any, get_args
 
 from inspect_ai.model import Model, get_model
 
@@ -24,16 +24,16 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import queries_of, read_story, story_object
 from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
+from contrafact.families.cobe.stories import Form, reward_of
 from contrafact.family.settings import judge_names
-from contrafact.family.task import MAX_CHARACTERS
 from contrafact.judges.replies import answer_text
+from contrafact.judges.verifier import UNDECIDED
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
 __all__ = ["edit_reward", "reward_rows"]
 
 _RewardFunction = Callable[..., list[float | None]]
-Form = Literal["conjunction", "share"]
 
 
 def edit_reward(
@@ -50,20 +50,22 @@ def edit_reward(
         judges: One judge or a panel: Inspect's names, models, or the verifier ``proof``, which
             needs stories with proofs and asks no model.
         form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
-            ``share``: the share of criteria that pass, a denser signal.
+            ``share``: the share that pass of all criteria asked, a denser signal.
         context: Whether the judge sees scenario and query as well.
         causes: Whether ``causes`` is one of the criteria, as with ``--judge-causes``.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
         texts, or conversations whose last message is judged, read as a run reads replies: one
-        without an answer or an end gets 0.0. A completion whose verdict is open (a criterion's is
-        invalid and none fails) gets None, which ``trl`` leaves out. A judge's failed call raises:
-        it is no reward of zero.
+        without an answer or an end gets 0.0. What a verifier leaves undecided has not passed. Where
+        a judge's reply is invalid and no criterion fails, the conjunction gets None, which ``trl``
+        leaves out. A judge's failed call raises: it is no reward of zero.
 
     Raises:
-        InputError: A template of the pack is not in order.
+        InputError: There is no such form, or a template of the pack is not in order.
     """
+    if form not in get_args(Form):
+        raise InputError(f"form is {form!r}", hint=f"use {' or '.join(get_args(Form))}")
     named = [judges] if isinstance(judges, str | Model) else list(judges)
     judging = Judging(pack or open_pack(), context, causes=causes)
 
@@ -84,7 +86,7 @@ def edit_reward(
 
         async def reward(text: str, story: Any, query: str) -> float | None:
             read = answer_text(text)
-            if not read.text.strip(" .…") or len(read.text) > MAX_CHARACTERS:
+            if read.invalid:
                 return 0.0
             judged = await judging.judge(models, _story(story), read.text, query=query)
             return _reward_of(judged, form)
@@ -98,14 +100,13 @@ def edit_reward(
     return cobe_reward
 
 
-def _reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
-    """Return the reward of a judged response; None where its verdict is open."""
-    if form == "conjunction":
-        return None if judged.passed is None else float(judged.passed)
-    if form != "share":
-        raise ValueError(f"a reward's form is 'conjunction' or 'share', not {form!r}")
-    passed = [one.passed for one in judged.panel.values() if one.passed is not None]
-    return sum(passed) / len(passed) if passed else None
+def _reward_of(judged: JudgedEdit, form: Form) -> float | None:
+    """Return the reward of a judged response; None for a conjunction that no judge's reply gave."""
+    reasons = [one.invalid or "" for one in judged.panel.values() if one.passed is None]
+    unread = not all(reason.startswith(UNDECIDED) for reason in reasons)
+    if form == "conjunction" and judged.passed is None and unread:
+        return None
+    return reward_of({name: one.passed for name, one in judged.panel.items()}, form)
 
 
 def reward_rows(stories: Sequence[Story]) -> list[dict[str, str]]:

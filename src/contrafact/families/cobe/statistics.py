@@ -18,6 +18,7 @@ from contrafact.families.cobe.data import (
     StoryNotes,
     answer_conflicts,
     criteria_of,
+    gold_conflicts,
     known_story,
     story_rows,
 )
@@ -25,7 +26,6 @@ from contrafact.family.data import (
     DataReport,
     DataSpec,
     DataTable,
-    contradictions,
     repeats,
     violations_of,
 )
@@ -129,16 +129,15 @@ def _across(
     read: Sequence[tuple[int, Story, Mapping[str, Any]]], refused: list[InputError]
 ) -> Iterator[str]:
     """Yield what stories and their answers say two ways; a row's own problems are refused."""
-    asked = [(line, " ".join((story.text, *story.queries)), story) for line, story, _ in read]
-    right = [
-        (line, text, "\n".join(filter(None, criteria_of(story).values())))
-        for line, text, story in asked
-    ]
-    yield from repeats("story", ((line, f"{text} {answer}") for line, text, answer in right))
-    yield from contradictions("what is right", right)
-    for line, story, row in read:
-        if story.unchanged and story.unchanged.casefold() == story.changed.casefold():
-            yield f"line {line}: E1 and E2 say the same of what stays and of what changes"
+    yield from repeats(
+        "story",
+        (
+            (line, " ".join((story.text, *story.queries, *criteria_of(story).values())))
+            for line, story, _ in read
+        ),
+    )
+    yield from gold_conflicts([(line, story) for line, story, _ in read])
+    for line, _, row in read:
         try:
             known = known_story(row)
             yield from (f"line {line}: {conflict}" for conflict in answer_conflicts(known))

@@ -27,6 +27,7 @@ from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
 from contrafact.families.cobe.synth.prove import situation_of
 from contrafact.families.cobe.verifier import decisions
+from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import GRAPHS, Story
 from contrafact.text.delimit import delimit
@@ -242,8 +243,14 @@ class Curriculum:
 
 
 def verdicts(story: Story, answer: str) -> dict[str, bool | None]:
-    """Return `proof`'s decision by each criterion of a story; None for what it leaves open."""
-    found = decisions(subject_of(story, answer))
+    """Return `proof`'s decision by each criterion of a story; None for what it leaves open.
+
+    The answer is read as a run reads replies; one that holds no text passes nothing.
+    """
+    read = answer_text(answer)
+    if read.invalid:
+        return dict.fromkeys(criteria_of(story), False)
+    found = decisions(subject_of(story, read.text))
     return {name: found[name].passed for name in criteria_of(story)}
 
 

@@ -13,17 +13,16 @@ from functools import lru_cache
 
 from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
 from contrafact.families.cobe.synth.prove import (
     Facts,
     criterion_problem,
     direction_of,
     misjoined,
+    opened_proof,
     reverses_cause,
-    situation_of,
 )
 from contrafact.families.cobe.synth.reading import Reading
-from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
+from contrafact.families.cobe.synth.response import ReadResponse
 from contrafact.judges.verifier import Decision, Subject
 
 __all__ = ["decide", "decisions", "proof"]
@@ -53,42 +52,24 @@ def decisions(subject: Subject) -> Mapping[str, Decision]:
     return _decisions(asked, subject["response"])
 
 
-def reader_of(facts: Facts) -> ResponseReader:
-    return ResponseReader(
-        facts.reader.wordings,
-        supposed=facts.proof.intervention,
-        shields={
-            name: frozenset(facts.model.graph.children[name])
-            for name in facts.model.order
-            if name not in facts.text.told
-        },
-        frames=(*OPENINGS, *CLOSINGS, "Option {n}:", *facts.settings),
-    )
-
-
 @lru_cache(maxsize=_KEPT)
-def _opened(asked: str) -> tuple[Facts, ResponseReader] | str:
-    text, queries, given = json.loads(asked)
-    try:
-        facts = situation_of({"Variation text": text, "Query": queries, "Proof": given})
-        return facts, reader_of(facts)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        return f"the proof cannot be used: {error}"
+def _opened(asked: str) -> Facts | str:
+    return opened_proof(*json.loads(asked))
 
 
 @lru_cache(maxsize=_KEPT)
 def _decisions(asked: str, response: str) -> Mapping[str, Decision]:
     opened = _opened(asked)
-    return _all_open(opened) if isinstance(opened, str) else decide(*opened, response)
+    return _all_open(opened) if isinstance(opened, str) else decide(opened, response)
 
 
 def _all_open(reason: str) -> dict[str, Decision]:
     return {name: Decision(None, reason) for name in _CRITERIA}
 
 
-def decide(facts: Facts, reader: ResponseReader, response: str) -> dict[str, Decision]:
+def decide(facts: Facts, response: str) -> dict[str, Decision]:
     """Return the decision on every criterion, E1 to E5 and ``causes``."""
-    whole = reader.read(response)
+    whole = facts.responses.read(response)
     if isinstance(whole, str):
         return _all_open(whole)
     reading = facts.reader.read(whole.text)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.family.data import contradictions
 from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
 from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.records import SIDES, ForwardPair, Headline
@@ -130,8 +131,11 @@ def load_headlines(
     """
     notes = RowNotes() if notes is None else notes
     headlines: dict[str, Headline] = {}
+    labels: dict[str, list[tuple[int, str, str]]] = {}
     for item in raw_items(path, read_rows(path, columns)):
         notes.rows += 1
+        for what, text, label in labels_of(item):
+            labels.setdefault(what, []).append((item.line, text, label))
         if item.broken:
             notes.found[BROKEN].append(item.line)
         headline = Headline.of(
@@ -147,7 +151,20 @@ def load_headlines(
         raise InputError(
             "the file holds no headlines", file=source_name(path), hint="give at least one row"
         )
+    notes.conflicts = [one for what, given in labels.items() for one in contradictions(what, given)]
     return [*headlines.values()]
+
+
+def labels_of(item: RawItem) -> Iterator[tuple[str, str, str]]:
+    """Yield what a row says of its texts: what it is that is said, the text and its label."""
+    headline, category = item.headline, _optional(item.category)
+    for what, text, label in (
+        ("the classification", headline, _optional(item.classification)),
+        ("the category", headline, category and (canonical_category(category)[0] or category)),
+        *(("the side", getattr(item, side), side) for side in SIDES),
+    ):
+        if label and isinstance(text, str) and not is_absent(text):
+            yield what, text, label
 
 
 def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem:

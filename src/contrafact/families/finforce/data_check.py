@@ -12,6 +12,7 @@ from contrafact.families.finforce.data import (
     PUBLISHED_COUNTS,
     RawItem,
     canonical_category,
+    labels_of,
     raw_items,
 )
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
@@ -72,17 +73,12 @@ class _Pass:
         if label not in ("", _EXPECTED_CLASS):
             what = f"classified '{label}', not '{_EXPECTED_CLASS}'"
             self.odd[what].append(item.line)
-        self._label("the classification", item.line, headline, label)
-        self._label("the category", item.line, headline, self._category(item, given["category"]))
-        for side in SIDES:
-            self._label("the side", item.line, given[side], side)
+        self._category(item, given["category"])
+        for what, text, said in labels_of(item):
+            self.labels[what].append((item.line, text, said))
         kinds = {kind for text in given.values() for kind in hostile_characters(text)}
         for kind in sorted(kinds | ({"half a character (now U+FFFD)"} if item.broken else set())):
             self.odd[f"with characters that mislead or break programs: {kind}"].append(item.line)
-
-    def _label(self, what: str, line: int, text: str, label: str) -> None:
-        if text and label:
-            self.labels[what].append((line, text, label))
 
     def _text(self, item: RawItem, name: str) -> str:
         """Return a field's text; empty if it has none, or something else, which is noted."""
@@ -97,14 +93,13 @@ class _Pass:
         self.texts[name].append((item.line, value))
         return value
 
-    def _category(self, item: RawItem, text: str) -> str:
+    def _category(self, item: RawItem, text: str) -> None:
         name, mapped = canonical_category(text) if text else (_NONE, False)
         if name is None:
             self.wrong[f"with the unknown category '{text}'"].append(item.line)
         elif mapped:
             self.odd[f"with the category '{text}', read as '{name}'"].append(item.line)
         self.categories[name or f"{_UNKNOWN}{text}"] += 1
-        return "" if not text else name or text
 
     def violations(self) -> Iterator[str]:
         yield from self._wrong.lines()

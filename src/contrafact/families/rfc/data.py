@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of, manipulation_named
+from contrafact.family.data import contradictions
 from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
 from contrafact.files.tables import BAD_DATE, BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.records import Rewrite, content_id
@@ -38,6 +39,7 @@ __all__ = [
     "bundled_shots",
     "content_of",
     "items_of",
+    "label_conflicts",
     "load_pairs",
     "read_pairs",
     "review_rows",
@@ -130,7 +132,22 @@ def load_pairs(
     pairs = read_pairs(read_rows(path, columns), name, notes, originals=originals)
     if not pairs:
         raise InputError("the file holds no pairs", file=name, hint="give at least one row")
+    notes.conflicts = label_conflicts([(notes.places[pair.id], pair) for pair in pairs])
     return pairs
+
+
+def label_conflicts(placed: Sequence[tuple[int, Rewrite]]) -> list[str]:
+    """Return a sentence for each text with two labels, of pairs with their lines."""
+    kinds = (
+        (line, f"{pair.original} {pair.rewritten}", pair.manipulation) for line, pair in placed
+    )
+    halves = (
+        (line, text, label)
+        for line, pair in placed
+        for text, label in ((pair.original, TRUE), (pair.rewritten, FALSE))
+        if text
+    )
+    return [*contradictions("the manipulation", kinds), *contradictions("the label", halves)]
 
 
 def read_pairs(

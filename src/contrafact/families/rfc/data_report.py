@@ -10,13 +10,18 @@ from statistics import median
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.data import REPEATED, PairNotes, content_of, read_pairs
-from contrafact.families.rfc.labels import FALSE, TRUE, manipulation_named
+from contrafact.families.rfc.data import (
+    REPEATED,
+    PairNotes,
+    content_of,
+    label_conflicts,
+    read_pairs,
+)
+from contrafact.families.rfc.labels import manipulation_named
 from contrafact.family.data import (
     DataReport,
     DataSpec,
     DataTable,
-    contradictions,
     repeats,
     violations_of,
 )
@@ -40,22 +45,11 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
     table = DataTable("Pairs by manipulation (words: medians)", columns, tuple(lines))
     what = f"{len(pairs):,} pairs that can be used, of {_articles(pairs)} articles."
     placed = [(notes.places[pair.id], pair) for pair in pairs]
-    halves = [
-        (line, text, label)
-        for line, pair in placed
-        for text, label in ((pair.original, TRUE), (pair.rewritten, FALSE))
-        if text
-    ]
     violations = [
         *violations_of(refused, "pair", notes.duplicates),
         *repeats("pair", ((line, "\n".join(content_of(pair))) for line, pair in placed)),
-        *contradictions(
-            "the manipulation",
-            ((line, f"{pair.original} {pair.rewritten}", pair.manipulation)
-             for line, pair in placed),
-        ),
-        *contradictions("the label", halves),
-    ]  # fmt: skip
+        *label_conflicts(placed),
+    ]
     notes.found.pop(REPEATED, None)  # a violation here
     contents = (f"{notes.rows:,} rows, {what}", *([table] if pairs else ()))
     return DataReport(notes.rows, contents, tuple(violations), tuple(notes.lines()))

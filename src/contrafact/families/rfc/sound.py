@@ -22,6 +22,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
 from contrafact.families.rfc.judging import CRITERIA
 from contrafact.family.exam_file import CriterionExam, Exam, read_exam
+from contrafact.family.study import Question
 from contrafact.files.tables import read_rows
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.stats.correction import (
@@ -37,6 +38,7 @@ __all__ = ["ALL", "Counted", "Sound", "counted", "signs_of", "sound_of"]
 
 ALL = "all"
 
+_SOUND = Question("sound")
 BY_FACTS = "facts"
 """The signs of a pair that facts alone pass."""
 
@@ -90,16 +92,15 @@ def _read_labels(path: str, pairs: Sequence[Counted]) -> dict[str, bool]:
     """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``."""
     known = {one.id for one in pairs}
     answered: dict[str, bool] = {}
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     for line, row in read_rows(path):
         name, given = (str(row.get(one, "")).strip() for one in ("id", "sound"))
         if name not in known:
             hint = "give the id of a pair that is checked"
             raise InputError(f"{name!r} is no pair's id", file=path, line=line, hint=hint)
-        if given.lower() not in words:
+        if (answer := _SOUND.read(given)) is None:
             hint = "write true or false, and leave out pairs that nobody labelled"
             raise InputError(f"sound is {given!r}", file=path, line=line, hint=hint)
-        if answered.setdefault(name, words[given.lower()]) != words[given.lower()]:
+        if answered.setdefault(name, answer == "true") != (answer == "true"):
             hint = "settle what people say of it first"
             raise InputError(f"{name!r} has two labels", file=path, line=line, hint=hint)
     return answered

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import known_story, read_story, story_object
+from contrafact.families.cobe.data import (
+    StoryNotes,
+    known_story,
+    load_known,
+    load_stories,
+    read_story,
+    story_object,
+)
+from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import (
     Cell,
     compose,
@@ -213,6 +221,34 @@ def test_a_fact_without_wordings_is_named_by_its_key(rows):
     row = copy.deepcopy(rows[0])
     row["Proof"]["told"].append("gone")
     assert check_story(row) == ["the story does not tell 'gone'"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: f"{text} None of this happened.",
+        lambda text: f"It was all a dream. {text}",
+        lambda text: text.replace(". ", ". It is said that ", 1),
+        lambda text: text.replace(". ", ", or so the mayor claimed. ", 1),
+        lambda text: f"{text} Unless, of course, the reports are wrong?",
+        lambda text: f"{text} A strike had closed every road.",
+        lambda text: f"Suppose the following were false: {text}",
+        lambda text: f"{text} Niemand glaubte es.",
+    ],
+)
+def test_a_story_with_a_sentence_that_was_not_read_is_not_proven_nor_examined(change, tmp_path):
+    row = next(compose(1, 3))
+    row |= {"Variation text": change(row["Variation text"])}
+    ((_, found),) = prove_rows([(1, row)])
+    assert "cannot read" in found.problems[0]
+    decided = verdicts(read_story(row), row["Representative answer"])
+    assert set(decided.values()) == {None}
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(InputError, match="cannot read"):
+        load_known(path)
+    load_stories(path, notes := StoryNotes())
+    assert "cannot read" in notes.lines()[0]
 
 
 def test_a_model_that_the_text_does_not_tell_is_refused(rows):

@@ -8,7 +8,7 @@ from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import compose
 from contrafact.families.cobe.synth.negation import base_of, negations
 from contrafact.families.cobe.synth.prove import situation_of
-from contrafact.families.cobe.verifier import proof, reader_of
+from contrafact.families.cobe.verifier import proof
 
 PASTS = """
     jumped jump  hoped hope  hopped hop  baked bake  planned plan  admitted admit  watched watch
@@ -55,11 +55,10 @@ def test_what_is_denied_is_read_as_the_other_value():
     counted = 0
     for row in compose(60, 4):
         facts = situation_of(row)
-        reader = reader_of(facts)
         for name, words in facts.reader.wordings.items():
             for value, was in words.items() if "supposed" in words.get("true", ()) else ():
                 for clause in negations(was["clauses"][0], was["supposed"][0]):
-                    read = reader.read(f"{clause}.")
+                    read = facts.responses.read(f"{clause}.")
                     counted += 1
                     if not isinstance(read, str):
                         (mention,) = read.mentions

@@ -22,8 +22,8 @@ def prove(
 
     The texts are read by the wordings in the file, the consequences worked out from its causal
     model, and every answer's verdicts compared with what is claimed. All of it must also follow
-    from the text, in every causal model that agrees with what it tells. Stories that fail are named
-    by line; the exit code is 1 if there is one.
+    from the text, in every causal model that agrees with what it tells, and every sentence must be
+    read. Stories that fail are named by line; the exit code is 1 if there is one.
 
     Example: contrafact cobe prove stories.jsonl
     """

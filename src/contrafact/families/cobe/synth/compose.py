@@ -27,8 +27,6 @@ from contrafact.families.cobe.synth.library import (
     load_library,
 )
 from contrafact.families.cobe.synth.narrative import (
-    CLOSINGS,
-    OPENINGS,
     Narrative,
     Wordings,
     criterion_texts,
@@ -37,6 +35,7 @@ from contrafact.families.cobe.synth.narrative import (
 )
 from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import check_story
+from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 

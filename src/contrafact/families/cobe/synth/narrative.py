@@ -14,8 +14,6 @@ from contrafact.families.cobe.synth.plots import QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import Relation
 
 __all__ = [
-    "CLOSINGS",
-    "OPENINGS",
     "Narrative",
     "Wordings",
     "criterion_texts",
@@ -24,17 +22,6 @@ __all__ = [
     "sentence",
 ]
 
-OPENINGS = (
-    "Here is the passage, rewritten for the change you describe:",
-    "Sure! This is how it goes:",
-    "Let me work through what the change touches, and what it leaves alone. The new version reads:",
-    "**Rewritten passage**",
-)
-CLOSINGS = (
-    "The rest of the passage is as you gave it.",
-    "I have kept whatever does not depend on the change.",
-    "Tell me if you would like a longer version!",
-)
 _LINKS = {
     True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
     False: ("Even so,", "Nevertheless,", "All the same,", "Despite this,", "In spite of this,"),

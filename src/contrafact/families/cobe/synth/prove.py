@@ -21,6 +21,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 from contrafact.families.cobe.synth.reading import NUMBER, Claim, Reader
 from contrafact.families.cobe.synth.relations import Family, Joining, Relation, family_of
+from contrafact.families.cobe.synth.response import ResponseReader
 from contrafact.records import content_id
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "criterion_problem",
     "direction_of",
     "misjoined",
+    "opened_proof",
     "prove_rows",
     "reverses_cause",
     "situation_of",
@@ -48,6 +50,7 @@ class Facts:
     """What a story is about, as it was read and worked out.
 
     Attributes:
+        responses: Reads responses to the story whole, or not at all.
         implied: The latent facts that the story implies.
         family: The models that agree with the text.
         settings: The sentences of the file that tell no fact: where it is, and the rules.
@@ -57,6 +60,7 @@ class Facts:
     text: ScmText
     model: Model
     reader: Reader
+    responses: ResponseReader
     proof: Proof
     implied: Mapping[str, Value]
     family: Family
@@ -112,25 +116,29 @@ _PARTS = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
 
 
 @lru_cache(maxsize=8)
-def _opened(parts: str) -> tuple[ScmText, Model, Reader]:
-    """Return model and reader of a proof's parts; the last few are kept, as a block shares them."""
-    *model, wordings = json.loads(parts)
-    text = ScmText(*model)
-    return text, build(text), Reader(wordings)
+def _opened(parts: str) -> tuple[ScmText, Model, Reader, ResponseReader]:
+    """Return a proof's model and readers; the last few are kept, as a block shares them."""
+    *given, wordings = json.loads(parts)
+    text = ScmText(*given)
+    model = build(text)
+    latent = [name for name in model.order if name not in text.told]
+    shields = {name: frozenset(model.graph.children[name]) for name in latent}
+    return text, model, Reader(wordings), ResponseReader(wordings, shields)
 
 
 def situation_of(row: Mapping[str, Any]) -> Facts:
     """Return what a story is about, from its text, its queries and the causal model of its file.
 
     Raises:
-        ValueError: If the proof is incomplete or wrong, the text does not tell the facts, the
-            queries do not suppose one and the same thing, or the algorithms disagree.
+        ValueError: If the proof is incomplete or wrong, the text does not tell the facts or holds
+            what cannot be read, the queries do not suppose one and the same thing, or the
+            algorithms disagree.
     """
     proof = row.get("Proof")
     if not isinstance(proof, Mapping):
         raise ValueError("there is no 'Proof'")
     try:
-        text, model, reader = _opened(json.dumps([proof[name] for name in _PARTS]))
+        text, model, reader, responses = _opened(json.dumps([proof[name] for name in _PARTS]))
         relations = [Relation.of(one) for one in proof["relations"]]
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
@@ -153,6 +161,12 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         raise ValueError("the queries do not suppose one and the same thing")
     if any(facts[name] == value for name, value in first.items()):
         raise ValueError("the queries suppose what is so")
+    responses = responses.of_story(first, settings)
+    whole = responses.read(row["Variation text"])
+    if isinstance(whole, str):
+        raise ValueError(f"the story: {whole}")
+    if whole.mentions != reading.mentions:
+        raise ValueError("the story's clauses can be read in two ways")
     try:
         found = consequences(model, facts, first)
     except (ImpossibleFacts, Disagreement, ValueError) as error:
@@ -182,7 +196,15 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         (model.predict(setting), dict(zip(names, setting, strict=True)))
         for setting in found.posterior.settings
     ]
-    return Facts(text, model, reader, found, implied, family, tuple(settings), worlds)
+    return Facts(text, model, reader, responses, found, implied, family, tuple(settings), worlds)
+
+
+def opened_proof(text: str, queries: Sequence[str], proof: object) -> Facts | str:
+    """Return what a story is about, or why its proof cannot be used."""
+    try:
+        return situation_of({"Variation text": text, "Query": queries, "Proof": proof})
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        return f"the proof cannot be used: {error}"
 
 
 def _without(text: str, sentences: Iterable[str]) -> str:

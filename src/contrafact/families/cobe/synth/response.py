@@ -14,15 +14,28 @@ to one of them. What is read is put into the file's own words, for `prove` to ju
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Self
 
 from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.negation import negations
 from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
 
-__all__ = ["ReadResponse", "ResponseReader"]
+__all__ = ["CLOSINGS", "OPENINGS", "ReadResponse", "ResponseReader"]
+
+OPENINGS = (
+    "Here is the passage, rewritten for the change you describe:",
+    "Sure! This is how it goes:",
+    "Let me work through what the change touches, and what it leaves alone. The new version reads:",
+    "**Rewritten passage**",
+)
+CLOSINGS = (
+    "The rest of the passage is as you gave it.",
+    "I have kept whatever does not depend on the change.",
+    "Tell me if you would like a longer version!",
+)
 
 _TOKEN = re.compile(r"\d(?:[\d.,]*\d)?(?!\w)|\w+(?:['-]\w+)*|\n|\S")
 _FIGURE = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
@@ -87,27 +100,19 @@ class _Cannot(Exception):
 
 
 class ResponseReader:
-    """Reads what is made of the wordings of one story's proof.
+    """Reads what is made of a proof's wordings; `of_story` returns what reads one story's.
 
     Args:
         shields: For every latent fact, the events that it bears on.
-        frames: What may stand around an edit, word for word.
     """
 
-    def __init__(
-        self,
-        wordings: Mapping[str, Any],
-        *,
-        supposed: Mapping[str, Value],
-        shields: Mapping[str, frozenset[str]],
-        frames: Iterable[str] = (),
-    ) -> None:
-        self._supposed, self._shields = supposed, shields
+    def __init__(self, wordings: Mapping[str, Any], shields: Mapping[str, frozenset[str]]) -> None:
+        self._supposed: Mapping[str, Value] = {}
+        self._shields = shields
         self._table: dict[tuple[str, ...], _Wording | None] = {}
         for words, kind in _MARKS.items():
             self._table[words] = _Wording(kind, " ".join(words))
-        for frame in frames:
-            self._table[_tokens(frame)] = _Wording("f", "")
+        self._add_frames((*OPENINGS, *CLOSINGS, "Option {n}:"))
         made: list[tuple[tuple[str, ...], _Wording]] = []
         for one in _wordings(wordings, frozenset(shields)):
             self._add(_wording_tokens(one.text), one)
@@ -120,10 +125,29 @@ class ResponseReader:
         # A file's own wordings come before the tenses that are made of them.
         for words, one in made:
             self._add(words, one)
+
+    def of_story(self, supposed: Mapping[str, Value], settings: Iterable[str]) -> Self:
+        """Return the reader of a story whose queries suppose this and whose settings tell no fact.
+
+        It reads the story itself, too.
+        """
+        reader = copy(self)
+        reader._supposed, reader._table = supposed, dict(self._table)
+        reader._add_frames(settings)
+        return reader
+
+    def _add_frames(self, frames: Iterable[str]) -> None:
+        """Add what may stand around what is told, word for word."""
+        for frame in frames:
+            self._add(_tokens(frame), _Wording("f", ""))
+
+    @cached_property
+    def _sizes(self) -> Mapping[str, Sequence[int]]:
+        """By first word, the numbers of words of all that begins with it, the longest first."""
         sizes: dict[str, set[int]] = {}
         for words in self._table:
             sizes.setdefault(words[0], set()).add(len(words))
-        self._sizes = {first: sorted(found, reverse=True) for first, found in sizes.items()}
+        return {first: sorted(found, reverse=True) for first, found in sizes.items()}
 
     def _add(self, words: tuple[str, ...], one: _Wording) -> None:
         known = self._table.setdefault(words, one)

@@ -62,9 +62,9 @@ class PackedLinear(torch.nn.Linear):
             outputs.add_(addend)
         return outputs
 
-    def _apply(self, fn: Any, recurse: bool = True) -> Any:  # type: ignore[override]
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
         self._copy = None  # converted weights may lie where those before them did
-        return super()._apply(fn, recurse)
+        return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_copy"}

@@ -1,7 +1,6 @@
 """``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
 
 import math
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -167,9 +166,8 @@ def _check(facts: "Iterator[tuple[PairRow, Check | None]]", summary: "CheckSumma
                 progress.step()
             lines.write(replace_surrogates(json_line(check_object(row, found))))
         if whole is None:  # now that all of it is there
-            lines.flush()
-            lines.buffer.seek(0)
-            shutil.copyfileobj(lines.buffer, sys.stdout.buffer)  # UTF-8, whatever the locale
+            lines.seek(0)
+            sys.stdout.buffer.writelines(line.encode() for line in lines)  # whatever the locale
 
 
 def _judged(

@@ -61,7 +61,7 @@ async def _read(response: Any) -> None:
     # The classes of the client's own library: httpx, or httpx2 of the newer SDKs.
     library = sys.modules[type(response).__module__.partition(".")[0]]
     parts = _plain(response.stream, response.headers.pop("content-encoding", ""))
-    if "event-stream" in response.headers.get("content-type", ""):
+    if response.status_code < 400 and "event-stream" in response.headers.get("content-type", ""):
         response.stream = _streamed(library, parts, response.stream)
         return
     body = b"".join([part async for part in parts])

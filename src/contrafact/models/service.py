@@ -63,7 +63,7 @@ _SHOWN_FROM = 5.0
 _KEPT_WORDS = 2_000
 """Characters of an error that are kept."""
 
-_UNREADABLE = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
+_UNREADABLE = (TypeError, AttributeError, LookupError, ValueError, RecursionError, AssertionError)
 """What providers raise where they cannot read a reply."""
 
 
@@ -117,6 +117,17 @@ class _Guarded(ModelAPI):
         http: Any = getattr(self, "http_client", None) or getattr(client, "_client", None)
         if isinstance(getattr(http, "event_hooks", None), dict):
             watch(http)
+
+    def model_client(self, *options: Any, **named: Any) -> Any:
+        """See Inspect's provider of Google's models, which makes a client for each call."""
+        for given in options:
+            if getattr(given, "httpx_async_client", "none") is None:
+                import httpx
+
+                once = httpx.Limits(max_keepalive_connections=0)  # nobody closes it
+                given.httpx_async_client = httpx.AsyncClient(follow_redirects=True, limits=once)
+                watch(given.httpx_async_client)
+        return super().model_client(*options, **named)  # type: ignore[misc]
 
     async def generate(
         self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: GenerateConfig

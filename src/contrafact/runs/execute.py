@@ -5,6 +5,7 @@ an unfinished sample had an answer to are replayed from a cache that belongs to 
 """
 
 import os
+import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
@@ -55,6 +56,7 @@ from contrafact.secrets import redacted, secrets_dropped, without_secrets
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
+_COLOURED = re.compile(r'"traceback_ansi":"(?:[^"\\]|\\.)*"')
 CACHE = "cache"
 _CALLS = ".calls"
 
@@ -290,7 +292,10 @@ def _sample_shown(sample: EvalSample) -> EvalSample:
     if sample.error is None and not sample.error_retries:
         return sample
     text = sample.model_dump_json()
-    return sample if redacted(text) == text else EvalSample.model_validate_json(redacted(text))
+    if (shown := redacted(text)) == text:
+        return sample
+    # In colours a key stands in pieces, and all is said without them too.
+    return EvalSample.model_validate_json(_COLOURED.sub('"traceback_ansi":""', shown))
 
 
 def _shown(spec: dict[str, Any]) -> dict[str, Any]:

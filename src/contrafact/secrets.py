@@ -219,7 +219,7 @@ def keep_out_of_logs() -> None:
         if (shown := redacted(text)) != text:
             made.msg, made.args = shown, ()
         if made.exc_info:
-            trace = logging.Formatter().formatException(made.exc_info)  # type: ignore[arg-type]
+            trace = logging.Formatter().formatException(made.exc_info)
             if (shown := redacted(trace)) != trace:
                 made.exc_info, made.exc_text = None, shown
         return made

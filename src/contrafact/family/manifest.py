@@ -64,6 +64,9 @@ class Manifest(BaseModel):
         default=0, description="Calls under way when it was stopped, made again by going on."
     )
     cell: str = Field(default="", description="What tells it from other runs of its grid.")
+    logged_as: str = Field(
+        default="", description="The identity that its logs have, where an earlier version began."
+    )
     _of: tuple[RunSettings, Mapping[str, Any]] | None = PrivateAttr(None)
 
     @property

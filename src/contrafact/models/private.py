@@ -44,7 +44,7 @@ class _Private(ModelAPI):
     """Mixed into a provider's class, before it."""
 
     @property
-    def base_url(self) -> str | None:  # type: ignore[override]
+    def base_url(self) -> str | None:
         """The address, without secrets for all but the provider."""
         address: str | None = vars(self).get("base_url")
         return address if _asking.get() else without_secrets(address)

@@ -6,6 +6,7 @@ an unfinished sample had an answer to are replayed from a cache that belongs to 
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from inspect_ai import Task, eval_set, task_with
 from inspect_ai.log import (
     EvalLog,
     EvalLogInfo,
+    EvalSample,
     EvalSpec,
     list_eval_logs,
     read_eval_log,
@@ -51,10 +53,11 @@ from contrafact.runs.folder import (
     write_manifest,
 )
 from contrafact.runs.items import Failure, tables_of, write_tables
-from contrafact.secrets import secrets_dropped, without_secrets
+from contrafact.secrets import redacted, secrets_dropped, without_secrets
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
+_COLOURED = re.compile(r'"traceback_ansi":"(?:[^"\\]|\\.)*"')
 CACHE = "cache"
 _CALLS = ".calls"
 
@@ -119,7 +122,7 @@ def execute(
         manifest = begin(folder, prepared, cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
-        if manifest.identity != prepared.identity:
+        if manifest.logged_as:
             prepared = replace(prepared, manifest=manifest)
         settings, samples = prepared.settings, prepared.samples
         # Opened first: a model that cannot be used is told before anything is written or paid for.
@@ -285,23 +288,36 @@ def _set_torn_logs_aside(folder: Path) -> None:
 
 
 def _clean_logs(folder: Path) -> None:
-    """Take secrets out of what logs say of models; versions before this one let Inspect write them.
+    """Take secrets out of what logs say of models, and of failures, which a rerun's logs repeat.
 
-    By what they say now a rerun finds its logs again.
+    Versions before this one let Inspect write them. By what logs say now a rerun finds them again.
     """
     for info in _logs(folder):
-        spec = read_eval_log(info, header_only=True).eval
-        shown = EvalSpec.model_validate(_shown(spec.model_dump()))
-        if shown != spec:
-            log = read_eval_log(info)
-            log.eval = shown
+        head = read_eval_log(info, header_only=True)
+        shown = EvalSpec.model_validate(_shown(head.eval.model_dump()))
+        if shown == head.eval and head.status == "success":
+            continue
+        log = read_eval_log(info)
+        samples = [_sample_shown(sample) for sample in log.samples or []]
+        if shown != head.eval or samples != (log.samples or []):
+            log.eval, log.samples = shown, samples
             write_eval_log(log, info.name)
 
 
+def _sample_shown(sample: EvalSample) -> EvalSample:
+    if sample.error is None and not sample.error_retries:
+        return sample
+    text = sample.model_dump_json()
+    if (shown := redacted(text)) == text:
+        return sample
+    # In colours a key stands in pieces, and all is said without them too.
+    return EvalSample.model_validate_json(_COLOURED.sub('"traceback_ansi":""', shown))
+
+
 def _shown(spec: dict[str, Any]) -> dict[str, Any]:
-    def model(said: dict[str, Any]) -> dict[str, Any]:
-        args = secrets_dropped(without_secrets(said["args"]))
-        return {**said, "args": args, "base_url": without_secrets(said["base_url"])}
+    def model(config: dict[str, Any]) -> dict[str, Any]:
+        args = secrets_dropped(without_secrets(config["args"]))
+        return {**config, "args": args, "base_url": without_secrets(config["base_url"])}
 
     roles = {
         role: [model(one) for one in found] if isinstance(found, list) else model(found)

@@ -159,7 +159,10 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
                 file=folder,
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
-        return manifest.model_copy(update={"settings": without_secrets(manifest.settings)})
+        update = {"identity": run.identity, "settings": without_secrets(manifest.settings)}
+        if run.identity != manifest.identity:
+            update["logged_as"] = manifest.identity
+        return manifest.model_copy(update=update)
     if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"

@@ -96,11 +96,11 @@ def connect(given: str) -> sa.Engine:
 
 
 def database_problem(error: SQLAlchemyError, url: URL) -> InputError:
-    """Return in one line what the database said, held by another program for one."""
-    said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-    held = "locked" in said or "busy" in said
+    """Return in one line what the database answers, held by another program for one."""
+    message = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+    held = "locked" in message or "busy" in message
     return InputError(
-        f"the database cannot be used: {said}",
+        f"the database cannot be used: {message}",
         file=url.render_as_string(hide_password=True),
         hint="another program holds it; try again when it is done" if held else _HINT,
     )

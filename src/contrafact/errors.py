@@ -1,12 +1,13 @@
-"""The errors of this program: what a user can fix, in one line, and calls that failed."""
+"""The errors of this program, what a user can fix and calls that failed, and reasons."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["EXTRAS", "InputError", "ModelError", "installed", "require", "value_problem"]
+__all__ = ["EXTRAS", "InputError", "ModelError", "Reason", "installed", "require", "value_problem"]
 
 EXTRAS = {
     "bpe_openai": "tokens",
@@ -18,6 +19,24 @@ EXTRAS = {
     "spacy": "nlp",
 }
 """The extra that brings a module which only a part of the program needs."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something is so: a code that programs compare, and a text that people read.
+
+    No program reads the text. Tables and files have it in a column, and the code in another.
+    """
+
+    code: str
+    text: str
+
+    def filled(self, **values: object) -> "Reason":
+        """Return the reason with what is true of its case in the places of its text."""
+        return replace(self, text=self.text.format(**values))
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class InputError(Exception):

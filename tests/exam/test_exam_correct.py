@@ -6,7 +6,6 @@ import pytest
 from tests.support.made_exams import examined
 
 from contrafact.exam.correct import (
-    NOT_EXAMINED,
     corrected_by_labels,
     corrected_scores,
     examined_criteria,
@@ -76,25 +75,25 @@ def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
 
 
 @pytest.mark.parametrize(
-    ("exams", "options", "why"),
+    ("exams", "options", "code"),
     [
-        ([], {}, NOT_EXAMINED),
-        ([exam(0.7, 0.9, judge="other")], {}, NOT_EXAMINED),
-        ([exam(0.7, 0.9, family="cobe")], {}, NOT_EXAMINED),
-        ([exam(0.7, 0.9)], {"packs": {"s": {"finforce/judge": "q"}}}, "other prompts"),
+        ([], {}, "not-examined"),
+        ([exam(0.7, 0.9, judge="other")], {}, "not-examined"),
+        ([exam(0.7, 0.9, family="cobe")], {}, "not-examined"),
+        ([exam(0.7, 0.9)], {"packs": {"s": {"finforce/judge": "q"}}}, "other-prompts"),
         (
             [exam(0.7, 0.9, settings={"structured": True})],
             {"settings": {"s": {"structured": False}}},
-            "asked otherwise than the run (structured)",
+            "asked-otherwise",
         ),
-        ([exam(0.4, 0.6)], {}, "this judge cannot tell"),
-        ([exam(0.7, 0.9, n=40)], {}, "needs 25 items"),
+        ([exam(0.4, 0.6)], {}, "uninformative"),
+        ([exam(0.7, 0.9, n=40)], {}, "few-exam-items"),
     ],
 )
-def test_what_cannot_be_corrected_keeps_its_row_with_the_reason(exams, options, why):
+def test_what_cannot_be_corrected_keeps_its_row_with_the_reason(exams, options, code):
     row = scores_by(items(0.8, 0.7, 0.9), *exams, **options).iloc[0]
     assert not row["usable"]
-    assert why in row["why"]
+    assert row["why_code"] == code and row["why"]
     assert np.isnan(row["low"])
     assert 0.5 < row["raw"] < 0.7
 

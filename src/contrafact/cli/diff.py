@@ -118,7 +118,7 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
     from contrafact.report.write import row_groups
 
     # What two figures cannot be held against each other for stands before their names.
-    typer.echo("".join(f"note: {_plain(note)}\n" for note in found.notes), nl=False)
+    typer.echo("".join(f"note: {_plain(str(note))}\n" for note in found.notes), nl=False)
     typer.echo(f"A: {_plain(found.names[0])}\nB: {_plain(found.names[1])}")
     settings = [
         [one["name"].replace("_", " "), *(one[run] or "–" for run in ("before", "after"))]
@@ -143,7 +143,7 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
             ]
             show_table(title, [column.heading for column in table.columns], rows)
     for sentence in summary(found):
-        typer.echo(_plain(sentence))
+        typer.echo(_plain(str(sentence)))
     for line in _flips(found, shown):
         typer.echo(line)
 
@@ -181,23 +181,26 @@ def _show_data(found: "RunDiff") -> None:
 
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
-    from contrafact.report.diff import measure_label
-    from contrafact.report.diff_tables import item_name, state
+    from contrafact.report.diff import SystemPair, measure_label
+    from contrafact.report.diff_tables import item_name, same_text, state
 
     several = len(found.pairs) > 1
     for flip in found.flips[:shown]:
-        yield f"\n{flip.direction}: {_plain(item_name(flip))}" + (
-            f" ({_plain(flip.pair.name)})" if several else ""
-        )
-        for name, (before, after, _) in flip.measures.items():
+        pair = SystemPair(flip["system_a"], flip["system_b"])
+        of = f" ({_plain(pair.name)})" if several else ""
+        yield f"\n{flip['direction']}: {_plain(item_name(found, flip))}{of}"
+        for name, one in flip["measures"].items():
             measure = found.measure(name)
-            yield f"  {measure_label(measure)}: {state(measure, before)} → {state(measure, after)}"
+            before, after = state(measure, one["a"]), state(measure, one["b"])
+            yield f"  {measure_label(measure)}: {before} → {after}"
         a, b = (
-            f"(invalid: {_short(why or '')})" if text is None else _short(text)
-            for text, why in ((flip.before, flip.invalid_before), (flip.after, flip.invalid_after))
+            f"(invalid: {_short(flip[f'invalid_{side}'] or '')})"
+            if flip[side] is None
+            else _short(str(flip[side]))
+            for side in "ab"
         )
         yield f"  A: {a}"
-        yield f"  B: {'(the same text)' if flip.unchanged_text else b}"
+        yield f"  B: {'(the same text)' if same_text(flip) else b}"
     if len(found.flips) > shown:
         more = len(found.flips) - shown
         yield f"\n{more:,} more flipped; --show N shows them, --json FILE has all of them"

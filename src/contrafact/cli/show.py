@@ -72,7 +72,6 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     """
     from contrafact.console import rich_console
     from contrafact.family import task_named
-    from contrafact.report.words import CUT_PROMPTS
 
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     console = rich_console(highlight=False, markup=False, soft_wrap=True)
@@ -82,8 +81,8 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
         title = f"{task}: {spec.title}"
         console.print(f"\n{title}, with {level}% intervals", soft_wrap=False)
         # What makes the figures worthless stands before them.
-        shown = sorted(part["warnings"], key=lambda warning: warning["title"] != CUT_PROMPTS)
-        while shown and shown[0]["title"] == CUT_PROMPTS:
+        shown = sorted(part["warnings"], key=lambda warning: warning.get("code") != "cut-prompts")
+        while shown and shown[0].get("code") == "cut-prompts":
             console.print("{title}: {text}".format_map(shown.pop(0)), soft_wrap=False)
         for line in _lines(spec, part, console.width):
             console.print(line)

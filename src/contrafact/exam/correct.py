@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from contrafact.errors import Reason
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import UNSURE, CriterionExam, Exam, Seen
-from contrafact.stats.correction import Corrected, correct_rate, ppi_share
+from contrafact.stats.correction import UNLIKE, Corrected, correct_rate, ppi_share
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
 from contrafact.stats.paired import ranked
 from contrafact.stats.sampling import verdict_levels
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LABELS_DECIDE",
+    "NEEDS_LABELS",
     "NOT_EXAMINED",
     "corrected_by_labels",
     "corrected_scores",
@@ -31,8 +33,18 @@ __all__ = [
     "ranked_systems",
 ]
 
-NOT_EXAMINED = "this judge was not examined"
-LABELS_DECIDE = (*("corrected", "low", "high", "usable", "why", "by", "rests_on", "speaks_of"),)
+NOT_EXAMINED = Reason("not-examined", "this judge was not examined")
+NEEDS_LABELS = Reason(
+    "needs-labels",
+    "an exam cannot tell how often the verdict on the whole is wrong: that hangs on what this run "
+    "fails, and on errors that come together; people's labels of a part of the run say it",
+)
+NOT_ASKED = Reason("not-asked", "the exam did not ask this criterion")
+FEW_LABELS = Reason("few-labels", "too few labelled items")
+
+LABELS_DECIDE = (
+    *("corrected", "low", "high", "usable", "why", "why_code", "by", "rests_on", "speaks_of"),
+)
 """What a rate by labels says in the place of an exam's."""
 
 _SPEAKS = {
@@ -40,11 +52,6 @@ _SPEAKS = {
     "exam": "new outputs of this system, if the judge errs on them as on the exam's items",
 }
 _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
-
-_WHOLE = (
-    "not known from an exam: how often the verdict on the whole is wrong hangs on what this run "
-    "fails, and on errors that come together; people's labels of a part of the run say it"
-)
 
 
 def examined_criteria(family: str) -> Mapping[str, str]:
@@ -74,12 +81,12 @@ def corrected_scores(
     Returns:
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
         ``criterion``, ``n``, ``clusters``, ``raw``, ``raw_low``, ``raw_high``, ``corrected``,
-        ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` (the reason where
-        not), ``unlike`` (in what can be seen run and exam differ), ``examined``, ``sensitivity``
-        and ``specificity`` (with bounds, ``_low`` and ``_high``), ``exam_right`` and ``exam_wrong``
-        (items that should pass, and fail, in the exam), ``by`` ("exam"), ``rests_on`` and
-        ``speaks_of`` (what was examined, and what the rate is one of; blank, as ``by`` is, where
-        there is none).
+        ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` and ``why_code`` (the
+        reason where not, and its code), ``unlike`` (in what can be seen run and exam differ),
+        ``examined``, ``sensitivity`` and ``specificity`` (with bounds, ``_low`` and ``_high``),
+        ``exam_right`` and ``exam_wrong`` (items that should pass, and fail, in the exam), ``by``
+        ("exam"), ``rests_on`` and ``speaks_of`` (what was examined, and what the rate is one of;
+        blank, as ``by`` is, where there is none).
     """
     import pandas as pd
 
@@ -96,10 +103,10 @@ def corrected_scores(
             row = {"system": system, "judge": judge, "criterion": column, "n": raw.n}
             row |= {"clusters": raw.clusters, **raw.columns("raw")}
             found = _nothing(why)
-            if exam is not None and not why:
+            if exam is not None and why is None:
                 parts = [c for c, n in criteria.items() if n != RESPONSE and c in own.columns]
                 if name == RESPONSE and parts:
-                    found = _nothing(_WHOLE) | {"examined": True}
+                    found = _nothing(NEEDS_LABELS) | {"examined": True}
                 else:
                     found = _corrected(values, clusters, exam, name, how)
                     found |= _unlike_exam(found, own, column, exam, parts, name)
@@ -134,7 +141,7 @@ def corrected_by_labels(
     Returns:
         One row per system, judge and criterion that has labels: ``system``, ``judge``,
         ``criterion``, ``n``, ``labelled``, ``raw``, ``corrected``, ``low``, ``high``, ``usable``,
-        ``why``, ``by`` ("labels"), ``rests_on``, ``speaks_of``.
+        ``why``, ``why_code``, ``by`` ("labels"), ``rests_on``, ``speaks_of``.
     """
     import pandas as pd
 
@@ -222,7 +229,7 @@ def _other_exam(
     system: str,
     packs: Mapping[str, Mapping[str, str]],
     settings: Mapping[str, Mapping[str, Any]],
-) -> str:
+) -> Reason | None:
     if exam is None:
         return NOT_EXAMINED
     return exam.asked_otherwise(packs.get(system, exam.pack.templates), settings.get(system, {}))
@@ -243,7 +250,7 @@ def _row(
         "low": found.low,
         "high": found.high,
         "usable": found.usable,
-        "why": found.why,
+        **_why(found.why),
         "unlike": "",
         "examined": examined,
         **measured,
@@ -251,10 +258,14 @@ def _row(
     }
 
 
-def _nothing(why: str) -> dict[str, Any]:
+def _nothing(why: Reason | None) -> dict[str, Any]:
     nan = math.nan
-    found = Corrected(nan, nan, nan, nan, nan, False, why)
+    found = Corrected(nan, nan, nan, nan, nan, why)
     return _row(found, None, (0, 0), examined=False)
+
+
+def _why(reason: Reason | None) -> dict[str, str]:
+    return {"why": reason.text if reason else "", "why_code": reason.code if reason else ""}
 
 
 def _corrected(
@@ -262,7 +273,7 @@ def _corrected(
 ) -> dict[str, Any]:
     part = exam.criteria.get(name)
     if part is None:
-        return _nothing("the exam did not ask this criterion")
+        return _nothing(NOT_ASKED)
     found = correct_rate(
         values,
         clusters,
@@ -311,9 +322,9 @@ def _unlike_exam(
             refused = refused or text
         texts += [text] if text else []
     if refused and found["usable"]:
-        why = f"not known: {refused}; the exam's items are not like these"
         nothing = dict.fromkeys(("corrected", "low", "high"), math.nan)
-        return {**nothing, "usable": False, "why": why, "unlike": "; ".join(texts)}
+        why = _why(UNLIKE.filled(how=refused))
+        return {**nothing, "usable": False, **why, "unlike": "; ".join(texts)}
     return {"unlike": "; ".join(texts)}
 
 
@@ -402,5 +413,5 @@ def _from_labels(
         "low": found.low,
         "high": found.high,
         "usable": usable,
-        "why": "" if usable else "not known: too few labelled items",
+        **_why(None if usable else FEW_LABELS),
     }

@@ -7,7 +7,7 @@ stand in them as they are.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ __all__ = [
     "MatrixChart",
     "Panel",
     "Table",
+    "Warned",
     "Warnings",
     "count",
     "figure_text",
@@ -46,8 +47,16 @@ Kind = Literal["text", "count", "share", "points", "number", "signed", "coeffici
 """How a number reads: ``share`` and ``points`` are fractions of 1 shown in percent and percentage
 points, ``signed`` and ``points`` carry their sign."""
 
-Warnings = list[tuple[str, str]]
-"""What a reader must know before quoting a figure: headings and texts."""
+
+class Warned(NamedTuple):
+    """What a reader must know before quoting a figure: a code, a heading and a text."""
+
+    code: str
+    title: str
+    text: str
+
+
+Warnings = list[Warned]
 
 OWN = "own"
 MARK = "mark"

@@ -8,14 +8,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from contrafact.errors import InputError, value_problem
+from contrafact.errors import InputError, Reason, value_problem
 from contrafact.family.manifest import PackRecord
 from contrafact.files.atomic import os_problem, write_text
 from contrafact.stats.correction import MIN_YOUDEN, ExamRate
 from contrafact.stats.intervals import Interval, Proportion
 
 __all__ = [
+    "ASKED_OTHERWISE",
     "FORMAT",
+    "OTHER_PROMPTS",
     "UNSURE",
     "CriterionExam",
     "Exam",
@@ -36,6 +38,10 @@ VERSION: Literal[1] = 1
 
 UNSURE = (0.1, 0.9)
 """Between these probabilities of true a judge is unsure."""
+
+
+OTHER_PROMPTS = Reason("other-prompts", "the exam asked with other prompts than the run")
+ASKED_OTHERWISE = Reason("asked-otherwise", "the exam asked otherwise than the run ({setting})")
 
 
 def _number(value: Any) -> Any:
@@ -184,18 +190,20 @@ class Exam(_Part):
     items: str = Field(description="The file of items, next to this one.")
     notes: list[str] = Field(default_factory=list, description="What a reader should know.")
 
-    def asked_otherwise(self, templates: Mapping[str, str], settings: Mapping[str, Any]) -> str:
-        """Return how the judge was asked otherwise than elsewhere; blank where it was not.
+    def asked_otherwise(
+        self, templates: Mapping[str, str], settings: Mapping[str, Any]
+    ) -> Reason | None:
+        """Return how the judge was asked otherwise than elsewhere; None where it was not.
 
         ``templates`` are those used there with their hashes, ``settings`` how the judge is asked
         there, as far as it is known.
         """
         if any(templates.get(name) != own for name, own in self.pack.templates.items()):
-            return "the exam asked with other prompts than the run"
+            return OTHER_PROMPTS
         for name, value in self.settings.items():
             if name in settings and settings[name] != value:
-                return f"the exam asked otherwise than the run ({name.replace('_', ' ')})"
-        return ""
+                return ASKED_OTHERWISE.filled(setting=name.replace("_", " "))
+        return None
 
     def trust(self, whole: str) -> tuple[bool, str]:
         """Return whether the judge may be trusted with a kind of item, and a sentence that says so.

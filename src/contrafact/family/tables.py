@@ -289,8 +289,7 @@ def invalid_table(
     nothing to count.
     """
     items, more = data.items, more or {}
-    reasons = items["invalid_reason"].astype(object).fillna("no reason kept")
-    causes = reasons.map(cause_of).where(items["valid"].eq(0))
+    causes = items["invalid_cause"].astype(object)
     met = {
         one.replace(" ", "_"): one for one in (*CAUSES.values(), UNREADABLE) if causes.eq(one).any()
     }
@@ -338,28 +337,29 @@ def reason_table(data: ChapterData) -> Table | None:
     The commonest have a line each, the rest share one, so that no count is lost.
     """
     items = data.items
-    found = [items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(where="output")]
-    degenerate = items.loc[items["degenerate"].notna(), ["system", "degenerate"]]
-    degenerate = degenerate.rename(columns={"degenerate": "invalid_reason"})
-    found.append(degenerate.assign(where="degenerate output"))
+    valid, degenerate = items["valid"].eq(1), items["degenerate"]
+    lost = items["invalid_reason"][~valid].fillna("no reason kept")
+    parts = [
+        ("output", lost, items["invalid_cause"]),
+        ("degenerate output", degenerate.dropna(), degenerate.notna().map({True: "degenerate"})),
+    ]
     for criterion in data.spec.criteria:
-        column = f"{criterion.column}_invalid"
-        if column in items.columns:
-            part = items.loc[items["valid"].eq(1) & items[column].notna(), ["system", column]]
-            label = f"judge on {criterion.label.lower()}"
-            found.append(part.rename(columns={column: "invalid_reason"}).assign(where=label))
-    every = pd.concat(found)
+        if (column := f"{criterion.column}_invalid") in items.columns:
+            unread = items[column][valid].dropna()
+            parts.append((f"judge on {criterion.label.lower()}", unread, unread.map(cause_of)))
+    every = pd.concat(
+        pd.DataFrame({"where": where, "invalid_reason": reasons, "cause": causes[reasons.index]})
+        for where, reasons, causes in parts
+    )
     if every.empty:
         return None
-    every["invalid_reason"] = every["invalid_reason"].fillna("no reason kept")
-    frame = every.groupby(["where", "invalid_reason", "system"]).size().reset_index(name="count")
-    degenerate_ones = frame["where"].str.startswith("degenerate")
-    frame["cause"] = frame["invalid_reason"].map(cause_of).mask(degenerate_ones, "degenerate")
-    place = {system: i for i, system in enumerate(data.systems)}
-    frame["place"] = frame["system"].map(place)
-    frame = frame.sort_values(
-        ["count", "where", "invalid_reason", "place"], ascending=[False, True, True, True]
-    ).drop(columns="place")
+    in_order = pd.CategoricalDtype(list(data.systems), ordered=True)
+    every["system"] = items["system"][every.index].astype(in_order)
+    by = ["where", "invalid_reason", "cause", "system"]
+    frame = every.groupby(by, observed=True).size().reset_index(name="count")
+    order = ["count", "where", "invalid_reason", "system"]
+    frame = frame.sort_values(order, ascending=[False, True, True, True])
+    frame["system"] = frame["system"].astype(object)
     shown, rest = frame.iloc[:_REASONS_SHOWN], frame.iloc[_REASONS_SHOWN:]
     if len(rest):
         line = {

@@ -97,7 +97,7 @@ def _part(chapter: Chapter) -> dict[str, object]:
     return {
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},
-        "warnings": [{"title": title, "text": text} for title, text in chapter.warnings],
-        "summary": [chapter.summary.sentence, *chapter.summary.more],
+        "warnings": [warning._asdict() for warning in chapter.warnings],
+        "summary": [str(one) for one in (chapter.summary.sentence, *chapter.summary.more)],
         **chapter.results,
     }

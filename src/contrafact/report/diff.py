@@ -6,14 +6,14 @@ system is over the items that it shares with the system it is compared with.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, Reason
 from contrafact.family import task_named
 from contrafact.family.display import count, listed
 from contrafact.family.report import Form, Measure, ReportSpec
@@ -22,17 +22,24 @@ from contrafact.report.changes import changes_between
 from contrafact.report.estimates import compare_systems, estimate_figures, prepare_items
 from contrafact.report.examples import why_invalid
 from contrafact.report.frames import read_tasks
+from contrafact.report.words import sentence
 from contrafact.runs.items import read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["LEVEL", "SEED", "Flip", "RunDiff", "compared_measures", "diff_runs", "measure_label"]
+__all__ = [
+    "LEVEL",
+    "SEED",
+    "RunDiff",
+    "SystemPair",
+    "compared_measures",
+    "diff_runs",
+    "measure_label",
+]
 
 SEED = 0
 LEVEL = 0.95
 """Of the randomness of intervals, and what their confidence is."""
-
-Direction = Literal["improved", "worsened", "changed"]
 
 _INVALID = Measure("invalid", "Invalid, %", better="low", forms=("all",), ranked=False)
 """The share of outputs that could not be read, of families that have no measure of it."""
@@ -55,40 +62,14 @@ class SystemPair:
         """The first run's system, as the comparisons call it."""
         return f"A · {self.before}"
 
+    def sides(self, rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+        """Yield the first run's rows, then the second's."""
+        return (rows[rows["system"].eq(name)] for name in (self.second, self.first))
+
     @property
     def name(self) -> str:
+        """What the two are called as one."""
         return self.after if self.before == self.after else f"{self.before} → {self.after}"
-
-
-@dataclass(frozen=True)
-class Flip:
-    """An output of which a yes became a no, or a no a yes.
-
-    ``item`` has the columns that name the row, with the draw. ``measures`` say by measure what it
-    was and what it is, 1.0 or 0.0, and which way that goes. A run's text is None where it was
-    invalid.
-    """
-
-    pair: SystemPair
-    item: Mapping[str, object]
-    measures: Mapping[str, tuple[float, float, Direction]]
-    before: str | None
-    after: str | None
-    invalid_before: str | None
-    invalid_after: str | None
-
-    @property
-    def unchanged_text(self) -> bool:
-        """Whether both runs wrote the same text, so that only what is said of it flipped."""
-        return self.before is not None and self.before == self.after
-
-    @property
-    def direction(self) -> Direction:
-        """Worsened where any measure did, else improved where any did."""
-        ways = {way for _, _, way in self.measures.values()}
-        if "worsened" in ways:
-            return "worsened"
-        return "improved" if "improved" in ways else "changed"
 
 
 @dataclass(frozen=True)
@@ -102,8 +83,12 @@ class RunDiff:
     ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of clusters, ``method``, and
     ``verdict``: what interval and adjusted test say of B.
 
-    ``flips`` has the worst first, ``flip_counts`` one row per pair and measure: ``improved``,
-    ``worsened``, ``changed``, ``same``, ``left_out`` (no yes or no on both sides).
+    ``flips`` are the outputs of which a yes became a no, or a no a yes, the worst first: the
+    systems, the columns that name the row, ``direction`` (worsened where any measure did, else
+    improved where any did), by ``measures`` what each was (``a``), is (``b``) and which way that
+    goes, the texts ``a`` and ``b``, None where ``invalid_a`` or ``invalid_b`` says why there is
+    none. ``flip_counts`` has one row per pair and measure: ``improved``, ``worsened``, ``changed``,
+    ``same``, ``left_out`` (no yes or no on both sides).
     """
 
     task: str
@@ -116,9 +101,9 @@ class RunDiff:
     only_before: Sequence[str]
     only_after: Sequence[str]
     differences: pd.DataFrame
-    flips: Sequence[Flip]
+    flips: Sequence[Mapping[str, Any]]
     flip_counts: pd.DataFrame
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[Reason] = ()
     resamples: int = 10_000
 
     @property
@@ -344,123 +329,102 @@ def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measur
 
 def _flips(
     shared: Mapping[SystemPair, pd.DataFrame], spec: ReportSpec
-) -> tuple[list[Flip], pd.DataFrame]:
-    flips: list[Flip] = []
+) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+    flips: list[dict[str, Any]] = []
     counts: list[dict[str, object]] = []
     for pair, rows in shared.items():
         key = [*dict.fromkeys(("sample_id", *spec.key)), "draw"]
-        sides = [
-            rows[rows["system"].eq(name)].set_index(key).sort_index()
-            for name in (pair.second, pair.first)
-        ]
-        places = sides[0].index.intersection(sides[1].index)
-        old, new = (side.loc[places] for side in sides)
-        found: dict[int, dict[str, tuple[float, float, Direction]]] = {}
+        old, new = (part.set_index(key).sort_index() for part in pair.sides(rows))
+        places = old.index.intersection(new.index)
+        old, new = old.loc[places], new.loc[places]
         judges = [{*side.get("judge", pd.Series()).dropna().astype(str)} for side in (old, new)]
+        found: dict[int, dict[str, dict[str, object]]] = {}
         for measure, form, column in flip_measures(rows, spec):
             if measure.judged and judges[0] != judges[1]:
                 continue
             a, b = old[column].to_numpy(float), new[column].to_numpy(float)
-            known = ~np.isnan(a) & ~np.isnan(b)
-            ways = {"improved": 0, "worsened": 0, "changed": 0}
-            for i in np.flatnonzero(known & (a != b)):
-                way = _way(measure, a[i], b[i])
+            gain = (b - a) * _SIGNS[measure.better]
+            ways = dict.fromkeys(_WORST_FIRST, 0)
+            for i in map(int, np.flatnonzero(np.abs(b - a) == 1)):
+                way = "changed" if not gain[i] else "improved" if gain[i] > 0 else "worsened"
                 ways[way] += 1
-                found.setdefault(int(i), {})[measure.name] = (float(a[i]), float(b[i]), way)
-            counts.append(
+                flip = {"a": float(a[i]), "b": float(b[i]), "direction": way}
+                found.setdefault(i, {})[measure.name] = flip
+            same, left_out = int((a == b).sum()), int(np.isnan(b - a).sum())
+            of = {"pair": pair.name, "measure": measure.name, "form": form}
+            counts.append({**of, **ways, "same": same, "left_out": left_out})
+        for place, measures in found.items():
+            ways_met = {one["direction"] for one in measures.values()}
+            both = {"a": old.iloc[place], "b": new.iloc[place]}
+            flips.append(
                 {
-                    "pair": pair.name,
-                    "measure": measure.name,
-                    "form": form,
-                    **ways,
-                    "same": int((known & (a == b)).sum()),
-                    "left_out": int((~known).sum()),
+                    "system_a": pair.before,
+                    "system_b": pair.after,
+                    **dict(zip(key, places[place], strict=True)),
+                    "direction": next(way for way in _WORST_FIRST if way in ways_met),
+                    "measures": measures,
+                    **{
+                        one: row[spec.text] if row["valid"] == 1 else None
+                        for one, row in both.items()
+                    },
+                    **{f"invalid_{one}": why_invalid(row) for one, row in both.items()},
                 }
             )
-        for place, measures in found.items():
-            a_row, b_row = old.iloc[place], new.iloc[place]
-            item = dict(zip(key, places[place], strict=True))
-            texts = [str(row[spec.text]) if row["valid"] == 1 else None for row in (a_row, b_row)]
-            reasons = [why_invalid(row) for row in (a_row, b_row)]
-            flips.append(Flip(pair, item, measures, *texts, *reasons))
-    rank = {"worsened": 0, "improved": 1, "changed": 2}
-    flips.sort(key=lambda flip: (rank[flip.direction], -len(flip.measures)))
+    flips.sort(key=lambda one: (_WORST_FIRST.index(one["direction"]), -len(one["measures"])))
     return flips, pd.DataFrame(counts)
 
 
-def _way(measure: Measure, before: float, after: float) -> Direction:
-    if measure.better is None:
-        return "changed"
-    return "improved" if (after > before) == (measure.better == "high") else "worsened"
+_WORST_FIRST = ("worsened", "improved", "changed")
+_SIGNS = {"high": 1.0, "low": -1.0, None: 0.0}
 
 
-def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[str]:
+def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
     yield from _rulers(diff.rows)
     data, (one, several) = diff.changes["data"], diff.spec.unit
-    used = {str(sample) for sample in diff.items["sample_id"]}
     if data["added"] or data["removed"]:
-        yield (
-            f"The runs are over different data: the figures are over the "
-            f"{count(len(used), one, several)} that both have; {len(data['removed']):,} samples "
-            f"are in A alone and {len(data['added']):,} in B alone."
-        )
+        shared = count(diff.items["sample_id"].nunique(), one, several)
+        only = {name: len(data[name]) for name in ("added", "removed")}
+        yield sentence("diff.notes", "other-data", shared=shared, **only)
     if changed := len(data["changed"]):
         are = "is" if changed == 1 else "are"
-        yield (
-            f"{count(changed, 'sample')} of one id {are} not the same in both runs: "
-            "differences may come from the data."
-        )
+        yield sentence("diff.notes", "changed-data", changed=count(changed, "sample"), are=are)
     yield from _on_one_side(diff)
     scored = [measure.column_of("valid") for measure in diff.spec.measures if measure.fluency]
     if not diff.meta.one_fluency_model and diff.items.filter(scored).notna().any(axis=None):
-        models = listed(diff.meta.fluency_models)
-        yield f"Perplexities come from different models ({models}), and are not compared."
+        yield sentence("diff.notes", "fluency-models", models=listed(diff.meta.fluency_models))
     for side, left in (("A", diff.only_before), ("B", diff.only_after)):
         if left:
-            yield f"Only in {side}: {listed(list(left))}."
+            yield sentence("diff.notes", "left-over", side=side, systems=listed(left))
     if empty:
-        yield f"No {one} in common: {listed(list(empty))}."
+        yield sentence("diff.notes", "nothing-shared", unit=one, systems=listed(empty))
 
 
-def _rulers(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[str]:
+def _rulers(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[Reason]:
     """Yield what is to be said of systems that different judges have judged."""
-    names: dict[tuple[str, str], list[str]] = {}
+    names: dict[tuple[str, ...], list[str]] = {}
     for pair, rows in shared.items():
         if "judge" in rows.columns:
-            of_each = rows.groupby("system")["judge"]
-            judges = {str(system): own.dropna().unique() for system, own in of_each}
-            both = (" + ".join(sorted(judges[name])) for name in (pair.second, pair.first))
-            names.setdefault(cast(tuple[str, str], tuple(both)), []).append(pair.name)
+            judges = (part["judge"].dropna().unique() for part in pair.sides(rows))
+            names.setdefault(tuple(" + ".join(sorted(one)) for one in judges), []).append(pair.name)
     for (a, b), systems in names.items():
-        if a == b:
-            continue
-        who = listed(systems) if len(names) > 1 else "A and B"
-        if a and b:
-            yield (
-                f"Different rulers: {who} were judged by {a} in A and by {b} in B. What is judged "
-                "is left out, since its difference would be the judges' as well; to compare it, "
-                "judge one of the runs by the other's judge: contrafact score RUN --judge J."
-            )
-        else:
-            yield (
-                f"Only {'A' if a else 'B'} was judged, by {a or b}: what is judged is left out; to "
-                f"compare it, judge {'B' if a else 'A'} as well: contrafact score RUN --judge J."
-            )
+        if a and b and a != b:
+            who = listed(systems) if len(names) > 1 else "A and B"
+            yield sentence("diff.notes", "other-judges", who=who, a=a, b=b)
+        elif a != b:
+            side, other = "AB" if a else "BA"
+            yield sentence("diff.notes", "judged-once", side=side, other=other, judge=a or b)
 
 
-def _on_one_side(diff: RunDiff) -> Iterator[str]:
+def _on_one_side(diff: RunDiff) -> Iterator[Reason]:
     found: dict[str, dict[str, None]] = {"A": {}, "B": {}}
     for pair, rows in diff.rows.items():
         for measure in compared_measures(diff.spec):
             column = measure.column_of(measure.forms[0])
             if measure.judged or column not in rows.columns:
                 continue
-            has = [
-                rows.loc[rows["system"].eq(name), column].notna().any()
-                for name in (pair.second, pair.first)
-            ]
-            if has[0] != has[1]:
-                found["A" if has[0] else "B"][measure_label(measure)] = None
+            a, b = (part[column].notna().any() for part in pair.sides(rows))
+            if a != b:
+                found["A" if a else "B"][measure_label(measure)] = None
     for side, labels in found.items():
         if labels:
-            yield f"Only {side} has {listed(list(labels))}: there is nothing to compare it with."
+            yield sentence("diff.notes", "one-side", side=side, measures=listed(list(labels)))

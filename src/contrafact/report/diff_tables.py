@@ -1,19 +1,22 @@
 """How the comparison of two runs is shown: sentences, tables and JSON."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-import pandas as pd
-
+from contrafact.errors import Reason
 from contrafact.family.display import Column, Table, count
 from contrafact.family.report import Measure
-from contrafact.report.diff import LEVEL, SEED, Flip, RunDiff, measure_label
+from contrafact.report.diff import LEVEL, SEED, RunDiff, measure_label
 from contrafact.report.regression import Finding
+from contrafact.report.words import sentence
 
 __all__ = [
     "diff_json",
     "differences_table",
     "flips_table",
     "item_name",
+    "same_text",
     "state",
     "summary",
 ]
@@ -28,92 +31,86 @@ def state(measure: Measure, value: float) -> str:
     return ("passed" if passed else "failed") if measure.judged else ("yes" if passed else "no")
 
 
-def item_name(flip: Flip) -> str:
+def item_name(diff: RunDiff, flip: Mapping[str, Any]) -> str:
     """Return which output it is: its sample, its part, its draw where there are several."""
-    parts = [str(value) for name, value in flip.item.items() if name != "draw"]
-    draw = flip.item["draw"]
-    return " · ".join([*dict.fromkeys(parts), *([f"draw {draw}"] if draw != 1 else [])])
+    parts = dict.fromkeys(str(flip[name]) for name in ("sample_id", *diff.spec.key))
+    return " · ".join([*parts, *([f"draw {flip['draw']}"] if flip["draw"] != 1 else [])])
 
 
-def summary(diff: RunDiff) -> list[str]:
-    """Return the comparison in sentences: what was compared, what flipped, what can be told."""
-    unit, output = diff.spec.unit, diff.spec.output
-    samples = diff.items["sample_id"].nunique()
-    outputs = len(diff.items) // 2
-    ways = [flip.direction for flip in diff.flips]
-    found = [
-        f"{count(len(diff.pairs), 'system')} {'is' if len(diff.pairs) == 1 else 'are'} compared on "
-        f"{count(samples, *unit)} ({count(outputs, *output)} in each run)."
-    ]
+def same_text(flip: Mapping[str, Any]) -> bool:
+    """Return whether both runs wrote the same text, so that only what is said of it flipped."""
+    return flip["a"] is not None and flip["a"] == flip["b"]
+
+
+def summary(diff: RunDiff) -> Iterator[Reason]:
+    """Yield the comparison in sentences: what was compared, what flipped, what can be told."""
+    output, several = diff.spec.output, len(diff.pairs) > 1
+    yield sentence(
+        "diff.summary",
+        "compared",
+        systems=count(len(diff.pairs), "system"),
+        are="are" if several else "is",
+        units=count(diff.items["sample_id"].nunique(), *diff.spec.unit),
+        outputs=count(len(diff.items) // 2, *output),
+    )
+    ways = Counter(flip["direction"] for flip in diff.flips)
     if not ways:
-        found.append("No verdict and no answer flipped.")
+        yield sentence("diff.summary", "no-flips")
     else:
-        found.append(
-            f"{count(len(ways), *output)} flipped: {ways.count('worsened'):,} for the worse, "
-            f"{ways.count('improved'):,} for the better"
-            + (f", {ways.count('changed'):,} neither." if "changed" in ways else ".")
+        yield sentence(
+            "diff.summary",
+            "flips",
+            outputs=count(ways.total(), *output),
+            worsened=ways["worsened"],
+            improved=ways["improved"],
+            more=f", {ways['changed']:,} neither" if ways["changed"] else "",
         )
-        alike = sum(flip.unchanged_text for flip in diff.flips)
-        if alike:
-            have = "has" if alike == 1 else "have"
-            found.append(
-                f"Of these, {alike:,} {have} the same text in both runs, word for word: what "
-                "changed is what was said of it."
-            )
-    differences = diff.differences
-    for way in ("worse", "better") if len(differences) else ():
-        names = [
-            measure_label(diff.measure(row["measure"]), row["form"])
-            + (f" of {row['system_b']}" if len(diff.pairs) > 1 else "")
-            for _, row in differences[differences["verdict"].eq(way)].iterrows()
-        ]
-        if names:
-            found.append(
-                f"B is {way}, by the interval of the difference and, where there is one, the "
-                f"adjusted test: {'; '.join(names)}."
-            )
-    if len(differences) and differences["low"].isna().all():
-        found.append(
-            f"No interval can be given, with so few {diff.spec.clusters} or so little that "
-            "differs: take the differences as they are, and for no more."
+    if alike := sum(map(same_text, diff.flips)):
+        yield sentence(
+            "diff.summary", "same-text", alike=alike, have="has" if alike == 1 else "have"
         )
-    elif len(differences) and not differences["verdict"].isin(("worse", "better")).any():
-        found.append("No measure tells A and B apart, by its interval and its adjusted test.")
-    return found
+    told: dict[str, list[str]] = {"worse": [], "better": []}
+    for _, row in diff.differences.iterrows():
+        of = f" of {row['system_b']}" if several else ""
+        label = measure_label(diff.measure(row["measure"]), row["form"])
+        told.setdefault(row["verdict"], []).append(f"{label}{of}")
+    for way in ("worse", "better"):
+        if told[way]:
+            yield sentence("diff.summary", "verdict", way=way, measures="; ".join(told[way]))
+    if len(diff.differences) and diff.differences["low"].isna().all():
+        yield sentence("diff.summary", "no-interval", clusters=diff.spec.clusters)
+    elif len(diff.differences) and not (told["worse"] or told["better"]):
+        yield sentence("diff.summary", "not-apart")
 
 
 def differences_table(diff: RunDiff) -> Table | None:
     """Return the differences as a table, or None where nothing could be compared."""
-    if diff.differences.empty:
+    rows = diff.differences
+    if rows.empty:
         return None
-    lines = []
-    for _, row in diff.differences.iterrows():
-        measure = diff.measure(row["measure"])
-        label = measure_label(measure, row["form"])
-        line: dict[str, object] = {
-            "pair": row["pair"],
-            "measure": Column("", label, "text", better=measure.better).heading,
-            "direction": row["verdict"],
-            "p_adjusted": row["p_adjusted"],
-            "n": row["n"],
-        }
-        for side in ("before", "after"):
-            for end in ("", "_low", "_high"):
-                line[f"{side}{end}"] = row.get(f"{side}{end}", float("nan")) * measure.scale
-        for end, name in (("", "difference"), ("_low", "low"), ("_high", "high")):
-            line[f"difference{end}"] = row[name] * measure.scale
-        lines.append(line)
+    measures = [diff.measure(name) for name in rows["measure"]]
+    labels = [
+        Column("", measure_label(measure, form), "text", better=measure.better).heading
+        for measure, form in zip(measures, rows["form"], strict=True)
+    ]
+    numbers = {"difference": "difference", "low": "difference_low", "high": "difference_high"}
+    numbers |= {f"{side}{end}": f"{side}{end}" for side in _SIDES for end in ("", "_low", "_high")}
+    scaled = rows.reindex(columns=[*numbers]).mul([one.scale for one in measures], axis="index")
+    frame = rows[["pair", "verdict", "p_adjusted", "n"]].assign(measure=labels)
     columns = (
         Column("measure", "Measure", "text"),
         Column("before", "A", "number"),
         Column("after", "B", "number"),
         Column("difference", "B minus A", "signed"),
-        Column("direction", "B is", "text"),
+        Column("verdict", "B is", "text"),
         Column("p_adjusted", "p, Holm", "p"),
         Column("n", "Items", "count"),
     )
-    frame = pd.DataFrame(lines)
+    frame = frame.join(scaled.rename(columns=numbers))
     return Table("differences", "B minus A, by measure", "", columns, frame, (), "pair")
+
+
+_SIDES = ("before", "after")
 
 
 def flips_table(diff: RunDiff) -> Table | None:
@@ -155,10 +152,10 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
         "systems": [{"a": pair.before, "b": pair.after} for pair in diff.pairs],
         "only_in_a": list(diff.only_before),
         "only_in_b": list(diff.only_after),
-        "notes": list(diff.notes),
+        "notes": [*map(str, diff.notes)],
         "differences": diff.differences.drop(columns="pair", errors="ignore"),
         "flip_counts": diff.flip_counts,
-        "flips": [_flip_json(flip) for flip in diff.flips],
+        "flips": diff.flips,
         "regressions": [
             {
                 "measure": one.check.measure.name,
@@ -169,21 +166,4 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
             }
             for one in findings
         ],
-    }
-
-
-def _flip_json(flip: Flip) -> dict[str, object]:
-    return {
-        "system_a": flip.pair.before,
-        "system_b": flip.pair.after,
-        **flip.item,
-        "direction": flip.direction,
-        "measures": {
-            name: {"a": before, "b": after, "direction": way}
-            for name, (before, after, way) in flip.measures.items()
-        },
-        "a": flip.before,
-        "b": flip.after,
-        "invalid_a": flip.invalid_before,
-        "invalid_b": flip.invalid_after,
     }

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, Reason
 from contrafact.exam.correct import (
     LABELS_DECIDE,
     NOT_EXAMINED,
@@ -30,11 +30,13 @@ from contrafact.exam.correct import (
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ROLES, ChapterData, Estimate, Measure, Part, ReportSpec
 from contrafact.family.run_facts import ReportMeta
+from contrafact.models.asking import UNREADABLE, cause_of
 from contrafact.stats.intervals import Resampling
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
+    "NOTHING_READ",
     "NO_MODEL",
     "compare_systems",
     "estimate_figures",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 NO_MODEL = "none/none"
+NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
 _MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
 """Outputs made elsewhere whose system is called so are references."""
 
@@ -59,10 +62,11 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
-        or 0.0), ``degenerate`` (why it is no answer, or None), ``role`` (of its system: ``asked``,
-        ``baseline`` of those that ask no model, or ``mark``), ``was_judged`` (bool: a verdict was
-        given or attempted, or would have been had there been an output), the strict column of every
-        measure that has one, and what the spec itself adds.
+        or 0.0), ``invalid_cause`` (the code of the cause, of what is invalid), ``degenerate`` (why
+        it is no answer, or None), ``role`` (of its system: ``asked``, ``baseline`` of those that
+        ask no model, or ``mark``), ``was_judged`` (bool: a verdict was given or attempted, or would
+        have been had there been an output), the strict column of every measure that has one, and
+        what the spec itself adds.
 
     Raises:
         InputError: There are no rows, or two rows for one output.
@@ -98,6 +102,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     _check_once(frame, spec)
     valid = frame[spec.text].notna() & frame["invalid_reason"].isna()
     frame["valid"] = valid.astype(float)
+    causes = frame["invalid_reason"].astype(object).fillna("").map(cause_of)
+    frame["invalid_cause"] = frame.get("invalid_cause", causes).fillna(UNREADABLE).mask(valid)
     # What is counted over all outputs, such as what they cost, stands for invalid ones as well.
     counted = {m.column_of("all") for m in spec.measures if m.forms == ("all",)}
     for column in ((own - counted) | set(criteria)) & set(frame.columns):
@@ -410,10 +416,10 @@ def judged_rates(
         return pd.DataFrame()
     nothing = rates["system"].isin(in_vain)
     rates.loc[nothing, "usable"] = False
-    read = f"no {spec.output[0]} of it could be read: 0 in the strict form"
-    unknown = rates["why"].eq(NOT_EXAMINED)
-    rates.loc[nothing, "why"] = read
-    rates.loc[nothing & unknown, "why"] = f"{NOT_EXAMINED}; {read}"
+    read = NOTHING_READ.filled(output=spec.output[0])
+    unknown = rates["why_code"].eq(NOT_EXAMINED.code)
+    rates.loc[nothing & unknown, "why"] += f"; {read}"
+    rates.loc[nothing & ~unknown, ["why", "why_code"]] = read.text, read.code
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     own = None if labels is None else labels[labels["question"].isin(columns)]
     if own is not None and not own.empty:

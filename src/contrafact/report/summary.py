@@ -4,21 +4,26 @@ The sentence speaks of the systems that were asked about, by the first of the sp
 measures that has figures, in the strict form where any output was invalid or no answer, so that a
 system gains nothing by answering only what is easy. Where nothing was measured it says how many
 outputs are answers at all. References and controls stand on the same scale.
+
+Here is decided what is the case, by codes; ``templates/sentences.toml`` has the words.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from contrafact.exam.correct import NOT_EXAMINED
+from contrafact.errors import Reason
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.estimates import NO_MODEL, compare_systems
+from contrafact.report.words import not_examined, sentence
+from contrafact.stats.correction import UNINFORMATIVE
 from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
 from contrafact.stats.replicates import Bootstrap
 
@@ -31,6 +36,8 @@ _MOST_BARS = 12
 """So many systems are drawn; the tables have all."""
 _MOST_NAMED = 3
 """So many systems are named in a sentence; more are counted."""
+_MOST = 0.5
+"""If more of the outputs than this are no answer, a judge is not what is missing."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +67,9 @@ class Summary:
     the best first, ``marks`` references and controls on the same scale.
     """
 
-    sentence: str
-    more: Sequence[str]
-    next: str
+    sentence: Reason
+    more: Sequence[Reason]
+    next: Reason
     title: str
     caption: str
     axis: tuple[str, str]
@@ -77,47 +84,97 @@ class _Finding:
     """The figures that the summary speaks of; no measure for sound outputs.
 
     ``rows`` are those of all systems but marks, the best first; ``ranked`` those of the systems
-    asked about; ``best`` the systems that stand first among these; ``marks`` the marks' rows.
+    asked about; ``marks`` the marks' rows.
     """
 
+    data: ChapterData
     measure: Measure | None
     form: Form
     rows: pd.DataFrame
     ranked: pd.DataFrame
     marks: pd.DataFrame
-    best: list[str]
     phrase: str
     kind: Kind
+
+    def shown(self, row: "pd.Series[Any]") -> str:
+        """Return a row's figure with its interval."""
+        return with_interval(row, self.data.spec.clusters, self.kind)
+
+    def tied(self, rows: pd.DataFrame) -> list[str]:
+        """Return the systems of the first of some figures: several where they read alike."""
+        read = [format_number(float(value), self.kind) for value in rows["estimate"]]
+        return [str(one) for one, text in zip(rows["system"], read, strict=True) if text == read[0]]
+
+    @cached_property
+    def best(self) -> list[str]:
+        """The systems that stand first."""
+        return self.tied(self.ranked)
+
+    @cached_property
+    def judged(self) -> bool:
+        """Whether the measure rests on a judge."""
+        return self.measure is not None and self.measure.judged
+
+    @cached_property
+    def one_judge(self) -> bool:
+        """Whether no two of the figures rest on different judges."""
+        return not self.judged or self.data.one_judge
+
+    @cached_property
+    def adjusted(self) -> dict[str, float]:
+        """The adjusted p-values of the best system against those it was compared with."""
+        name, best = (self.measure or _SOUND).name, self.best[0]
+        pairs = self.data.pairs if self.measure else _sound_pairs(self.data)
+        if pairs.empty:
+            return {}
+        chosen = pairs[pairs["measure"].eq(name) & pairs["form"].eq(self.form)]
+        known = zip(chosen["first"], chosen["second"], chosen["p_adjusted"], strict=True)
+        return {str(b if a == best else a): float(p) for a, b, p in known if best in (a, b)}
+
+    def compared(self, *, apart: bool) -> list[str]:
+        """Return the systems asked about that the best can be told from, or cannot."""
+        if len(self.best) > 1 or not self.data.several or not self.one_judge:
+            return []
+        known = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]
+        return [name for name in known if (self.adjusted[name] < _SIGNIFICANT) == apart]
+
+    @cached_property
+    def rates(self) -> pd.DataFrame:
+        """The judged rates of the system that stands first, where it is judged by one judge."""
+        rates = self.data.rates
+        if rates.empty or not self.judged:
+            return pd.DataFrame(columns=["usable", "why_code"])
+        own = rates[rates["system"].eq(self.best[0]) & rates["n"].gt(0)]
+        return own if own["judge"].nunique() == 1 else own.iloc[:0]
+
+    @cached_property
+    def is_uninformative(self) -> bool:
+        """Whether the judge cannot tell what should pass by any criterion."""
+        return len(self.rates) > 0 and bool(self.rates["why_code"].eq(UNINFORMATIVE.code).all())
 
 
 def summarise(data: ChapterData) -> Summary:
     """Return what stands first in a chapter."""
-    found = _finding(data)
-    bars, marks, axis, caption = _drawing(data, found)
-    first = found.ranked.iloc[0]
-    sentence = _sentence(data, found)
-    more = [
-        _differences(data, found),
-        _corrected(data, found),
-        _without_model(data, found),
-        _other_form(data, found),
-        _counts(data),
-    ]
+    finding = _finding(data)
+    opening, more, step = _sentence(finding), list(_more(finding)), _next(finding)
+    bars, marks, axis, caption = _drawing(data, finding)
+    first = finding.ranked.iloc[0]
     return Summary(
-        sentence=sentence,
-        more=[one for one in more if one],
-        next=_next(data, found),
-        title=found.phrase[0].upper() + found.phrase[1:],
+        sentence=opening,
+        more=more,
+        next=step,
+        title=finding.phrase[0].upper() + finding.phrase[1:],
         caption=caption,
         axis=axis,
         bars=bars,
         marks=marks,
-        best=found.best[0],
+        best=finding.best[0],
         results={
-            "sentence": sentence,
-            "measure": None if found.measure is None else found.measure.name,
-            "form": found.form,
-            "systems": found.best,
+            "sentence": opening.text,
+            "codes": [reason.code for reason in (opening, *more, step)],
+            "measure": None if finding.measure is None else finding.measure.name,
+            "form": finding.form,
+            "systems": finding.best,
             **{name: first[name] for name in ("estimate", "low", "high")},
         },
     )
@@ -141,18 +198,17 @@ def _finding(data: ChapterData) -> _Finding:
         rows = _best_first(data.overall(measure.name, form), measure)
         if len(rows):
             phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
-            found = _Finding(measure, form, rows, rows, rows, [], phrase, measure.kind)
+            found = _Finding(data, measure, form, rows, rows, rows, phrase, measure.kind)
             break
     else:
         phrase = f"share of {spec.output[1]} that could be read and are an answer"
         rows = _soundness(data)
-        found = _Finding(None, "all", rows, rows, rows, [], phrase, "share")
+        found = _Finding(data, None, "all", rows, rows, rows, phrase, "share")
     marked = rows["system"].isin(data.systems_as("mark"))
     asked = rows[rows["system"].isin(data.systems_as("asked"))]
     # Where none of the systems asked about has a figure, what is there is all that can be named.
     ranked = asked if len(asked) else rows[~marked] if not marked.all() else rows
-    found = replace(found, rows=rows[~marked], marks=rows[marked])
-    return replace(found, ranked=ranked, best=_tied(ranked, found.kind))
+    return replace(found, rows=rows[~marked], marks=rows[marked], ranked=ranked)
 
 
 def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
@@ -182,12 +238,6 @@ def _apart(data: ChapterData) -> Resampling:
     return {"rng": np.random.default_rng(0), "resamples": data.resamples, "level": data.level}
 
 
-def _tied(rows: pd.DataFrame, kind: Kind = "share") -> list[str]:
-    """Return the systems of the first of some figures: several where they read alike."""
-    read = [format_number(float(value), kind) for value in rows["estimate"]]
-    return [str(one) for one, text in zip(rows["system"], read, strict=True) if text == read[0]]
-
-
 def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
     """Return a row's figure with its interval, or why it has none; shares are in percent."""
     text = figure_text(float(row["estimate"]), kind)
@@ -199,241 +249,155 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
     return f"{text} ({level}% interval {' to '.join(bounds)})"
 
 
-def _sentence(data: ChapterData, found: _Finding) -> str:
-    spec, rows, best, phrase = data.spec, found.ranked, found.best, found.phrase
-    asked, valid = data.asked_and_valid
-    if not valid:
-        none = f"None of the {count(asked, *spec.output)} that were asked for could be read"
-        return f"{none}, so there is nothing to compare."
-    if len(rows) > 1 and not _one_judge(data, found):
-        each = [
-            f"{system} {figure_text(float(estimate), found.kind)}"
-            for system, estimate in zip(rows["system"], rows["estimate"], strict=True)
-        ]
-        return (
-            "These systems were not all judged by the same judge, so none is called best; "
-            f"{phrase}: {listed(each[:_MOST_BARS])}."
-        )
-    shown = with_interval(rows.iloc[0], spec.clusters, found.kind)
-    judged = found.measure is not None and found.measure.judged
-    by = "By the verdicts of the small embedded model, a poor judge, "
-    by = by if judged and data.meta.embedded_judge else ""
-    end = "lowest" if found.measure is not None and found.measure.better == "low" else "highest"
-    if len(rows) == 1:
-        text = f"{by}the {phrase} of {best[0]} is {shown}"
-    elif len(best) == len(rows):
-        every = "both" if len(rows) == 2 else f"all {len(rows)}"
-        text = f"{by}{every} systems have the same {phrase}, {shown}"
-    elif len(best) > 1:
-        text = f"{by}{_named(best)} share the {end} {phrase}, {shown} each"
-    else:
-        text = f"{by}{best[0]} has the {end} {phrase}: {shown}"
-    several = data.several
-    if not several:
-        text = f"on one {spec.cluster_noun}, which says nothing of others, {text}"
-    elif found.form == "strict":
-        text += ", counting what is invalid or no answer as wrong"
-    if found.measure is None and spec.criteria:
-        text = f"nothing was judged; {text}"
-    if several:
-        units = data.items[spec.cluster].nunique()
-        text += f", over {count(units, spec.cluster_noun, spec.clusters)}"
-    # A system's name keeps its letters; a word of ours begins in upper case.
-    return (text if text.startswith(best[0]) else text[0].upper() + text[1:]) + "."
-
-
-def _one_judge(data: ChapterData, found: _Finding) -> bool:
-    measure = found.measure
-    return measure is None or not measure.judged or data.one_judge
+def _sentence(finding: _Finding) -> Reason:
+    """Say what was found: the first of these that is the case."""
+    data, spec, ranked = finding.data, finding.data.spec, finding.ranked
+    first = zip(ranked["system"][:_MOST_BARS], ranked["estimate"][:_MOST_BARS], strict=True)
+    cases = {
+        "nothing-read": not data.asked_and_valid[1],
+        "several-judges": len(ranked) > 1 and not finding.one_judge,
+        "one-system": len(ranked) == 1,
+        "all-alike": len(finding.best) == len(ranked),
+        "several-best": len(finding.best) > 1,
+        "one-best": True,
+    }
+    leads = {
+        "nothing was judged; ": finding.measure is None and bool(spec.criteria),
+        f"on one {spec.cluster_noun}, which says nothing of others, ": not data.several,
+        "by the verdicts of the small embedded model, a poor judge, ": finding.judged
+        and data.meta.embedded_judge,
+    }
+    lead = "".join(text for text, holds in leads.items() if holds)
+    both = "both" if len(ranked) == 2 else f"all {len(ranked)}"
+    strict = ", counting what is invalid or no answer as wrong" if finding.form == "strict" else ""
+    units = count(data.items[spec.cluster].nunique(), spec.cluster_noun, spec.clusters)
+    low = finding.measure is not None and finding.measure.better == "low"
+    return sentence(
+        "first",
+        next(code for code, holds in cases.items() if holds),
+        asked=count(data.asked_and_valid[0], *spec.output),
+        # A system's name keeps its letters; a word of ours begins in upper case.
+        lead=lead[:1].upper() + lead[1:],
+        The="the" if lead else "The",
+        Every=both if lead else both.capitalize(),
+        phrase=finding.phrase,
+        names=_named(finding.best),
+        end="lowest" if low else "highest",
+        figure=finding.shown(ranked.iloc[0]),
+        each=listed([f"{name} {figure_text(float(one), finding.kind)}" for name, one in first]),
+        rests=f"{strict}, over {units}" if data.several else "",
+    )
 
 
 def _named(names: Sequence[str]) -> str:
     return listed(names) if len(names) <= _MOST_NAMED else f"{len(names)} systems"
 
 
-def _adjusted(data: ChapterData, found: _Finding) -> dict[str, float]:
-    """Return the adjusted p-values of the best system against those it was compared with."""
-    measure, best = found.measure or _SOUND, found.best[0]
-    pairs = data.pairs if found.measure else _sound_pairs(data)
-    if pairs.empty:
-        return {}
-    chosen = pairs[pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)]
-    known = zip(chosen["first"], chosen["second"], chosen["p_adjusted"], strict=True)
-    return {str(b if a == best else a): float(p) for a, b, p in known if best in (a, b)}
+def _more(finding: _Finding) -> Iterator[Reason]:
+    """Yield what can be said of the differences, and what the finding rests on."""
+    for code, apart in (("apart", True), ("not-apart", False)):
+        if names := finding.compared(apart=apart):
+            yield sentence("more", code, names=_named(names))
+    yield from _corrected(finding)
+    yield from _without_model(finding)
+    yield from _over_valid(finding)
+    yield from _losses(finding.data)
 
 
-def _differences(data: ChapterData, found: _Finding) -> str:
-    """Say from which other systems the best can be told, by the paired comparisons."""
-    others = [str(name) for name in found.ranked["system"] if name not in found.best]
-    comparable = data.several and _one_judge(data, found)
-    if len(found.best) > 1 or not others or not comparable:
-        return ""
-    known = _adjusted(data, found)
-    apart = [name for name in others if known.get(name, 1.0) < _SIGNIFICANT]
-    alike = [name for name in others if known.get(name, 0.0) >= _SIGNIFICANT]
-    rest = " (paired tests, Holm-adjusted)."
-    if apart and not alike:
-        who = "the other" if len(others) == 1 else "every other system"
-        return f"It differs from {who} by more than chance would make{rest}"
-    if not apart:
-        if not alike:
-            return ""
-        who = _named(alike) if len(alike) <= _MOST_NAMED else "any of the others"
-        return f"These data do not tell it apart from {who}{rest}"
-    return (
-        f"It differs from {_named(apart)} by more than chance would make; these data do not tell "
-        f"it apart from {_named(alike)}{rest}"
-    )
-
-
-def _without_model(data: ChapterData, found: _Finding) -> str:
-    rows = found.rows[found.rows["system"].isin(data.systems_as("baseline"))]
-    if found.measure is None or rows.empty or found.best[0] in set(rows["system"]):
-        return ""
-    first = rows.iloc[0]
-    shown = with_interval(first, data.spec.clusters, found.kind)
-    text = f"Without any model, {first['system']} has {shown}."
-    adjusted = _adjusted(data, found).get(str(first["system"]))
-    if adjusted is None:
-        return text
-    finding = (
-        "the difference between the two is larger than chance would make it"
-        if adjusted < _SIGNIFICANT
-        else "these data do not tell the two apart"
-    )
-    p = format_number(adjusted, "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    return f"{text} On the same items, {finding} (paired test, {p} after Holm's adjustment)."
-
-
-def _rates(data: ChapterData, found: _Finding) -> pd.DataFrame:
-    """Return the judged rates of the system that stands first, where it is judged by one judge."""
-    rates = data.rates
-    if rates.empty or found.measure is None or not found.measure.judged:
-        return pd.DataFrame(columns=["usable", "why"])
-    own = rates[rates["system"].eq(found.best[0]) & rates["n"].gt(0)]
-    return own if own["judge"].nunique() == 1 else own.iloc[:0]
-
-
-def _no_judge(data: ChapterData, found: _Finding) -> bool:
-    cannot = _rates(data, found)["why"].astype(str).str.contains("cannot tell")
-    return bool(len(cannot) and cannot.all())
-
-
-def _corrected(data: ChapterData, found: _Finding) -> str:
+def _corrected(finding: _Finding) -> Iterator[Reason]:
     """Say the corrected rates of the system that stands first, or that the judge tells nothing."""
-    if _no_judge(data, found):
-        return (
-            "By its exam this judge cannot tell what should pass from what should fail: its "
-            "verdicts say little of these systems."
-        )
-    rates = _rates(data, found)
-    known = rates[rates["usable"].astype(bool)]
-    if known.empty:
-        return ""
-    each = [
-        f"{data.spec.labels[str(row['criterion'])]} {with_interval(row, data.spec.clusters)}"
-        for _, row in known.assign(estimate=known["corrected"], level=data.level).iterrows()
-    ]
-    return (
-        f"That is what the judge passed. Corrected for its errors by {known.iloc[0]['rests_on']}: "
-        f"{listed(each)}{'' if len(found.rows) == 1 else f' for {found.best[0]}'}."
-    )
+    data, usable = finding.data, finding.rates[finding.rates["usable"].astype(bool)]
+    if finding.is_uninformative:
+        yield sentence("more", "uninformative")
+    elif len(usable):
+        each = [
+            f"{data.spec.labels[str(row['criterion'])]} {with_interval(row, data.spec.clusters)}"
+            for _, row in usable.assign(estimate=usable["corrected"], level=data.level).iterrows()
+        ]
+        system = "" if len(finding.rows) == 1 else f" for {finding.best[0]}"
+        rests_on = usable.iloc[0]["rests_on"]
+        yield sentence("more", "corrected", rests_on=rests_on, rates=listed(each), system=system)
 
 
-def _other_form(data: ChapterData, found: _Finding) -> str:
+def _without_model(finding: _Finding) -> Iterator[Reason]:
+    rows = finding.rows[finding.rows["system"].isin(finding.data.systems_as("baseline"))]
+    if finding.measure is None or rows.empty or finding.best[0] in set(rows["system"]):
+        return
+    name, figure = str(rows.iloc[0]["system"]), finding.shown(rows.iloc[0])
+    code, p = "baseline", finding.adjusted.get(name)
+    if p is not None:
+        code = "baseline-apart" if p < _SIGNIFICANT else "baseline-not-apart"
+    shown = "" if p is None else format_number(p, "p")
+    p_text = f"p {shown}" if shown[:1] == "<" else f"p = {shown}"
+    yield sentence("more", code, name=name, figure=figure, p=p_text)
+
+
+def _over_valid(finding: _Finding) -> Iterator[Reason]:
     """Say who stands first over valid outputs alone, where that is another."""
-    if found.measure is None or found.form != "strict" or not _one_judge(data, found):
-        return ""
-    rows = data.overall(found.measure.name, "valid")
-    rows = _best_first(rows[rows["system"].isin(found.ranked["system"])], found.measure)
-    first = _tied(rows, found.kind)
-    if len(rows) < 2 or set(first) & set(found.best):
-        return ""
-    shown = with_interval(rows.iloc[0], data.spec.clusters, found.kind)
-    return f"Over valid outputs alone {_named(first)} would stand first, with {shown}."
+    measure = finding.measure
+    if measure is None or finding.form != "strict" or not finding.one_judge:
+        return
+    rows = finding.data.overall(measure.name, "valid")
+    rows = _best_first(rows[rows["system"].isin(finding.ranked["system"])], measure)
+    first = finding.tied(rows)
+    if len(rows) > 1 and set(first).isdisjoint(finding.best):
+        figure = finding.shown(rows.iloc[0])
+        yield sentence("more", "other-over-valid", names=_named(first), figure=figure)
 
 
-def _counts(data: ChapterData) -> str:
-    items, (one, several) = data.items[data.items["role"].eq("asked")], data.spec.output
-    asked, valid = len(items), int(items["valid"].sum())
-    unread, none = asked - valid, int((items["valid"].eq(1) & items["degenerate"].notna()).sum())
-    findings = []
-    if unread:
-        findings.append(f"{unread:,} could not be read")
-    if none:
-        findings.append(f"{none:,} {'is' if none == 1 else 'are'} no answer (a copy, or the like)")
-    if not findings or not valid:
-        return ""
-    return f"Of {count(asked, one, several)}, {' and '.join(findings)}."
+def _lost(rows: pd.DataFrame) -> tuple[int, int]:
+    """Return how many outputs could not be read, and how many of the others are no answer."""
+    valid = rows["valid"].eq(1)
+    return int((~valid).sum()), int((valid & rows["degenerate"].notna()).sum())
 
 
-_MOST = 0.5  # of outputs: beyond it a judge is not what is missing
+def _losses(data: ChapterData) -> Iterator[Reason]:
+    own = data.items[data.items["role"].eq("asked")]
+    invalid, none = _lost(own)
+    losses = [f"{invalid:,} could not be read"] if invalid else []
+    is_or_are = "is" if none == 1 else "are"
+    losses += [f"{none:,} {is_or_are} no answer (a copy, or the like)"] if none else []
+    if losses and invalid < len(own):
+        asked = count(len(own), *data.spec.output)
+        yield sentence("more", "losses", asked=asked, losses=" and ".join(losses))
 
 
-def _next(data: ChapterData, found: _Finding) -> str:
+def _next(finding: _Finding) -> Reason:
     """Say what would make these figures tell more: the first of what is missing."""
-    several, judges = data.spec.clusters, data.meta.judges
-    judge = judges[0] if len(judges) == 1 else "J"
-    rates, family = data.rates, data.family
-    unknown = len(rates) > 0 and bool(rates["why"].str.startswith(NOT_EXAMINED).any())
-    asked = data.items[data.items["role"].eq("asked")]
-    models = asked["model"].astype(str)
-    steps = (
-        (
-            not data.asked_and_valid[1],
-            "read the replies under Every output, and give the model more room (--max-tokens) or "
-            "name another (--model).",
-        ),
-        (
-            bool(data.spec.criteria) and not data.judged,
-            "have these outputs judged: contrafact score RUN --judge MODEL.",
-        ),
-        (
-            bool(asked["degenerate"].notna().mean() > _MOST),
-            "read the outputs under Every output, most of which are no answer, and name a model "
-            "worth measuring (--model).",
-        ),
-        (
-            unknown and not data.meta.embedded_judge,
-            f"find out how often the judge errs: contrafact exam --judge {judge} --family "
-            f"{family} --out exam.json, then contrafact report RUN --exam exam.json.",
-        ),
-        (
-            unknown or _no_judge(data, found),
-            "name a judge that can tell, and examine it first: contrafact exam --judge MODEL "
-            f"--family {family} --out exam.json.",
-        ),
-        (bool(models.eq(NO_MODEL).all()), "name a model (--model) to hold against the baselines."),
-        (
-            bool(models.str.startswith(EMBEDDED_NAMES).all()),
-            "name a model worth measuring (--model): the embedded one is only there to show that "
-            "the program runs.",
-        ),
-        (
-            bool((found.ranked[several] < MIN_CLUSTERS).all()),
-            f"take more {several} (--limit, --data): under five there are no intervals.",
-        ),
-        (
-            len(data.systems) == 1,
-            "name a second --model or --method to compare it with.",
-        ),
-        (
-            "do not tell" in _differences(data, found),
-            f"take more {several} (--limit, --data) to tell the systems apart.",
-        ),
+    data, meta, judges = finding.data, finding.data.meta, finding.data.meta.judges
+    unknown = not_examined(data)
+    own = data.items[data.items["role"].eq("asked")]
+    models = own["model"].astype(str)
+    few = finding.ranked[data.spec.clusters] < MIN_CLUSTERS
+    cases = {
+        "read-replies": not data.asked_and_valid[1],
+        "judge": data.spec.criteria and not data.judged,
+        "no-answers": own["degenerate"].notna().mean() > _MOST,
+        "examine": unknown and not meta.embedded_judge,
+        "other-judge": unknown or finding.is_uninformative,
+        "name-model": models.eq(NO_MODEL).all(),
+        "other-model": models.str.startswith(EMBEDDED_NAMES).all(),
+        "more-clusters": few.all(),
+        "second-system": len(data.systems) == 1,
+        "tell-apart": finding.compared(apart=False),
+        "read-failures": True,
+    }
+    return sentence(
+        "next",
+        next(code for code, holds in cases.items() if holds),
+        judge=judges[0] if len(judges) == 1 else "J",
+        family=data.family,
+        clusters=data.spec.clusters,
     )
-    usual = "read what failed under Every output before quoting a figure."
-    return next((step for due, step in steps if due), usual)
 
 
 def _drawing(
-    data: ChapterData, found: _Finding
+    data: ChapterData, finding: _Finding
 ) -> tuple[list[_Bar], list[_Bar], tuple[str, str], str]:
-    rows, kind, measure = found.rows.iloc[:_MOST_BARS], found.kind, found.measure
-    drawn = pd.concat([rows, found.marks])
+    rows, kind, measure = finding.rows.iloc[:_MOST_BARS], finding.kind, finding.measure
+    drawn = pd.concat([rows, finding.marks])
     other = pd.Series(dtype=float)
-    if measure is not None and found.form == "strict" and "valid" in measure.forms:
+    if measure is not None and finding.form == "strict" and "valid" in measure.forms:
         other = data.overall(measure.name, "valid").set_index("system")["estimate"]
         other = other[other.index.isin(rows["system"])]
     grid = pd.concat([drawn["estimate"], drawn["low"], drawn["high"], other]).dropna()
@@ -461,26 +425,25 @@ def _drawing(
             _rests_on(data.items[data.items["system"].eq(system)]),
         )
 
-    bars, marks = ([bar(row) for _, row in part.iterrows()] for part in (rows, found.marks))
+    bars, marks = ([bar(row) for _, row in part.iterrows()] for part in (rows, finding.marks))
     caption = (
         f"The dot is the figure, the line its {data.percent_level} interval by "
         f"{data.spec.cluster_noun}."
     )
     if (rows[data.spec.clusters] < MIN_CLUSTERS).all():
         caption = f"The dot is the figure; there are too few {data.spec.clusters} for intervals."
-    if found.form == "strict":
+    if finding.form == "strict":
         caption += " What is invalid or no answer counts as wrong."
     if any(not math.isnan(bar.other) for bar in bars):
         caption += " The ring is the figure over valid outputs alone, the form that papers print."
-    if left := len(found.rows) - len(rows):
+    if left := len(finding.rows) - len(rows):
         caption += f" {count(left, 'system')} more in the tables."
     ends = ("0%", "100%") if kind == "share" else (f"{start:.3g}", f"{end:.3g}")
     return bars, marks, ends, caption
 
 
 def _rests_on(rows: pd.DataFrame) -> str:
-    invalid = int(rows["valid"].eq(0).sum())
-    none = int((rows["valid"].eq(1) & rows["degenerate"].notna()).sum())
+    invalid, none = _lost(rows)
     parts = [f"{len(rows):,} asked for"]
     parts += [f"{invalid:,} invalid"] if invalid else []
     parts += [f"{none:,} no answer"] if none else []

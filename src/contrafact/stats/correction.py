@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from contrafact.errors import Reason
 from contrafact.stats.distributions import normal_quantile
 from contrafact.stats.intervals import (
     MIN_CLUSTERS,
@@ -39,7 +40,18 @@ from contrafact.stats.intervals import (
 )
 from contrafact.stats.sampling import share_and_effective_size, split_cells
 
-__all__ = ["MIN_YOUDEN", "Corrected", "ExamRate", "correct_rate", "correction_bounds", "ppi_share"]
+__all__ = [
+    "BARELY_INFORMATIVE",
+    "FEW_ITEMS",
+    "MIN_YOUDEN",
+    "UNINFORMATIVE",
+    "UNLIKE",
+    "Corrected",
+    "ExamRate",
+    "correct_rate",
+    "correction_bounds",
+    "ppi_share",
+]
 
 MIN_YOUDEN = 0.2
 """Sensitivity + specificity - 1 below which coverage was not tested, and nothing is claimed."""
@@ -47,6 +59,25 @@ MIN_ITEMS = 100
 """Judged items below which coverage was not tested."""
 MIN_EXAM = 25
 """Exam items with either known verdict below which coverage was not tested."""
+
+NO_EXAM_ITEMS = Reason("no-exam-items", "the exam holds no items of one of the two verdicts")
+FEW_EXAM_ITEMS = Reason(
+    "few-exam-items", f"the exam needs {MIN_EXAM} items of either known verdict"
+)
+FEW_ITEMS = Reason(
+    "few-items", f"below {MIN_ITEMS} judged items, as here, the correction was not tested"
+)
+UNINFORMATIVE = Reason(
+    "uninformative",
+    "this judge cannot tell: its sensitivity and specificity sum to {total:.2f}, not above 1",
+)
+BARELY_INFORMATIVE = Reason(
+    "barely-informative",
+    "sensitivity and specificity sum to {total:.2f}, and below "
+    f"{1.0 + MIN_YOUDEN:.1f} the correction was not tested",
+)
+UNLIKE = Reason("unlike", "{how}; the exam's items are not like these")
+"""Why a rate is not corrected."""
 
 _STRENGTH = 3.0
 """As `share_and_effective_size` takes it, of all cells together: none of them is small."""
@@ -77,7 +108,7 @@ class Corrected:
     """A corrected rate, from 0 to 1, beside the ``raw`` one as it was judged.
 
     The estimate is NaN where the judge cannot tell; bounds are where nothing is claimed, and
-    ``why`` has the reason as a sentence for a report.
+    ``why`` has the reason.
     """
 
     estimate: float
@@ -85,8 +116,12 @@ class Corrected:
     high: float
     level: float
     raw: float
-    usable: bool
-    why: str
+    why: Reason | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is an interval."""
+        return self.why is None
 
 
 def correct_rate(
@@ -114,11 +149,10 @@ def correct_rate(
             raise ValueError(f"{rate.right} right of {rate.n} exam items makes no sense")
     raw = float(x.mean())
     why = _unusable(len(x), sensitivity, specificity)
-    youden = sensitivity.rate + specificity.rate - 1.0
-    if why:
-        known = youden > 0.0
+    if why is not None:
+        known = sensitivity.rate + specificity.rate > 1.0
         estimate = _estimate(raw, sensitivity, specificity) if known else math.nan
-        return Corrected(estimate, math.nan, math.nan, level, raw, False, why)
+        return Corrected(estimate, math.nan, math.nan, level, raw, why)
     bounds = correction_bounds(
         raw,
         effective_number(x, clusters),
@@ -131,13 +165,12 @@ def correct_rate(
     low, high = (float(bound[0]) for bound in bounds)
     if math.isnan(low):
         than = "more" if raw > sensitivity.rate else "fewer"
-        why = (
-            f"not known: the judge passes {than} of these items than it would at any true rate, by "
-            "what the exam saw of it; the exam's items are not like these"
+        how = (
+            f"the judge passes {than} of these items than it would at any true rate, by what the "
+            "exam saw of it"
         )
-        return Corrected(math.nan, math.nan, math.nan, level, raw, False, why)
-    estimate = _estimate(raw, sensitivity, specificity)
-    return Corrected(estimate, low, high, level, raw, True, "")
+        return Corrected(math.nan, math.nan, math.nan, level, raw, UNLIKE.filled(how=how))
+    return Corrected(_estimate(raw, sensitivity, specificity), low, high, level, raw)
 
 
 def correction_bounds(
@@ -223,25 +256,17 @@ def ppi_share(
     return Interval(estimate, *bounds, level, len(y), groups, method)
 
 
-def _unusable(n: int, sensitivity: ExamRate, specificity: ExamRate) -> str:
+def _unusable(n: int, sensitivity: ExamRate, specificity: ExamRate) -> Reason | None:
     if sensitivity.n == 0 or specificity.n == 0:
-        return "the exam holds no items of one of the two verdicts"
-    youden = sensitivity.rate + specificity.rate - 1.0
-    if youden <= 0.0:
-        return (
-            "this judge cannot tell: its sensitivity and specificity sum to "
-            f"{youden + 1.0:.2f}, not above 1"
-        )
-    if youden < MIN_YOUDEN:
-        return (
-            f"not known: sensitivity and specificity sum to {youden + 1.0:.2f}, and below "
-            f"{1.0 + MIN_YOUDEN:.1f} the correction was not tested"
-        )
+        return NO_EXAM_ITEMS
+    total = sensitivity.rate + specificity.rate
+    if total <= 1.0:
+        return UNINFORMATIVE.filled(total=total)
+    if total - 1.0 < MIN_YOUDEN:
+        return BARELY_INFORMATIVE.filled(total=total)
     if min(sensitivity.n, specificity.n) < MIN_EXAM:
-        return f"not known: the exam needs {MIN_EXAM} items of either known verdict"
-    if n < MIN_ITEMS:
-        return f"not known: {n} judged items, and below {MIN_ITEMS} the correction was not tested"
-    return ""
+        return FEW_EXAM_ITEMS
+    return FEW_ITEMS if n < MIN_ITEMS else None
 
 
 def _estimate(raw: float, sensitivity: ExamRate, specificity: ExamRate) -> float:

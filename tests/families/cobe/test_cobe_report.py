@@ -224,20 +224,19 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
     items = pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
 
     def warned(meta: ReportMeta) -> dict[str, str]:
-        return dict(make_chapter(TaskRuns("cobe", items, meta), Options(resamples=20)).warnings)
+        chapter = make_chapter(TaskRuns("cobe", items, meta), Options(resamples=20))
+        return {one.code: one.text for one in chapter.warnings}
 
     shown = warned(meta(embedded_judge=True))
-    assert "The judge is the embedded model" in shown
-    assert (
-        f"On E1, {JUDGE} answered T 100.0% of the time" in shown["The judge hardly distinguishes"]
-    )
-    assert "all criteria" not in shown["The judge hardly distinguishes"]
-    assert f"exam --judge {JUDGE} --family cobe" in shown["The judge was not examined"]
+    assert "embedded-judge" in shown
+    assert f"On E1, {JUDGE} answered T 100.0%" in shown["one-answer"]
+    assert "all criteria" not in shown["one-answer"]
+    assert f"exam --judge {JUDGE} --family cobe" in shown["not-examined"]
     examined = Options(resamples=20, exams=(exam(0.95, 0.95),))
     chapter = make_chapter(TaskRuns("cobe", items, meta()), examined)
-    assert "The judge hardly distinguishes" not in dict(chapter.warnings)
+    assert "one-answer" not in [one.code for one in chapter.warnings]
     own = RunFacts(name="r", self_judged=True)
-    assert "A model judged its own writing" in warned(ReportMeta(runs=(own,)))
+    assert "self-judged" in warned(ReportMeta(runs=(own,)))
 
 
 def test_examples_show_every_story_before_a_second_phrasing_of_one() -> None:
@@ -277,12 +276,13 @@ def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(tmp_path: 
 
 
 def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_path: Path) -> None:
-    page, _, tables = report(tmp_path)
+    page, results, tables = report(tmp_path)
     assert "GPT-5.4-Pro" not in page, "published rows stay away unless they are asked for"
     overall = pd.read_csv(tables / "overall.csv")
     assert not any("corrected" in name or "rank" in name for name in overall.columns)
     assert page.count("was not examined") == 1
-    assert page.count("<b>Next:</b> <bdi>find out how often the judge errs") == 1
+    assert results["opening"]["codes"][-1] == "examine"
+    assert {row["why_code"] for row in results["judged_rates"]} == {"not-examined"}
     assert not (tables / "corrected.csv").exists()
 
 
@@ -305,7 +305,7 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     poor = rates[rates["band"].str.startswith(POOR)].set_index("criterion")
     whole = poor.loc["all criteria"]
     assert pd.isna(whole["corrected"]), "an exam has another mix of failures than the run"
-    assert whole["known"].startswith("not known from an exam")
+    assert "people's labels" in whole["known"]
     second = poor[poor.index.str.startswith("E2")].iloc[0]
     assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
     criteria = pd.read_csv(paths / "tables" / "criteria.csv").set_index("system").loc[POOR]
@@ -319,12 +319,12 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
 
 
 def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_path: Path) -> None:
-    tables = report(tmp_path, exams=[exam(0.9, 0.7, criteria=("response",))])[2]
-    rates = pd.read_csv(tables / "corrected.csv")
+    _, results, _ = report(tmp_path, exams=[exam(0.9, 0.7, criteria=("response",))])
+    rates = pd.DataFrame(results["judged_rates"])
     assert rates["corrected"].isna().all()
-    whole = rates["criterion"].eq("all criteria")
-    assert rates.loc[whole, "known"].str.startswith("not known from an exam").all()
-    assert (rates.loc[~whole, "known"] == "the exam did not ask this criterion").all()
+    whole = rates["criterion"].eq("correct")
+    assert (rates.loc[whole, "why_code"] == "needs-labels").all()
+    assert (rates.loc[~whole, "why_code"] == "not-asked").all()
 
 
 @pytest.mark.slow
@@ -336,10 +336,9 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
     assert parts["known"].str.contains("sensitivity and specificity sum to 0.90").all()
     assert page.count("sum to 0.90, not above 1") == 1
     few = report(tmp_path / "few", exams=[exam(0.9, 0.7)])[1]["warnings"][-1]["text"]
-    assert few.count("too few judged items") == 1 and "Judge more outputs" in few
-    titles = [warning["title"] for warning in results["warnings"]]
-    assert "Some judged rates cannot be corrected" in titles
-    assert "this judge cannot tell" in page
+    assert few.count("judged items") == 1 and "--limit" in few
+    assert "not-corrected" in [warning["code"] for warning in results["warnings"]]
+    assert "uninformative" in results["opening"]["codes"]
 
 
 def test_an_exam_of_a_judge_that_judged_nothing_here_is_refused(tmp_path: Path) -> None:

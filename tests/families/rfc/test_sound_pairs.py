@@ -151,7 +151,7 @@ def test_pairs_without_every_verdict_are_left_out_and_few_pairs_say_nothing():
     (few,) = sound_pairs(
         [one for one in JUDGED if one.kind == "causal"][:50], examined(RATES),
     )  # fmt: skip
-    assert math.isnan(few.estimate) and "50 judged items" in few.why
+    assert math.isnan(few.estimate) and "100 judged items" in few.why
 
 
 def test_pairs_of_one_original_say_less_than_as_many_of_their_own():
@@ -163,5 +163,5 @@ def test_pairs_of_one_original_say_less_than_as_many_of_their_own():
 
 
 def test_an_exam_of_another_judge_gives_no_figure():
-    found = sound_pairs(JUDGED, examined(RATES), "not known: x")
+    found = sound_pairs(JUDGED, examined(RATES), "x")
     assert all(math.isnan(one.estimate) and one.why == "not known: x" for one in found)

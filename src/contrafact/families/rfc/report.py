@@ -29,6 +29,7 @@ from contrafact.family.display import (
     Chip,
     Example,
     Table,
+    Warned,
     Warnings,
     percent,
     with_published,
@@ -191,7 +192,8 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
             "The pairs have no originals. A system that always answers false is always right "
             "here: accuracy is the recall of false and no more."
         )
-        found.insert(0, ("Only manipulated paragraphs were shown", text))
+        title = "Only manipulated paragraphs were shown"
+        found.insert(0, Warned("no-originals", title, text))
     return found
 
 
@@ -212,7 +214,7 @@ def _one_answer(data: ChapterData) -> Warnings:
     if not same:
         return []
     same.append("Such a system tells nothing apart: do not read its accuracy as skill.")
-    return [("A system nearly always says the same", " ".join(same))]
+    return [Warned("system-says-one", "A system nearly always says the same", " ".join(same))]
 
 
 def _measures(detects: bool) -> tuple[Measure, ...]:

@@ -115,9 +115,8 @@ def _exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
     judging = settings.judging()
     judge = " + ".join(settings.judges)
     if exam.judge != judge:
-        return exam, f"not known: the exam is one of {exam.judge}, not of {judge}"
-    why = exam.asked_otherwise(judging.pack.used, settings.asked())
-    return exam, f"not known: {why}" if why else ""
+        return exam, f"the exam is one of {exam.judge}, not of {judge}"
+    return exam, str(exam.asked_otherwise(judging.pack.used, settings.asked()) or "")
 
 
 def sound_of(
@@ -161,7 +160,7 @@ class _Share(NamedTuple):
 
 
 def _unknown(why: str) -> _Share:
-    return _Share(math.nan, math.nan, math.nan, f"not known: {why.removeprefix('not known: ')}")
+    return _Share(math.nan, math.nan, math.nan, f"not known: {why}")
 
 
 def _of_one_mix(estimate: float, low: float, high: float, note: str) -> _Share:
@@ -276,8 +275,8 @@ def _sum(groups: Sequence[Sequence[Counted]], shares: Sequence[_Share]) -> _Shar
 
     Distances of bounds add in squares where kinds share no originals, else as they are.
     """
-    if unknown := [one.note for one in shares if math.isnan(one.estimate)]:
-        return _unknown(unknown[0])
+    if unknown := [one for one in shares if math.isnan(one.estimate)]:
+        return unknown[0]
     judged = [_judged(own) for own in groups]
     size = np.array([len(own) for own in judged]) / max(1, sum(map(len, judged)))
     originals = [one for own in judged for one in {pair.cluster for pair in own}]

@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -216,3 +219,30 @@ def test_an_interrupt_stops_the_work_where_an_event_loop_runs(start_service, tmp
             cwd=tmp_path, env=service.environment,
         )  # fmt: skip
     assert done.stdout.splitlines() in (["stopped"], ["stopped", "False"]), done.stderr
+
+
+def test_a_runs_own_cache_is_its_own_and_inspects_place_is_left_as_it_was(run, models, monkeypatch):
+    monkeypatch.delenv("INSPECT_CACHE_DIR", raising=False)
+    own = run(data=HEADLINES[:1], judge=None)
+    assert "INSPECT_CACHE_DIR" not in os.environ
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(shared := Path("shared").absolute()))
+    run(data=HEADLINES[1:2], judge=None, cache=True)
+    assert os.environ["INSPECT_CACHE_DIR"] == str(shared)
+    kept = [path for path in shared.rglob("*") if path.is_file()]
+    assert kept and not (own.folder / "cache").exists()
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError):
+        patched.setattr("contrafact.runs.execute.eval_set", _fails)
+        run(data=HEADLINES[2:], judge=None)
+    assert os.environ["INSPECT_CACHE_DIR"] == str(shared)
+    # Another folder, the same questions: what is shared answers them, at two threads' calls too.
+    before = models.stats()["answered"]
+    with ThreadPoolExecutor(2) as pool:
+        ran = [pool.submit(run, data=HEADLINES[1:2], judge=None, cache=True, out=f"again-{n}")
+               for n in range(2)]  # fmt: skip
+        assert all(len(one.result().items) for one in ran)
+    assert models.stats()["answered"] == before
+    assert os.environ["INSPECT_CACHE_DIR"] == str(shared)
+
+
+def _fails(*_, **__):
+    raise RuntimeError("no evaluation")

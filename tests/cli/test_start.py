@@ -84,6 +84,23 @@ def test_a_project_is_written_into_no_folder_that_holds_something(quick_contrafa
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize("git", [False, True])
+@pytest.mark.parametrize("named", [".", "../here"])
+def test_a_project_is_written_into_a_fresh_repository_and_into_this_folder(
+    quick_contrafact, tmp_path, git, named
+):
+    here = tmp_path / "here"
+    here.mkdir()
+    if git:
+        subprocess.run(["git", "init", "-q", str(here)], check=True)
+    for _ in range(2):
+        done = quick_contrafact("init", named, folder=here)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert {"README.md", "run.yaml", "tests", ".gitignore"} < {one.name for one in here.iterdir()}
+    assert (here / ".git" / "HEAD").exists() is git
+    assert [one.name for one in tmp_path.iterdir() if "draft" in one.name] == []
+
+
 def test_the_projects_workflow_runs_what_its_readme_does(project):
     workflow = yaml.safe_load((project / ".github/workflows/check.yml").read_text())
     runs = " ".join(step.get("run", "") for step in workflow["jobs"]["check"]["steps"])

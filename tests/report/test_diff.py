@@ -23,7 +23,7 @@ from contrafact.report.diff import RunDiff, diff_runs, match_systems, told
 from contrafact.report.diff_tables import diff_json
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns
-from contrafact.report.regression import Check, find_regressions, parse_check
+from contrafact.report.regression import Check, check_runs, find_regressions, parse_check
 from contrafact.runs.folder import read_manifest, read_prompts
 
 ROOT = Path(__file__).parents[2]
@@ -564,3 +564,9 @@ def kept_prompts_are_the_runs_own(folder: Path) -> None:
 def test_nothing_is_called_better_that_the_adjusted_test_does_not_tell(p: float, said: str) -> None:
     row = {"low": -3.0, "high": -1.0, "difference": -2.0, "better": "low", "p_adjusted": p}
     assert told(pd.Series(row)) == said
+
+
+@pytest.mark.parametrize("rule", ["intervall", "Interval", "non_inferiority", "", None])
+def test_a_rule_that_is_none_is_refused_by_name(rule: Any) -> None:
+    with pytest.raises(InputError, match=r"there is no rule .* non-inferiority"):
+        check_runs(Path("a"), Path("b"), ["valid"], rule=rule)

@@ -54,6 +54,11 @@ def test_the_presets_are_valid_and_the_papers_has_the_papers_settings():
         ("", "holds no keys"),
         ("model: m\nheadlines: {count: 3}\nlora: {dropout: .nan}\n", ":3: lora.dropout: "),
         ("model: m\nheadlines: {count: 3}\nlora: {targets: []}\n", ":3: lora.targets"),
+        ("model: m\nheadlines: {count: 3}\nseed: true\n", ":3: seed: must not be true"),
+        ("model: m\nheadlines: {count: true}\n", ":2: headlines.count: must not be true"),
+        ("model: m\nheadlines: {count: 3}\ndpo: {beta: true}\n", ":3: dpo.beta: must not"),
+        ("model: m\nheadlines: {count: 3}\nlora: {dropout: false}\n", ":3: lora.dropout: must not"),
+        ("model: m\nheadlines: {count: 3}\nwarm_up: {examples: true}\n", ":3: warm_up.examples"),
     ],
 )
 def test_a_wrong_config_is_reported_with_its_line_and_key(tmp_path, text, message):

@@ -214,22 +214,32 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Write a new folder of texts, whole or not at all; one that holds these very texts stays."""
+    """Write a new folder of texts, whole or not at all; one that holds these very texts stays.
+
+    A fresh git repository is taken for empty. What stands there already, or is the folder that one
+    works in, has the parts moved in one by one.
+    """
+    named, folder = folder, folder.resolve()
+    repository = [folder / ".git"] if (folder / ".git").exists() else []
     if folder.exists():
         texts = {folder / name: replace_surrogates(text) for name, text in files.items()}
         if all(path.is_file() and path.read_bytes() == t.encode() for path, t in texts.items()):
             return
-        if not folder.is_dir() or any(folder.iterdir()):
+        if not folder.is_dir() or [*folder.iterdir()] != repository:
             raise InputError(
-                "holds something else", file=folder, hint="name a new folder, or an empty one"
+                "holds something else", file=named, hint="name a new folder, or an empty one"
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _draft_of(folder, folder=True) as draft:
             for name, text in files.items():
                 write_text(draft / name, text)
+            if repository or folder == Path.cwd():
+                for part in sorted(draft.iterdir()):
+                    part.rename(folder / part.name)
+                return
             if folder.exists():
                 folder.rmdir()  # it is empty
             draft.rename(folder)
     except OSError as error:
-        raise os_problem(error, folder, doing="cannot be written") from error
+        raise os_problem(error, named, doing="cannot be written") from error

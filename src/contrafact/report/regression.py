@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -127,6 +127,9 @@ def check_runs(
     systems: Sequence[str] = (),
 ) -> tuple[RunDiff, list[Finding]]:
     """Compare two runs, A and B, and return what each check finds of each pair of systems."""
+    if rule not in get_args(Rule):
+        hint = f"use {', '.join(get_args(Rule))}"
+        raise InputError(f"there is no rule {str(rule)[:40]!r}", hint=hint)
     # What a check asks for is known before anything is computed.
     known = compared_measures(task_named(read_manifest(before).task).report.load())
     measures = [one for one in known if one.compute is None]  # means, which alone are compared

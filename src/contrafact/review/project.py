@@ -10,12 +10,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import draft_checks
 from contrafact.files.atomic import os_problem
-from contrafact.files.config import read_toml
+from contrafact.files.config import ConfigPart, read_toml
 from contrafact.records import content_id
 
 __all__ = [
@@ -57,11 +57,7 @@ Names = Annotated[
 ]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ReviewQuestion(_Part):
+class ReviewQuestion(ConfigPart):
     """One thing that is asked about an item."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="Its name in files and exports.")
@@ -74,14 +70,14 @@ class ReviewQuestion(_Part):
     required: bool = Field(default=True, description="Whether it has to be answered.")
 
 
-class VerdictRule(_Part):
+class VerdictRule(ConfigPart):
     """What answers come to: the verdict of the first rule whose answers were given."""
 
     verdict: str = Field(min_length=1, description="The verdict.")
     when: dict[str, Names] = Field(default={}, description="Answers by question; none for always.")
 
 
-class Rule(_Part):
+class Rule(ConfigPart):
     """Where an item goes from a stage. The first rule that holds is taken; all parts must hold."""
 
     to: str = Field(description="A stage, or an outcome: final, removed, hard case.")
@@ -106,7 +102,7 @@ class Rule(_Part):
         return self.same or bool(self.majority) or len(self.all) == 1
 
 
-class CorrectedField(_Part):
+class CorrectedField(ConfigPart):
     """Lets whoever reviews rewrite a field."""
 
     field: str = Field(description="The item's field.")
@@ -117,14 +113,14 @@ class CorrectedField(_Part):
     )
 
 
-class FirstStep(_Part):
+class FirstStep(ConfigPart):
     """What is asked first, before the rest of an item is shown."""
 
     asks: Names = Field(min_length=1, description="The questions.")
     sees: Names = Field(min_length=1, description="The fields that are shown with them.")
 
 
-class Stage(_Part):
+class Stage(ConfigPart):
     """One step of a review."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="Its name in rules and files.")
@@ -208,7 +204,7 @@ class Stage(_Part):
         return tuple(dict.fromkeys(rule.verdict for rule in self.verdict))
 
 
-class Project(_Part):
+class Project(ConfigPart):
     """A review: items are shown, questions answered, and rules say what becomes of each item."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="Its name in commands.")

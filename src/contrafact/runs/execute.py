@@ -8,10 +8,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from inspect_ai import Task, eval_set, task_with
@@ -59,6 +60,7 @@ __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_fol
 
 _COLOURED = re.compile(r'"traceback_ansi":"(?:[^"\\]|\\.)*"')
 CACHE = "cache"
+_CACHE_DIR = "INSPECT_CACHE_DIR"
 _CALLS = ".calls"
 
 
@@ -199,23 +201,44 @@ def _evaluate(
     prepared: Prepared, folder: Path, models: _Models, progress: Progress, seen: Seen | None
 ) -> list[EvalLog]:
     settings = prepared.settings
-    if not settings.shared_cache:
-        os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
     logs: list[EvalLog] = []
 
     def tasks(names: Iterable[str]) -> list[Task]:
         return [task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names]
 
-    # What asks no model comes first: it is quick, and apart, since it is run once.
-    if prepared.baselines:
-        graders = models.judges if prepared.judging is not None else []
-        nobody = _Models([open_model(NO_MODEL)], graders)
-        logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
-    if prepared.methods:
-        how: dict[str, Any] = {**settings.generation, **settings.transport}
-        at_once = None if seen is None else 1
-        logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how, at_once)
+    with _cache_in(None if settings.shared_cache else folder / CACHE):
+        # What asks no model comes first: it is quick, and apart, since it is run once.
+        if prepared.baselines:
+            graders = models.judges if prepared.judging is not None else []
+            nobody = _Models([open_model(NO_MODEL)], graders)
+            logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
+        if prepared.methods:
+            how: dict[str, Any] = {**settings.generation, **settings.transport}
+            at_once = None if seen is None else 1
+            logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how, at_once)
     return logs
+
+
+_evaluating = Lock()
+
+
+@contextmanager
+def _cache_in(folder: Path | None) -> Iterator[None]:
+    """Keep answers in a folder, or where Inspect does; one evaluation of a process at a time.
+
+    Inspect looks the folder up in the environment, which all threads share.
+    """
+    with _evaluating:
+        before = os.environ.get(_CACHE_DIR)
+        if folder is not None:
+            os.environ[_CACHE_DIR] = str(folder.absolute())
+        try:
+            yield
+        finally:
+            if before is not None:
+                os.environ[_CACHE_DIR] = before
+            elif folder is not None:
+                os.environ.pop(_CACHE_DIR, None)
 
 
 def _eval_set(

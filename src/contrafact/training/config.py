@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family.settings import judge_names
 from contrafact.family.training import TrainingSpec
-from contrafact.files.config import ConfigFile, read_config
+from contrafact.files.config import ConfigFile, ConfigPart, read_config
 from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
 
 __all__ = [
@@ -35,13 +35,7 @@ ALL_LINEAR = "all-linear"
 _HINTS = {"extra_forbidden": "remove it, or check its spelling", "missing": "give it a value"}
 
 
-class _Part(BaseModel):
-    """Keys of a config; one that is not known is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Sampled(_Part):
+class Sampled(ConfigPart):
     """How texts are sampled."""
 
     temperature: float = Field(gt=0, le=5, description="Divides the logits.")
@@ -49,7 +43,7 @@ class Sampled(_Part):
     max_tokens: int = Field(ge=1, description="The most tokens of a text.")
 
 
-class Lora(_Part):
+class Lora(ConfigPart):
     """The adapter that is trained and then merged (peft)."""
 
     r: int = Field(default=64, ge=1, description="Its rank.")
@@ -67,7 +61,7 @@ class Lora(_Part):
         return (given,) if isinstance(given, str) else given
 
 
-class Learning(_Part):
+class Learning(ConfigPart):
     """How a stage learns (trl)."""
 
     epochs: float = Field(gt=0, description="Passes over its data.")
@@ -135,7 +129,7 @@ class JudgeSettings(Sampled):
     max_tokens: int = Field(default=24, ge=1)
 
 
-class Preferences(_Part):
+class Preferences(ConfigPart):
     """Best against worst."""
 
     margin: float = Field(
@@ -155,7 +149,7 @@ class Dpo(Learning):
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
 
-class ModelConfig(_Part):
+class ModelConfig(ConfigPart):
     """What is trained, and what every training says of it."""
 
     model: str = Field(description="A folder, a GGUF file, smollm2-135m, or a name on the hub.")
@@ -226,7 +220,7 @@ class Supervised(Learning):
     patience: int = Field(default=1000, ge=1)
 
 
-class Rewarded(_Part):
+class Rewarded(ConfigPart):
     """Learning from rewards of the model's own answers (GRPO, trl); no steps for none."""
 
     steps: int = Field(default=0, ge=0, description="Steps of the optimiser.")
@@ -237,7 +231,7 @@ class Rewarded(_Part):
     beta: float = Field(default=0.0, ge=0, description="What it costs to leave the start.")
 
 
-class Held(_Part):
+class Held(ConfigPart):
     """What every checkpoint is measured on."""
 
     each: int = Field(default=60, ge=8, description="Tasks of each split, at the end.")

@@ -7,7 +7,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["EXTRAS", "InputError", "ModelError", "Reason", "installed", "require", "value_problem"]
+__all__ = [
+    "EXTRAS",
+    "InputError",
+    "ModelError",
+    "Reason",
+    "WriteError",
+    "installed",
+    "require",
+    "value_problem",
+]
 
 EXTRAS = {
     "bpe_openai": "tokens",
@@ -64,7 +73,7 @@ class InputError(Exception):
 
     def at(self, file: str | Path | None, line: int | None) -> "InputError":
         """Return the same problem as one of a line of a file."""
-        return InputError(self.problem, file=file, line=line, hint=self.hint)
+        return type(self)(self.problem, file=file, line=line, hint=self.hint)
 
     def __str__(self) -> str:
         where = ""
@@ -74,6 +83,10 @@ class InputError(Exception):
         if self.hint:
             text += f"; {self.hint}"
         return " ".join(text.split())
+
+
+class WriteError(InputError):
+    """A file cannot be written, for want of room perhaps: no row's fault, and no call's."""
 
 
 _VALUES = {  # by how pydantic's name of an error begins

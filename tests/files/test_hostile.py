@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from contrafact.errors import InputError
+from contrafact.files.config import read_config
 from contrafact.files.limits import VARIABLE, read_apart
 from contrafact.files.tables import read_rows
 
@@ -143,6 +144,11 @@ FILES = {
         lambda: columns(**{f"c{n}": pa.array(["x"]) for n in range(2_000)}),
         "1,000 columns",
     ),
+    "one-cell.parquet": (
+        lambda: columns(text=pa.DictionaryArray.from_arrays(
+            pa.array([0] * 64), pa.array(["x" * 20_000_000]))),
+        "a cell of over",
+    ),
     "damaged.parquet": (lambda: b"PAR1" + b"\xff" * 999 + b"\xff\xff\xff\x7fPAR1", "damaged"),
     "texts.xlsx": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
     "empty-texts.xlsx": (lambda: book(texts="<si/>" * 5_000_000), "1,000,000 cells"),
@@ -156,6 +162,8 @@ FILES = {
     "entities.xlsx": (lambda: book(ROWS.replace("Ore", "&j;"), start=LAUGH), "damaged"),
     "deep.xlsx": (lambda: book("<a>" * 900_000), "damaged"),
     "spaces.xlsx": (lambda: book(more={"more.xml": " " * 90_000_000}), "67,108,864 bytes"),
+    "one-cell.xlsx": (lambda: book(ROWS.replace("Ore", "x" * 20_000_000)), "a cell of over"),
+    "one-row.xlsx": (lambda: book(ROWS + "<c/>" * 1_100_000), "a row of over 1,000,000 values"),
     "texts.xlsm": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
     "text.csv.gz": (lambda: gzip.compress(b"a\n" + b"x\n" * 90_000_000, 1), "67,108,864 bytes"),
     "noise.csv.gz": (lambda: b"\x1f\x8b" + bytes(range(256)) * 9, "damaged gzip"),
@@ -258,3 +266,32 @@ def test_a_file_read_apart_ends_where_its_process_may_take_no_more(text, limits,
     with pytest.raises(InputError, match=problem) as raised:
         read_apart(file, limits, "OURS")
     assert "OURS=" in str(raised.value) and VARIABLE not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [1, 2, 3]\n" + "".join(f"{n}: &{n} [{('*' + m + ', ') * 9}]\n"
+                                       for m, n in zip("abcdef", "bcdefg", strict=True)),
+        "a: &a {x: 1, y: 2}\n" + "".join(f"{n}: &{n} {{" + ", ".join(
+            f"{k}: *{m}" for k in range(9)) + "}\n" for m, n in zip("abcdef", "bcdefg", strict=True)),
+        "a: &a [*a]\n",
+    ],
+    ids=["lists", "objects", "itself"],
+)  # fmt: skip
+def test_settings_whose_aliases_stand_for_too_much_are_refused(text, tmp_path):
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match="aliases"):
+        read_config(file)
+    file.write_text("a: &a {x: 1}\nb: *a\n")
+    assert read_config(file).values == {"a": {"x": 1}, "b": {"x": 1}}
+
+
+def test_a_small_file_does_not_fill_the_memory_without_any_variable(tmp_path):
+    file = tmp_path / "t.parquet"
+    file.write_bytes(columns(text=pa.DictionaryArray.from_arrays(
+        pa.array([0] * 4_000), pa.array(["x" * 200_000]))))  # fmt: skip
+    with pytest.raises(InputError, match="a thousand times its size"):
+        for _ in read_rows(file):
+            pass

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from contrafact.errors import InputError
+from contrafact.files.parquet import parquet_rows
 from contrafact.files.tables import read_rows, render_csv, render_jsonl, write_frame
 from contrafact.text.delimit import replace_surrogates
 
@@ -324,3 +327,30 @@ def test_a_list_is_read_in_pieces_as_it_stands(tmp_path):
         file.write_text("[\n" + ",\n".join([*lines[:50_000], wrong, *lines[:9]]) + "\n]\n")
         with pytest.raises(InputError, match=rf"list.json:50002: .*{problem}"):
             list(read_rows(file))
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.json"])
+def test_a_key_that_is_null_in_an_object_is_absent(tmp_path, name):
+    rows = [{"a": None, "b": [{"x": 1, "y": None}, {"y": {"z": None}}]}]
+    file = tmp_path / name
+    if name.endswith("parquet"):
+        parquet.write_table(pa.Table.from_pylist(rows), file)
+    else:
+        file.write_text(json.dumps(rows if name.endswith(".json") else rows[0]))
+    assert list(read_rows(file)) == [(1, {"a": None, "b": [{"x": 1}, {"y": {}}]})]
+
+
+@given(
+    st.lists(
+        st.lists(st.text(st.characters(codec="utf-8")), min_size=1, max_size=3),
+        min_size=1,
+        max_size=60,
+    )
+)
+@settings(max_examples=20, deadline=None)
+def test_texts_in_lists_and_objects_come_back_from_parquet(texts):
+    rows = [{"n": at, "deep": [{"t": text} for text in own]} for at, own in enumerate(texts)]
+    sink = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows), sink, row_group_size=7)
+    sink.seek(0)
+    assert [row for _, row in parquet_rows(sink, "t")] == rows

@@ -208,3 +208,28 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_file_of_a_model_that_is_not_whole_is_named_before_it_is_loaded(
+    tiny_gguf: Path, tmp_path: Path
+) -> None:
+    data = tiny_gguf.read_bytes()
+    for at, torn in enumerate(
+        (data[:-1], data[:40], data[:4], data[:8] + b"\xff" * 16 + data[24:])
+    ):
+        cut = tmp_path / f"{at}.gguf"
+        cut.write_bytes(torn)
+        with pytest.raises(InputError, match=rf"{at}\.gguf: this GGUF file is cut off"):
+            check_causal(str(cut))
+    folder = converted(tiny_gguf, tmp_path)
+    weights = folder / "model.safetensors"
+    whole = weights.read_bytes()
+    for torn in (whole[:-1], whole[:100], b"", b"\xff" * 200):
+        weights.write_bytes(torn)
+        with pytest.raises(InputError, match=r"model\.safetensors: .* cut off"):
+            check_causal(str(folder))
+    weights.write_bytes(whole)
+    check_causal(str(folder))
+    (folder / "config.json").write_text("{")
+    with pytest.raises(InputError, match=r"config\.json: .* damaged"):
+        check_causal(str(folder))

@@ -163,7 +163,9 @@ def main() -> None:
     except OSError as error:
         from contrafact.files.atomic import os_problem
 
-        _die(str(os_problem(error, error.filename or "a file", doing="cannot be used")))
+        # Of what is written, as standard output on a full disk, nobody says the name.
+        doing = "cannot be used" if error.filename else "the output cannot be written"
+        _die(str(os_problem(error, error.filename, doing=doing)))
     if code == 130:
         print(
             "contrafact: stopped; what writes to a file or folder goes on when the command is "

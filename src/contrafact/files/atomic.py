@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, WriteError
 from contrafact.text.delimit import replace_surrogates
 
 try:
@@ -39,7 +39,7 @@ _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix a
 _DRAFT = re.compile(r"\A\..*\.draft-[0-9a-f]{12}(?:\..*)?", re.DOTALL)
 
 
-def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
+def os_problem(error: OSError, file: str | Path | None, *, doing: str) -> InputError:
     """Return what the operating system said as an error that a user can fix."""
     hints = {
         errno.ENOSPC: "free some space and run the command again",
@@ -53,7 +53,8 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
         errno.ENOLCK: "its file system gives no locks: choose a folder on another",
     }
     reason = (error.strerror or type(error).__name__).lower()
-    return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
+    kind = WriteError if "written" in doing else InputError
+    return kind(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None, kind: str = "") -> None:
@@ -79,7 +80,8 @@ def guard_output(out: str | Path, *inputs: str | Path | None, kind: str = "") ->
 def guard_folder(out: str | Path) -> None:
     """Refuse a folder that could not be written into, before any work is done."""
     if Path(out).exists() and not Path(out).is_dir():
-        raise InputError("is a file", file=out, hint="name a folder with --out")
+        problem = "is a file" if Path(out).is_file() else "is a device or a pipe"
+        raise InputError(problem, file=out, hint="name a folder with --out")
     _guard_above(Path(out).resolve(), out)
     sweep(Path(out).resolve().parent)
 

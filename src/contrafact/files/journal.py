@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, WriteError
 from contrafact.files.atomic import os_problem, write_text
 from contrafact.files.fields import as_json
 from contrafact.files.lock import locked_file
@@ -156,6 +156,8 @@ class Journal:
             async with free:
                 try:
                     piece = await work(key)
+                except WriteError:
+                    raise
                 except Exception as error:  # noqa: BLE001 - this key's failure, for the caller
                     failures[key] = error
                 else:

@@ -16,6 +16,7 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
+from contrafact.errors import WriteError
 from contrafact.models.calls import (
     Tries,
     current_calls,
@@ -209,13 +210,16 @@ _AROUND = ("RetryError", "ModelGenerateError")
 def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without secrets.
 
-    Of retries it is what they gave up on, with what lies under it where that says next to nothing.
+    A `WriteError` is raised again: no call failed. Of retries it is what they gave up on, with
+    what lies under it where that says next to nothing.
     """
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:
         if inner in chain:
             break
         chain.append(inner)
+    if (full := next((one for one in chain if isinstance(one, WriteError)), None)) is not None:
+        raise full  # what came of a call could not be kept
     causes = [link for link in chain if type(link).__name__ not in _AROUND] or chain
     text = _formatted(causes[0])
     if len(str(causes[0])) < 25 and len(causes) > 1 and str(causes[-1]):

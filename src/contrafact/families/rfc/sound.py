@@ -11,7 +11,7 @@ counts as they decide it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,13 +88,12 @@ def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
     return Counted(kind, signs_of(kind, found), str(fields["original"]), str(fields["id"]))
 
 
-def _read_labels(path: str, pairs: Sequence[Counted]) -> dict[str, bool]:
+def _read_labels(path: str, known: Collection[str] | None) -> dict[str, bool]:
     """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``."""
-    known = {one.id for one in pairs}
     answered: dict[str, bool] = {}
     for line, row in read_rows(path):
         name, given = (str(row.get(one, "")).strip() for one in ("id", "sound"))
-        if name not in known:
+        if known is not None and name not in known:
             hint = "give the id of a pair that is checked"
             raise InputError(f"{name!r} is no pair's id", file=path, line=line, hint=hint)
         if (answer := _SOUND.read(given)) is None:
@@ -119,11 +118,21 @@ def _exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
     return exam, str(exam.asked_otherwise(judging.pack.used, settings.asked()) or "")
 
 
+def check_sources(
+    exam: str | None, labels: str | None, settings: JudgeSettings, ids: Collection[str] | None
+) -> None:
+    """Read what `sound_of` is to read, before a judge is asked; ``ids`` of pairs, where known."""
+    if labels is not None:
+        _read_labels(labels, ids)
+    if exam is not None:
+        _exam_of(exam, settings)
+
+
 def sound_of(
     pairs: Sequence[Counted], exam: str | None, labels: str | None, settings: JudgeSettings
 ) -> list[Sound]:
     """Return how many pairs are really sound, by the files of an exam, of labels, or of both."""
-    answered = None if labels is None else _read_labels(labels, pairs)
+    answered = None if labels is None else _read_labels(labels, {one.id for one in pairs})
     known, why = (None, "") if exam is None else _exam_of(exam, settings)
     return sound_pairs(pairs, known, why, labels=answered)
 

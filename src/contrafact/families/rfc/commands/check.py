@@ -131,8 +131,13 @@ def check_file(options: CheckOptions) -> "CheckSummary | None":
     facts = check_rows(read_pairs(file), source_name(file), options=opened)
     if settings is not None:
         from contrafact.families.rfc.checking import confirmed, pair_estimates
+        from contrafact.families.rfc.sound import check_sources
         from contrafact.models.estimate import show_estimate
 
+        ids = None
+        if options.labels is not None and file != "-":
+            ids = {str(pair.fields.get("id")) for pair in read_pairs(file)}
+        check_sources(options.exam, options.labels, settings, ids)
         if options.estimate:
             show_estimate(pair_estimates(facts, settings))
             return None
@@ -203,6 +208,10 @@ def _in_bulk(options: CheckOptions, bulk: dict[str, Any]) -> "CheckSummary":
     chosen = options.chosen
     for path in chosen[0]:
         load_rules(path)
+    if settings is not None:
+        from contrafact.families.rfc.sound import check_sources
+
+        check_sources(options.exam, None, settings, None)
     stage = CheckStage(*chosen, settings)
     result = bulk_command(stage, options.file, options.out, bulk, noun="pairs")
     summary = CheckSummary(options, settings, result)

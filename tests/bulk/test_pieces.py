@@ -25,11 +25,11 @@ from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import repeated_rows
 from contrafact.bulk.run import shared_out
-from contrafact.bulk.stage import FAILURES, KEPT, Asked, InputRow, StageOutput
 from contrafact.bulk.tables import common_schema, from_bytes, part_bytes, recast
 from contrafact.bulk.work import alone
 from contrafact.corpus.duplicates import Text, find_duplicates, signature_of
 from contrafact.errors import InputError
+from contrafact.stages.stage import FAILURES, KEPT, Asked, InputRow, StageOutput
 
 LINES = st.lists(
     st.one_of(
@@ -164,7 +164,7 @@ def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_f
     made = StageOutput()
     made.add(KEPT, 0, {"a": 1})
     output.write(parts[0], made, {})
-    made.fail(InputRow(1, {}), "a call failed", retry=True)
+    made.fail(InputRow(1, {}), "a call failed", cause="it hung up")
     output.write(parts[1], made, {})
     assert [one for one in parts if one.name not in output.finished()] == [parts[1]]
     assert output.finished() == {parts[0].name}

@@ -13,7 +13,7 @@ from contrafact.errors import Reason
 from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import Fact, Warned, Warnings, format_number, listed, percent
 from contrafact.family.report import ROLES, ChapterData, ReportSpec
-from contrafact.family.run_facts import Cost, RunFacts, Setting
+from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.models.asking import CAUSES, CUT_OFF
 from contrafact.models.gguf import EMBEDDED_NAMES
 

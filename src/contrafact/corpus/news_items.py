@@ -120,8 +120,8 @@ def _written_day(text: str) -> str | None:
     if len(days) != 1:
         return None
     ((day, month),) = days
-    found = datetime(int(parts["year"]), month, day)
-    return _in_utc(_at(found, clock.groupdict())) if clock else found.date().isoformat()
+    midnight = datetime(int(parts["year"]), month, day)
+    return _in_utc(_at(midnight, clock.groupdict())) if clock else midnight.date().isoformat()
 
 
 def _at(day: datetime, clock: Mapping[str, str | None]) -> datetime:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializeAsAny,
+    ValidationInfo,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -26,6 +27,7 @@ from contrafact.options import BOUNDS, SAMPLING, TRANSPORT
 from contrafact.secrets import secrets_dropped
 
 __all__ = [
+    "ConfigPart",
     "FluencyOptions",
     "RunSettings",
     "Sampling",
@@ -42,6 +44,26 @@ __all__ = [
 ]
 
 DEFAULT_FLUENCY_MODEL = "smollm2-135m"
+
+
+class ConfigPart(BaseModel):
+    """Keys of a file of settings; an unknown one, and true or false for a number, is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_number(cls, value: object, info: ValidationInfo) -> object:
+        kind = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and not _takes_truth(kind):
+            raise ValueError("must not be true or false")
+        return value
+
+
+def _takes_truth(kind: Any) -> bool:
+    """Whether a field of this kind can be true or false."""
+    anything = kind in (bool, Any, object) or isinstance(kind, bool)
+    return anything or any(map(_takes_truth, get_args(kind)))
 
 
 class TaskOptions(BaseModel):

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
-
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
@@ -18,7 +16,6 @@ from contrafact.files.json_rows import json_problem
 
 __all__ = [
     "ConfigFile",
-    "ConfigPart",
     "nearest",
     "read_config",
     "read_toml",
@@ -64,26 +61,6 @@ _BAD_TOML = {
     ),
     r"": ('a key = "value" is expected', 'write key = "value", one a line'),
 }
-
-
-class ConfigPart(BaseModel):
-    """Keys of a file of settings; an unknown one, and true or false for a number, is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_number(cls, value: object, info: ValidationInfo) -> object:
-        kind = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and not _takes_truth(kind):
-            raise ValueError("must not be true or false")
-        return value
-
-
-def _takes_truth(kind: Any) -> bool:
-    """Whether a field of this kind can be true or false."""
-    anything = kind in (bool, Any, object) or isinstance(kind, bool)
-    return anything or any(map(_takes_truth, get_args(kind)))
 
 
 @dataclass(frozen=True)

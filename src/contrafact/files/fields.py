@@ -23,19 +23,19 @@ __all__ = [
     "checked_columns",
     "column_of",
     "columns_found",
+    "confusable_names",
     "fold",
     "fold_row",
     "guarded",
     "guarded_columns",
     "is_absent",
-    "look",
-    "look_alikes",
     "named_columns",
     "names_of",
     "no_column",
     "present",
     "refuse_alike",
     "rename_row",
+    "skeleton",
     "unguarded",
     "value_of",
 ]
@@ -160,7 +160,7 @@ def present(value: Any) -> Any:
     return [*map(present, value)] if isinstance(value, list) else value
 
 
-def look(name: str) -> str:
+def skeleton(name: str) -> str:
     """Return what names that look alike share.
 
     They may differ in case, in what cannot be seen, in Unicode's forms, and as "7.0" does from "7".
@@ -168,18 +168,18 @@ def look(name: str) -> str:
     return _POINT_ZERO.sub("", seen(name).casefold())
 
 
-def look_alikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+def confusable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield each name that looks like one before it, behind that one."""
     first: dict[str, str] = {}
     for name in names:
-        before = first.setdefault(look(name), name)
+        before = first.setdefault(skeleton(name), name)
         if before != name:
             yield before, name
 
 
 def refuse_alike(names: Iterable[str], what: str, file: str | Path | None = None) -> None:
     """Refuse names that look alike, by `InputError`: whether they are one is the user's to say."""
-    for before, name in look_alikes(names):
+    for before, name in confusable_names(names):
         raise InputError(
             f"the {what}s {before!a} and {name!a} look alike",
             file=file,

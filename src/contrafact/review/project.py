@@ -14,8 +14,9 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import draft_checks
+from contrafact.family.settings import ConfigPart
 from contrafact.files.atomic import os_problem
-from contrafact.files.config import ConfigPart, read_toml
+from contrafact.files.config import read_toml
 from contrafact.records import content_id
 
 __all__ = [

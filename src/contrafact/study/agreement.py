@@ -12,7 +12,7 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.family.data import DataReport, DataSpec
-from contrafact.files.fields import is_absent, look, look_alikes
+from contrafact.files.fields import confusable_names, is_absent, skeleton
 from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.stats.agreement import (
     cohen_kappa,
@@ -150,7 +150,7 @@ def ratings_of(
         raise InputError("counts are for a wide table", file=name, hint="leave --count out")
     read = _long(rows, folded) if long else _wide(rows, columns, count, name)
     table: dict[str, dict[str, str | None]] = {}
-    names, items = _Spellings(look), _Spellings(look)
+    names, items = _Spellings(skeleton), _Spellings(skeleton)
     times: dict[str, int] = {}
     rows_of: set[str] = set()
     for line, item, given, stands_for in read:
@@ -169,13 +169,13 @@ def ratings_of(
             own[first] = own.get(first) if rating is None else rating
     known = names.firsts
     for rater in raters:
-        if look(rater) not in known:
+        if skeleton(rater) not in known:
             raise InputError(
                 f"there is no rater '{rater}'",
                 file=name,
                 hint=f"there are {', '.join(known.values())}",
             )
-    wanted = set(map(look, raters)) or known.keys()
+    wanted = set(map(skeleton, raters)) or known.keys()
     chosen = [rater for key, rater in known.items() if key in wanted]
     if len(chosen) < 2:
         raise InputError(
@@ -374,7 +374,8 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
     items, raters = (dict.fromkeys(pair[at] for pair in first) for at in (0, 1))
     for what, names in (("rater", raters), ("item", items)):
         violations += [
-            f"the {what}s {one!a} and {other!a} look alike" for one, other in look_alikes(names)
+            f"the {what}s {one!a} and {other!a} look alike"
+            for one, other in confusable_names(names)
         ]
     what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
     return DataReport(count, (what,), tuple(violations), ())

@@ -12,9 +12,9 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError, value_problem
-from contrafact.family.settings import judge_names
+from contrafact.family.settings import ConfigPart, judge_names
 from contrafact.family.training import TrainingSpec
-from contrafact.files.config import ConfigFile, ConfigPart, read_config
+from contrafact.files.config import ConfigFile, read_config
 from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
 
 __all__ = [

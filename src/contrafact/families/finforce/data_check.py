@@ -74,8 +74,8 @@ class _Pass:
             what = f"classified '{label}', not '{_EXPECTED_CLASS}'"
             self.odd[what].append(item.line)
         self._category(item, given["category"])
-        for what, text, said in labels_of(item):
-            self.labels[what].append((item.line, text, said))
+        for what, text, value in labels_of(item):
+            self.labels[what].append((item.line, text, value))
         kinds = {kind for text in given.values() for kind in hostile_characters(text)}
         for kind in sorted(kinds | ({"half a character (now U+FFFD)"} if item.broken else set())):
             self.odd[f"with characters that mislead or break programs: {kind}"].append(item.line)

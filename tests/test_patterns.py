@@ -72,6 +72,12 @@ def patterns():
     return found
 
 
+def test_no_group_repeats_possessively():
+    """Before 3.11.5 Python takes the beginning of such a group for all of it: ``(?>(?:…)+)``."""
+    group = re.compile(r"(?<!\\)\)(?:[*+?]|\{[0-9,]+\})\+")
+    assert [place for one, place in patterns().items() if group.search(str(one.pattern))] == []
+
+
 def is_in(character, members):
     """Whether a class of characters has one."""
     if members[0][0] is kinds.NEGATE:

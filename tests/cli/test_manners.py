@@ -474,7 +474,7 @@ def test_what_a_terminal_cannot_show_is_escaped(contrafact, tmp_path):
 
 
 def test_closed_streams_are_no_fault(tmp_path):
-    line = f"{sys.executable} -m contrafact.cli.main methods <&- >&- 2>errors"
+    line = f"'{sys.executable}' -m contrafact.cli.main methods <&- >&- 2>errors"
     assert subprocess.run(["sh", "-c", line], cwd=tmp_path, check=False).returncode == 0
     assert (tmp_path / "errors").read_text() == ""
 

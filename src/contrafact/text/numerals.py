@@ -23,7 +23,8 @@ __all__ = [
 ]
 
 # Regular expressions as text, to build grammars from. All are matched without regard to case,
-# and use possessive repeats, so that long runs of digits cost linear time.
+# and use possessive repeats, so that long runs of digits cost linear time; of a group, which Python
+# repeats wrongly before 3.11.5, the greedy repeat is atomic instead.
 
 VULGAR = "½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 """Fractions in one character."""
@@ -32,15 +33,15 @@ _MILLIONS = r"million|billion|trillion|mio|mrd|mn|bn|m|euros?|€"
 
 DIGITS = (
     rf"(?:[0-9]{{0,3}}[{VULGAR}]"  # 2½
-    r"|[0-9]{1,3}+(?:\.[0-9]{3})++,[0-9]{1,2}+(?![0-9])"  # 1.234,5
-    r"|[0-9]{1,3}+(?:\.[0-9]{3}){2,}+(?![0-9.,][0-9])"  # 1.234.567
-    r"|[0-9]{1,3}+(?:['’][0-9]{3})++(?:\.[0-9]++)?+"  # 1'234'567.50
-    r"|(?<![0-9] )[1-9][0-9]{0,2}+(?: [0-9]{3})++(?:[.,][0-9]{1,2})?+(?![0-9]| [0-9])"  # 816 000
+    r"|[0-9]{1,3}+(?>(?:\.[0-9]{3})+),[0-9]{1,2}+(?![0-9])"  # 1.234,5
+    r"|[0-9]{1,3}+(?>(?:\.[0-9]{3}){2,})(?![0-9.,][0-9])"  # 1.234.567
+    r"|[0-9]{1,3}+(?>(?:['’][0-9]{3})+)(?>\.[0-9]++|)"  # 1'234'567.50
+    r"|(?<![0-9] )[1-9][0-9]{0,2}+(?>(?: [0-9]{3})+)(?>[.,][0-9]{1,2}|)(?![0-9]| [0-9])"  # 816 000
     rf"|[0-9]++,[0-9]{{1,2}}+(?=\s?(?:%|(?:{_MILLIONS})(?!\w)))"  # 3,5 %: told by what follows
     r"|(?<=€)[0-9]++,[0-9]{1,2}+(?![0-9,])"  # €3,50
-    r"|[0-9]{1,3}+(?:,[0-9]{2,3})++(?:\.[0-9]++)?+"  # 1,250,000 and 12,50,000.5
+    r"|[0-9]{1,3}+(?>(?:,[0-9]{2,3})+)(?>\.[0-9]++|)"  # 1,250,000 and 12,50,000.5
     r"|[0-9]{1,3}[\s-][0-9]{1,2}/(?:[2-58]|16|32|64)(?![0-9/])"  # 2-1/2
-    r"|[0-9]++(?:\.[0-9]++)?+"
+    r"|[0-9]++(?>\.[0-9]++|)"
     r"|\.[0-9]++)"
 )
 """A number in digits, without its sign."""
@@ -87,8 +88,8 @@ _GUARD = rf"(?=(?:{alternation([*_SMALL, 'half'])})(?![^\W_]))"
 
 WORDS = (
     rf"{_GUARD}(?:half[ -]an?[ -]{_BIG}"
-    rf"|(?:{_PIECE}|an?)[ -]hundred(?:[ -](?:and[ -])?{_PIECE})?(?:[ -]{_BIG}){{0,2}}+"
-    rf"|(?:{_PIECE}|an?)(?:[ -]{_BIG}){{1,2}}+"
+    rf"|(?:{_PIECE}|an?)[ -]hundred(?:[ -](?:and[ -])?{_PIECE})?(?>(?:[ -]{_BIG}){{0,2}})"
+    rf"|(?:{_PIECE}|an?)(?>(?:[ -]{_BIG}){{1,2}})"
     rf"|(?:{_PIECE})[ -]and[ -]a[ -]half(?:[ -]{_BIG})?"
     rf"|{_PIECE}|zero)\b"
 )

@@ -61,7 +61,7 @@ _MOVING = re.compile(
 )
 _VERBS_AFTER = frozenset(_DATA["after"])
 _FILLERS = re.compile(
-    rf"(?:[\s(~]*(?:\b(?:{alternation(_DATA['fillers'])}|[a-z]+ly)\b)?)*+", re.IGNORECASE
+    rf"(?>(?:[\s(~]*(?:\b(?:{alternation(_DATA['fillers'])}|[a-z]+ly)\b)?)*)", re.IGNORECASE
 )
 _LEVELS = frozenset(_DATA["levels"])
 _PREPOSITION = re.compile(rf"\b(?:{alternation([*_LEVELS, *_DATA['changes']])})\b", re.IGNORECASE)

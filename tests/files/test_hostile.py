@@ -268,17 +268,20 @@ def test_a_file_read_apart_ends_where_its_process_may_take_no_more(text, limits,
     assert "OURS=" in str(raised.value) and VARIABLE not in str(raised.value)
 
 
+def nested(part, first="[1, 2, 3]"):
+    names = zip("abcdef", "bcdefg", strict=True)
+    return f"a: &a {first}\n" + "".join(f"{n}: &{n} {part(f'*{m}')}\n" for m, n in names)
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "a: &a [1, 2, 3]\n" + "".join(f"{n}: &{n} [{('*' + m + ', ') * 9}]\n"
-                                       for m, n in zip("abcdef", "bcdefg", strict=True)),
-        "a: &a {x: 1, y: 2}\n" + "".join(f"{n}: &{n} {{" + ", ".join(
-            f"{k}: *{m}" for k in range(9)) + "}\n" for m, n in zip("abcdef", "bcdefg", strict=True)),
+        nested(lambda inner: f"[{(inner + ', ') * 9}]"),
+        nested(lambda inner: "{" + ", ".join(f"{key}: {inner}" for key in range(9)) + "}"),
         "a: &a [*a]\n",
     ],
     ids=["lists", "objects", "itself"],
-)  # fmt: skip
+)
 def test_settings_whose_aliases_stand_for_too_much_are_refused(text, tmp_path):
     file = tmp_path / "c.yaml"
     file.write_text(text)

@@ -183,7 +183,8 @@ _AROUND = ("RetryError", "ModelGenerateError")
 def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without the secrets of the environment.
 
-    A `WriteError` is raised again: no call failed. Of retries it is what they gave up on, with what lies under it where that says next to nothing.
+    A `WriteError` is raised again: no call failed. Of retries it is what they gave up on, with what
+    lies under it where that says next to nothing.
     """
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:

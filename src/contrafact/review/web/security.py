@@ -13,6 +13,7 @@ from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from time import perf_counter
 from typing import Any
+from unicodedata import normalize
 
 from anyio.to_thread import run_sync
 from sqlalchemy.exc import SQLAlchemyError

@@ -147,7 +147,7 @@ FILES = {
     "one-cell.parquet": (
         lambda: columns(text=pa.DictionaryArray.from_arrays(
             pa.array([0] * 64), pa.array(["x" * 20_000_000]))),
-        "a cell of over",
+        "4,194,304 bytes",
     ),
     "damaged.parquet": (lambda: b"PAR1" + b"\xff" * 999 + b"\xff\xff\xff\x7fPAR1", "damaged"),
     "texts.xlsx": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
@@ -162,7 +162,7 @@ FILES = {
     "entities.xlsx": (lambda: book(ROWS.replace("Ore", "&j;"), start=LAUGH), "damaged"),
     "deep.xlsx": (lambda: book("<a>" * 900_000), "damaged"),
     "spaces.xlsx": (lambda: book(more={"more.xml": " " * 90_000_000}), "67,108,864 bytes"),
-    "one-cell.xlsx": (lambda: book(ROWS.replace("Ore", "x" * 20_000_000)), "a cell of over"),
+    "one-cell.xlsx": (lambda: book(ROWS.replace("Ore", "x" * 20_000_000)), "4,194,304 bytes"),
     "one-row.xlsx": (lambda: book(ROWS + "<c/>" * 1_100_000), "a row of over 1,000,000 values"),
     "texts.xlsm": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
     "text.csv.gz": (lambda: gzip.compress(b"a\n" + b"x\n" * 90_000_000, 1), "67,108,864 bytes"),
@@ -214,7 +214,10 @@ REFUSED_IN_BULK = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".parquet", "jsonl"))])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FILES if name.endswith((".parquet", "jsonl")) and name != "one-cell.parquet"],
+)
 def test_a_file_read_in_pieces_is_bounded_by_the_piece(name, tmp_path):
     file = tmp_path / name
     file.write_bytes(FILES[name][0]())

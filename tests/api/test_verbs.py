@@ -78,6 +78,12 @@ def test_headlines_become_scenarios(models):
     frame = pd.DataFrame({"Headline": ["Oil rises"], "desk": ["energy"]})
     kept = cf.generate(frame, model=models.model, out="made.csv")
     assert kept.items["desk"].tolist() == ["energy"] and Path("made.csv").exists()
+    table = pd.DataFrame({"ref": ["00042", "7e05", "'=1"], "ticker": ["NA", "TRUE", "None"]})
+    table["headline"] = ["''Oil'' rises", "Rates fall", "-5% at Ore"]
+    for out in ("t.csv", "t.tsv", "t.parquet", "t.xlsx", "t.jsonl"):
+        items = cf.generate(table, model=models.model, judge=models.judge, out=out).items
+        assert items[[*table]].equals(table), out
+        assert items["valid"].tolist() == [True] * 3 and items["risk_directionality"].notna().all()
     with pytest.raises(cf.InputError, match=r"data:1: no column 'headline'"):
         cf.generate([{"x": "Oil"}], model=models.model)
     with pytest.raises(cf.InputError, match="no option 'temprature'; did you mean 'temperature'"):

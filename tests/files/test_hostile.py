@@ -147,7 +147,7 @@ FILES = {
     "one-cell.parquet": (
         lambda: columns(text=pa.DictionaryArray.from_arrays(
             pa.array([0] * 64), pa.array(["x" * 20_000_000]))),
-        "a cell of over",
+        "4,194,304 bytes",
     ),
     "damaged.parquet": (lambda: b"PAR1" + b"\xff" * 999 + b"\xff\xff\xff\x7fPAR1", "damaged"),
     "texts.xlsx": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
@@ -162,7 +162,7 @@ FILES = {
     "entities.xlsx": (lambda: book(ROWS.replace("Ore", "&j;"), start=LAUGH), "damaged"),
     "deep.xlsx": (lambda: book("<a>" * 900_000), "damaged"),
     "spaces.xlsx": (lambda: book(more={"more.xml": " " * 90_000_000}), "67,108,864 bytes"),
-    "one-cell.xlsx": (lambda: book(ROWS.replace("Ore", "x" * 20_000_000)), "a cell of over"),
+    "one-cell.xlsx": (lambda: book(ROWS.replace("Ore", "x" * 20_000_000)), "4,194,304 bytes"),
     "one-row.xlsx": (lambda: book(ROWS + "<c/>" * 1_100_000), "a row of over 1,000,000 values"),
     "texts.xlsm": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
     "text.csv.gz": (lambda: gzip.compress(b"a\n" + b"x\n" * 90_000_000, 1), "67,108,864 bytes"),
@@ -214,7 +214,10 @@ REFUSED_IN_BULK = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".parquet", "jsonl"))])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FILES if name.endswith((".parquet", "jsonl")) and name != "one-cell.parquet"],
+)
 def test_a_file_read_in_pieces_is_bounded_by_the_piece(name, tmp_path):
     file = tmp_path / name
     file.write_bytes(FILES[name][0]())
@@ -268,17 +271,20 @@ def test_a_file_read_apart_ends_where_its_process_may_take_no_more(text, limits,
     assert "OURS=" in str(raised.value) and VARIABLE not in str(raised.value)
 
 
+def nested(part, first="[1, 2, 3]"):
+    names = zip("abcdef", "bcdefg", strict=True)
+    return f"a: &a {first}\n" + "".join(f"{n}: &{n} {part(f'*{m}')}\n" for m, n in names)
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "a: &a [1, 2, 3]\n" + "".join(f"{n}: &{n} [{('*' + m + ', ') * 9}]\n"
-                                       for m, n in zip("abcdef", "bcdefg", strict=True)),
-        "a: &a {x: 1, y: 2}\n" + "".join(f"{n}: &{n} {{" + ", ".join(
-            f"{k}: *{m}" for k in range(9)) + "}\n" for m, n in zip("abcdef", "bcdefg", strict=True)),
+        nested(lambda inner: f"[{(inner + ', ') * 9}]"),
+        nested(lambda inner: "{" + ", ".join(f"{key}: {inner}" for key in range(9)) + "}"),
         "a: &a [*a]\n",
     ],
     ids=["lists", "objects", "itself"],
-)  # fmt: skip
+)
 def test_settings_whose_aliases_stand_for_too_much_are_refused(text, tmp_path):
     file = tmp_path / "c.yaml"
     file.write_text(text)

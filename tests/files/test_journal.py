@@ -3,11 +3,14 @@
 import asyncio
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 
 import pytest
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, WriteError
 from contrafact.files.journal import Journal, hash_of, sidecar_path
+from contrafact.models.asking import failure_cause
 
 
 def test_answers_outlive_the_process_and_a_torn_line(tmp_path):
@@ -136,6 +139,31 @@ with Journal(sys.argv[1], {}) as journal:
     assert result.stdout == "cannot be written: file too large\n"
     with Journal(path, {}) as journal:
         assert journal.known == {"short": "a", "next": "c"}
+
+
+def test_a_full_disk_ends_the_work_and_is_no_failure_of_a_piece(tmp_path, monkeypatch):
+    full, asked = WriteError("cannot be written: no space left on device"), []
+
+    async def work(key):
+        asked.append(key)
+        await asyncio.sleep(0)
+        raise full
+
+    with (
+        Journal(tmp_path / "a.jsonl", {}) as journal,
+        pytest.raises(WriteError, match="no space"),
+    ):
+        asyncio.run(journal.fill("abcdefgh", work, at_once=1))
+    assert len(asked) < 8
+    with pytest.raises(WriteError):
+        failure_cause(full)
+
+
+def test_a_piece_may_hold_dates_and_decimals(tmp_path):
+    with Journal(tmp_path / "a.jsonl", {}) as journal:
+        journal.keep("day", {"at": date(2025, 4, 18), "price": Decimal("1.20")})
+    with Journal(tmp_path / "a.jsonl", {}) as journal:
+        assert journal.known == {"day": {"at": "2025-04-18", "price": "1.20"}}
 
 
 def test_work_is_done_once_by_key_so_much_at_a_time_and_failures_stay_open(tmp_path):

@@ -1,6 +1,7 @@
 """A proxy signs people in and names them in a header; nobody else is believed."""
 
 import html
+from unicodedata import normalize
 
 import pytest
 
@@ -60,6 +61,14 @@ def test_a_name_beyond_ascii_is_read_as_proxies_write_it(studio):
     studio.account("Zoë")
     page = studio.browser(address=PROXY).get("/", headers={"X-Remote-User": "Zoë".encode()})
     assert page.status_code == 200 and "Zoë" in page.text
+
+
+@pytest.mark.parametrize("kept", ["NFC", "NFD"])
+@pytest.mark.parametrize("sent", ["NFC", "NFD"])
+def test_a_name_is_known_however_its_accents_are_written(studio, kept, sent):
+    studio.account(normalize(kept, "Åsa Zoë"))
+    header = {"X-Remote-User": normalize(sent, "Åsa Zoë").encode()}
+    assert studio.browser(address=PROXY).get("/", headers=header).status_code == 200
 
 
 def test_a_header_that_the_proxy_added_to_a_browsers_own_is_refused(studio):

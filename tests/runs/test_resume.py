@@ -74,3 +74,22 @@ def test_a_folder_with_another_run_is_not_touched(quick_contrafact, service, tmp
     assert taken.returncode == 2
     assert "not a run folder" in taken.stderr
     assert before == {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("torn", [b"", b"PK", None], ids=["empty", "junk", "half"])
+def test_a_log_that_a_killed_run_left_torn_is_set_aside(
+    quick_contrafact, service, tmp_path, torn, monkeypatch
+):
+    service.make_known(monkeypatch)
+    run = tmp_path / "run"
+    command = ("run", "rfc-detect", "--model", service.model, "--limit", "2", "--out", str(run))
+    assert quick_contrafact(*command).returncode == 0
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"finished"', '"running"', 1))
+    for log in run.glob("*logs/*.eval"):
+        data = log.read_bytes()
+        log.write_bytes(data[: len(data) // 2] if torn is None else torn)
+    (run / "items.parquet").unlink()
+    again = quick_contrafact(*command)
+    assert again.returncode == 0 and "set aside" in again.stderr, again.stderr
+    assert len(pd.read_parquet(run / "items.parquet")) and [*run.glob("logs/*.damaged")]

@@ -248,7 +248,7 @@ _held: WeakValueDictionary[str, RecordedOutputs] = WeakValueDictionary()
 @lru_cache(maxsize=4)
 def _outputs(path: str, _changed: int) -> dict[str, dict[tuple[str, int], dict[str, Any]]]:
     found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
-    for line, row in json_lines(Path(path).open("rb"), path):  # with keys that are null
+    for line, row in json_lines(Path(path).open("rb"), path):  # noqa: SIM115 - with keys that are null
         try:
             key = (str(row["sample_id"]), int(row["draw"]))
             found.setdefault(str(row["system"]), {})[key] = dict(row["output"])

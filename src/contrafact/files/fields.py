@@ -153,10 +153,14 @@ def as_json(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def present(value: Any) -> Any:
-    """Return a row's value without the keys of objects in it that are null: these are absent."""
+def present(value: Any, *, top: bool = False) -> Any:
+    """Return a value without the keys of its objects that are null, but for those at the top."""
     if isinstance(value, dict):
-        return {key: present(inner) for key, inner in value.items() if inner is not None}
+        return {
+            key: present(inner) if isinstance(inner, dict | list) else inner
+            for key, inner in value.items()
+            if top or inner is not None
+        }
     return [*map(present, value)] if isinstance(value, list) else value
 
 

@@ -1,7 +1,8 @@
 """Parquet in: rows a few at a time, of a file that may stand for much more than it holds.
 
-Texts stay in the dictionary that they are stored in until it is known how long a row's are; what a
-page unpacks to is read from its own header, and not from what the file says of it elsewhere.
+What a page unpacks to is read from its own header, and not from what the file says of it elsewhere.
+A text that is stored once may stand in every row, so the larger a column's dictionary, the fewer
+rows are unpacked together; texts in lists stay in theirs until it is known how long a row's are.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ MOST_PARTS = 1_000_000
 """Of one list in Parquet's description of itself."""
 
 _AT_ONCE = 1_024  # rows that are unpacked together, at most
+_TEXTS = 2**27  # bytes that their texts may have, if each is the longest that is stored
+_DICTIONARY, _ENTRIES = 7, -1  # a page's field of what it is, if that; and what that has first
 _HEADER = 2**16  # bytes that hold a page's header
 
 
@@ -30,16 +33,11 @@ def parquet_rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, A
             size = stream.seek(0, 2)
             plain = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
             described = plain.metadata
-            _check(described, stream, name, size)
-            texts = [
-                column.path
-                for column in map(described.schema.column, range(described.num_columns))
-                if column.physical_type == "BYTE_ARRAY" and "Decimal" not in str(column)
-            ]
-            file = parquet.ParquetFile(stream, metadata=described, read_dictionary=texts)
-            for batch in file.iter_batches(batch_size=_batch_size(described)):
+            texts, stored = _check(described, stream, name, size)
+            coded = parquet.ParquetFile(stream, metadata=described, read_dictionary=texts)
+            for batch in _batches(coded, plain, _batch_size(described, stored)):
                 for part in _measured(batch, name, number):
-                    for row in part.cast(plain.schema_arrow).to_pylist():
+                    for row in part.to_pylist():
                         number += 1
                         yield number, row
         except UnicodeDecodeError as error:
@@ -55,19 +53,42 @@ def parquet_rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, A
             ) from error
 
 
-def _check(described: Any, stream: BinaryIO, name: str, size: int) -> None:
-    """Refuse a file that says of itself, or whose pages say, that it is over a limit."""
+def _batches(coded: Any, plain: Any, size: int) -> Iterator[Any]:
+    """Yield the rows of a file in batches, texts in their dictionaries where that can be."""
+    import pyarrow
+
+    for group in range(coded.num_row_groups):
+        done = 0
+        try:
+            for batch in coded.iter_batches(batch_size=size, row_groups=[group]):
+                done += batch.num_rows
+                yield batch
+        except pyarrow.ArrowNotImplementedError:  # texts in lists, with more than one dictionary
+            for batch in plain.iter_batches(batch_size=min(size, 64), row_groups=[group]):
+                if done < batch.num_rows:
+                    yield batch.slice(done)
+                done = max(0, done - batch.num_rows)
+
+
+def _check(described: Any, stream: BinaryIO, name: str, size: int) -> tuple[list[str], int]:
+    """Refuse a file that says of itself, or whose pages say, that it is over a limit.
+
+    Returns:
+        The columns of lists with long texts in their dictionaries, and how many bytes the
+        dictionaries of other columns have in a group of rows, at most.
+    """
     chunks = [
         described.row_group(at).column(place)
         for at in range(described.num_row_groups)
         for place in range(described.num_columns)
     ]
+    pages = [[*_pages(one, stream)] for one in chunks]
     found = {
         "rows": described.num_rows,
         "columns": described.num_columns,
         "unpacked": sum(one.total_uncompressed_size for one in chunks),
         "cells": sum(one.num_values for one in chunks),
-        "part": max((page for one in chunks for page in _pages(one, stream)), default=0),
+        "part": max((page[0] for own in pages for page in own), default=0),
     }
     for what, count in found.items():
         if count > limit(what):
@@ -79,10 +100,21 @@ def _check(described: Any, stream: BinaryIO, name: str, size: int) -> None:
         many = chunk.num_values > max(limit("values"), 1_000 * chunk.total_compressed_size)
         if column.max_repetition_level and many:
             raise over("values", name)
+    texts: set[str] = set()
+    stored = [0] * described.num_row_groups
+    for place, own in enumerate(pages):
+        group, at = divmod(place, described.num_columns)
+        column = described.schema.column(at)
+        bytes_, entries = sum(size for size, count in own if count), sum(n for _, n in own)
+        if not column.max_repetition_level:
+            stored[group] += bytes_
+        elif column.physical_type == "BYTE_ARRAY" and bytes_ > min(2**21, 1_024 * entries):
+            texts.add(column.path)
+    return sorted(texts), max(stored, default=0)
 
 
-def _pages(chunk: Any, stream: BinaryIO) -> Iterator[int]:
-    """Yield how many bytes each page of a column unpacks to, by the pages' headers."""
+def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
+    """Yield the bytes that each page of a column unpacks to, and a dictionary's entries."""
     at = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         at = min(at, chunk.dictionary_page_offset)
@@ -90,7 +122,7 @@ def _pages(chunk: Any, stream: BinaryIO) -> Iterator[int]:
     while at < end:
         stream.seek(at)
         length, fields = _fields(stream.read(_HEADER))
-        yield fields[2]
+        yield fields[2], fields.get(_ENTRIES, 0)
         at += length + max(0, fields[3])
 
 
@@ -106,6 +138,8 @@ def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
         begun, at = at, _behind(data, at, kind)
         if kind in (4, 5, 6):
             found[field] = _number(data, begun)[0]
+        elif kind == 12 and field == _DICTIONARY:
+            found[_ENTRIES] = _fields(data, begun)[1].get(1, 0)
     return at + 1, found
 
 
@@ -146,14 +180,14 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), at
 
 
-def _batch_size(described: Any) -> int:
-    """Return how many rows are unpacked together: of wide ones, and of long lists, fewer."""
+def _batch_size(described: Any, stored: int) -> int:
+    """Return how many rows are unpacked together: of wide or long ones, and long lists, fewer."""
     rows = max(1, described.num_rows)
     groups = [described.row_group(at) for at in range(described.num_row_groups)]
     cells = sum(
         group.column(at).num_values for group in groups for at in range(described.num_columns)
     )
-    return max(1, min(_AT_ONCE, 2**16 * rows // max(1, cells)))
+    return int(max(1, min(_AT_ONCE, 2**16 * rows // max(1, cells), _TEXTS // max(1, stored))))
 
 
 def _measured(batch: Any, name: str, number: int) -> Iterator[Any]:
@@ -171,13 +205,18 @@ def _measured(batch: Any, name: str, number: int) -> Iterator[Any]:
 
 def _extent(batch: Any) -> tuple[int, int, int]:
     """Return how many values a batch has, the bytes of its texts, and of the longest of them."""
-    from pyarrow import compute
+    from pyarrow import compute, types
 
     values = size = longest = 0
     for leaf in (leaf for column in batch.columns for leaf in _leaves(column)):
         values += len(leaf)
+        lengths = None
         if hasattr(leaf, "dictionary"):
-            lengths = compute.binary_length(leaf.dictionary).take(leaf.indices)
+            if types.is_binary(kind := leaf.type.value_type) or types.is_string(kind):
+                lengths = compute.binary_length(leaf.dictionary).take(leaf.indices)
+        elif types.is_binary(leaf.type) or types.is_string(leaf.type):
+            lengths = compute.binary_length(leaf)
+        if lengths is not None:
             size += compute.sum(lengths).as_py() or 0
             longest = max(longest, compute.max(lengths).as_py() or 0)
     return values, size, longest

@@ -271,7 +271,7 @@ def open_table(
         nested = kind in ("json", "jsonl", "parquet")
         rows = bounded_rows(rows, name, nested=nested or kind == "workbook", size=size)
         if nested:
-            rows = ((line, {key: present(cell) for key, cell in row.items()}) for line, row in rows)
+            rows = ((line, present(row, top=True)) for line, row in rows)
     except BaseException:
         stream.close()
         raise

@@ -214,15 +214,16 @@ def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
         raise NotAllowed("who you are was said twice", hint="have the proxy replace its header")
     # Headers are Latin-1; proxies write names as UTF-8.
     try:
-        name = values[0].encode("latin-1").decode("utf-8")
+        return values[0].encode("latin-1").decode("utf-8").strip()
     except UnicodeError:
-        name = values[0]
-    return normalize("NFC", name).strip()  # as names are kept; directories write others
+        return values[0].strip()
 
 
 def _known(studio: Studio, name: str) -> Account:
     """Return the open account of whom a proxy names; `NotAllowed` if there is none."""
-    account = studio.accounts.find(name)
+    # One name, with its accents as letters of their own (as some directories write it) or not.
+    spellings = dict.fromkeys((name, normalize("NFC", name), normalize("NFD", name)))
+    account = next(filter(None, map(studio.accounts.find, spellings)), None)
     if account is None or not account.active:
         raise NotAllowed(
             f"the proxy says that you are {name[:40]!a}, who has no open account here",

@@ -306,7 +306,8 @@ def difference_row(check: Check, difference: float, low: float, high: float) -> 
     row = {
         "system_a": "x", "system_b": "x", "pair": "x", "measure": check.measure.name,
         "form": check.form,
-        "difference": difference, "low": low, "high": high, "n": 30, "level": 0.95, "method": "m",
+        "difference": difference, "low": low, "high": high, "n": 30, "level": 0.95,
+        "method": "no interval: m",
     }  # fmt: skip
     return pd.DataFrame([row])
 

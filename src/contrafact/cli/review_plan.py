@@ -216,9 +216,7 @@ def _show_draw(key: "pd.DataFrame") -> None:
 
 
 def _cells(one: "Interval") -> tuple[str, str]:
-    bounds = one.method.removeprefix("no interval: ")
-    if not isnan(one.low):
-        bounds = f"{_percent(one.low)} to {_percent(one.high)}"
+    bounds = one.method if isnan(one.low) else f"{_percent(one.low)} to {_percent(one.high)}"
     return _percent(one.estimate), bounds
 
 

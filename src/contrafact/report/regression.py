@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -174,41 +174,29 @@ def find_regressions(
 
 
 def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
-    low, high = float(row["low"]), float(row["high"])
-    difference = float(row["difference"])
+    scale, better = check.measure.scale, check.measure.better
+    difference, low, high = (float(row[name]) for name in ("difference", "low", "high"))
     # Losses: how much worse, whichever direction is better. The least and the greatest of them.
-    sign = -1.0 if check.measure.better == "high" else 1.0
-    loss = sign * difference
+    sign = -1.0 if better == "high" else 1.0
     least, greatest = sorted((sign * low, sign * high))
-    decided = {"difference": loss, "interval": least, "non-inferiority": greatest}[rule]
-    without = math.isnan(low) or math.isnan(high)
-    if without:
-        decided = loss
+    rule = "difference" if math.isnan(low) else rule
+    loss = {"difference": sign * difference, "interval": least, "non-inferiority": greatest}[rule]
     # A margin is kept to where sums of fractions are exact.
-    regressed = decided > check.margin + 1e-9
-    scale = check.measure.scale
-    unit = " points" if check.measure.kind in ("share", "points") else ""
-    if check.measure.kind == "coefficient":
-        unit = " hundredths"
-    interval = "no interval: " + str(row["method"]).removeprefix("no interval: ")
-    if not without:
-        ends = [format_number(end * scale, "signed") for end in (low, high)]
-        interval = f"{float(row['level']) * 100:.0f}% interval {ends[0]} to {ends[1]}"
-    by = rule if not without else "difference"
+    regressed = loss > check.margin + 1e-9
+    units = {"share": " points", "points": " points", "coefficient": " hundredths"}
+    unit = units.get(check.measure.kind, "")
+    minus, start, end = (format_number(x * scale, "signed") for x in (difference, low, high))
+    interval = f"{float(row['level']) * 100:.0f}% interval {start} to {end}"
     text = (
-        f"{check.name}: B · {row['system_b']} minus A · {row['system_a']} is "
-        f"{format_number(difference * scale, 'signed')}{unit} ({interval}; "
-        f"{int(row['n']):,} items; {check.measure.better} is better; margin "
-        f"{format_number(check.margin * scale, 'number')}{unit}, by {by})"
+        f"{check.name}: B · {row['system_b']} minus A · {row['system_a']} is {minus}{unit} "
+        f"({row['method'] if math.isnan(low) else interval}; {int(row['n']):,} items; {better} is "
+        f"better; margin {format_number(check.margin * scale, 'number')}{unit}, by {rule})"
     )
-    return Finding(
-        check, str(row["system_a"]), str(row["system_b"]), difference, low, high, int(row["n"]),
-        regressed, text,
-    )  # fmt: skip
+    systems = str(row["system_a"]), str(row["system_b"])
+    return Finding(check, *systems, difference, low, high, int(row["n"]), regressed, text)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A test case: it failed where it has a problem, and was skipped where it has a reason."""
 
     group: str
@@ -236,23 +224,19 @@ def junit_of_runs(folders: Sequence[Path]) -> str:
     for runs in read_tasks(folders):
         rows, spec = prepare_items(runs.items, runs.spec), runs.spec
         asked = [
-            (measure, pd.to_numeric(rows[column], errors="coerce"))
+            (measure_label(measure), measure.better == "high", column)
             for measure, _, column in flip_measures(rows, spec)
             if measure.better is not None and measure.name not in ("valid", "invalid")
         ]
         cases = []
-        for at, (_, row) in enumerate(rows.iterrows()):
-            known = [
-                (one, value.iloc[at]) for one, value in asked if value.iloc[at] == value.iloc[at]
-            ]
-            failed = [
-                measure_label(one) for one, value in known if (value == 1) != (one.better == "high")
-            ]
-            why = why_invalid(row)
-            problem = ", ".join((*((f"invalid: {why}",) if why else ()), *failed))
-            key = [str(row[name]) for name in dict.fromkeys(("sample_id", *spec.key))]
-            skipped = "" if problem or known or not asked else "nothing was judged of it"
-            cases.append(Case(str(row["system"]), " ".join(key), problem, skipped))
+        for _, row in rows.iterrows():
+            known = [(label, good, row[name]) for label, good, name in asked if pd.notna(row[name])]
+            failed = [label for label, good, value in known if (float(value) == 1) != good]
+            if (why := why_invalid(row)) is not None:
+                failed.insert(0, f"invalid: {why}")
+            name = " ".join(str(row[name]) for name in dict.fromkeys(("sample_id", *spec.key)))
+            skipped = "" if failed or known or not asked else "nothing was judged of it"
+            cases.append(Case(str(row["system"]), name, ", ".join(failed), skipped))
         suites[runs.task] = cases
     return junit_xml(suites)
 
@@ -261,20 +245,16 @@ def junit_xml(suites: Mapping[str, Sequence[Case]]) -> str:
     """Return suites of cases, by name, as JUnit XML; characters that it cannot hold are shown."""
     root = ElementTree.Element("testsuites")
     for name, cases in suites.items():
-        counts = {
-            "tests": len(cases),
-            "failures": sum(bool(case.problem) for case in cases),
-            "errors": 0,
-            "skipped": sum(bool(case.skipped) for case in cases),
-        }
+        failures = sum(bool(case.problem) for case in cases)
+        skipped = sum(bool(case.skipped) for case in cases)
+        counts = {"tests": len(cases), "failures": failures, "errors": 0, "skipped": skipped}
         suite = ElementTree.SubElement(root, "testsuite", _shown(name=name, **counts))
         for case in cases:
-            one = ElementTree.SubElement(
-                suite, "testcase", _shown(classname=case.group, name=case.name)
-            )
+            of = _shown(classname=case.group, name=case.name)
+            element = ElementTree.SubElement(suite, "testcase", of)
             for kind, message in (("failure", case.problem), ("skipped", case.skipped)):
                 if message:
-                    ElementTree.SubElement(one, kind, _shown(message=message))
+                    ElementTree.SubElement(element, kind, _shown(message=message))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
 

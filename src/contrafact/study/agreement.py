@@ -409,7 +409,7 @@ class Coefficient:
         """Return label, whose it is, value, interval and items, in a table of so many raters."""
         whose = "all" if len(self.raters) == raters > 2 else " and ".join(self.raters)
         if math.isnan(self.low):
-            bounds = self.why.removeprefix("undefined: ")
+            bounds = self.why
         else:
             bounds = f"{self._shown(self.low)} to {self._shown(self.high)}"
         return self.label, whose, self._shown(self.estimate), bounds, str(self.n)
@@ -535,7 +535,7 @@ def _coefficients(
     if table.numbers or in_order or len(known) <= 2:
         yield made("gwet_ac2", partial(gwet_ac2, categories=known), table.raters, 4)
     else:
-        why = "undefined: the categories have no order; give it with --categories"
+        why = "the categories have no order; give it with --categories"
         nan = math.nan
         yield Coefficient("gwet_ac2", table.raters, nan, nan, nan, 0, why)
     yield made("krippendorff_alpha", krippendorff_alpha, table.raters, 5)
@@ -646,11 +646,11 @@ def _coefficient(name: str, raters: tuple[str, ...], found: Interval | Proportio
     if math.isnan(found.low):
         why = found.method if isinstance(found, Interval) else "no interval: too few items"
     if math.isnan(found.estimate):
-        why = "undefined: no item has two ratings, or only one category was used"
+        why = "no item has two ratings, or only one category was used"
         if name == "f1":
-            why = "undefined: neither has a positive item"
+            why = "neither has a positive item"
         elif isinstance(found, Proportion):
-            why = "undefined: there is no such item"
+            why = "there is no such item"
     return Coefficient(name, raters, found.estimate, found.low, found.high, found.n, why)
 
 

@@ -23,9 +23,8 @@ from bench._headlines import headlines
 from bench.orchestration import CONNECTIONS, LATENCY, WRITER, _serving
 from contrafact.bulk.cluster import cluster
 from contrafact.bulk.run import bulk_command
-from contrafact.families.finforce.bulk import GenerateStage
-from contrafact.families.finforce.commands.generate import GenerateOptions
 from contrafact.families.finforce.generation import run_method
+from contrafact.families.finforce.scenarios import GenerateStage
 from contrafact.models.asking import Ask
 from contrafact.records import Headline
 from contrafact.runs import execute as executing
@@ -72,8 +71,8 @@ def _with_workers(way: str, items: int, work: Callable[[], object]) -> Timing:
 
 
 def _in_turn(texts: list[str]) -> None:
-    stage = GenerateStage(GenerateOptions(file="", model=WRITER, out=""))
-    method, writer = stage.check(), get_model(WRITER)
+    stage = GenerateStage(WRITER)
+    method, writer = stage.checked(), get_model(WRITER)
 
     async def all_of_them() -> None:
         for text in texts:
@@ -105,9 +104,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         (folder / "in.jsonl").write_text(lines)
         _in_turn(texts[-1:])
         _, baseline = timed("one after the other", len(part), lambda: _in_turn(part))
-        stage = GenerateStage(
-            GenerateOptions(file="", model=WRITER, out="", max_connections=CONNECTIONS)
-        )
+        stage = GenerateStage(WRITER, max_connections=CONNECTIONS)
         told: list[Any] = []
 
         def bulk() -> None:

@@ -278,7 +278,7 @@ def show_frame(
         show_table(title, ("figure", "value"), list(zip(names, cells, strict=True)))
 
 
-def show_counts(counts: Mapping[str, int]) -> None:
+def show_counts(counts: Mapping[Any, int]) -> None:
     """Print one line for every count."""
     width = max((len(f"{number:,}") for number in counts.values()), default=0)
     for name, number in counts.items():

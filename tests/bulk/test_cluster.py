@@ -22,9 +22,9 @@ from tests.support.stages import part_rows, plain, undisturbed
 pytest.importorskip("ray")
 
 from contrafact.bulk.run import bulk_command
-from contrafact.bulk.stage import FAILURES, KEPT
-from contrafact.families.rfc.bulk import BucketStage
+from contrafact.families.rfc.pipeline.bucket import BucketStage
 from contrafact.files.tables import read_rows
+from contrafact.stages.stage import FAILURES, KEPT
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from tests.support.stages import made_by, part_rows
 
-from contrafact.bulk.stage import KEPT
-from contrafact.families.rfc.bulk import CheckStage
 from contrafact.families.rfc.checking import JudgeSettings
+from contrafact.families.rfc.pipeline.check import CheckStage
+from contrafact.stages.stage import KEPT
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 from pair_judge import made_pairs
@@ -36,8 +36,10 @@ def test_bad_rows_and_pairs_whose_call_fails_are_failures_and_the_others_are_kep
     reasons = {row["index"]: row["reason"] for row in made.rows()["failures"]}
     assert sorted(reasons) == [1, 2] and "the call of a judge failed" in reasons[2]
     assert [row["index"] for row in made.rows()[KEPT]] == [0, *range(3, 16)]
-    assert made.counts["flipping|signs|011"] == 1 and made.counts["flipping|signs|111"] == 3
-    assert made.counts["numerical|signs|facts"] == 4 and made.counts["causal|fail"] == 0
+    assert made.counts["flipping", "signs", "011"] == 1
+    assert made.counts["flipping", "signs", "111"] == 3
+    assert made.counts["numerical", "signs", "facts"] == 4
+    assert made.counts["causal", "fail"] == 0
 
 
 @pytest.mark.slow

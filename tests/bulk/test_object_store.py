@@ -14,9 +14,9 @@ from tests.support.stages import part_rows, plain, undisturbed
 pytest.importorskip("ray")
 
 from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS
 from contrafact.errors import InputError
-from contrafact.families.rfc.bulk import BucketStage
+from contrafact.families.rfc.pipeline.bucket import BucketStage
+from contrafact.stages.stage import KEPT, LEDGER, REJECTS
 
 pytestmark = pytest.mark.slow
 

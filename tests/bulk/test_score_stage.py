@@ -9,10 +9,10 @@ import pytest
 from tests.support.stages import made_by, part_rows
 
 from contrafact.bulk.run import bulk_command
-from contrafact.bulk.stage import KEPT, REJECTS
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.runs.score_stage import VERDICTS, ScoreStage
+from contrafact.stages.stage import KEPT, REJECTS
 
 SAMPLES = Path(__file__).parents[2] / "src" / "contrafact" / "families"
 TITLES = ("Lathe maker {n} cuts its outlook", "Port {n} reopens", "Regulator fines bank {n}")

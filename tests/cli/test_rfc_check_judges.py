@@ -184,7 +184,7 @@ def test_calls_that_fail_leave_pairs_open_and_are_made_again(
     for asked in (8, 0):
         pair_judge.forget()
         done = quick_contrafact(*command, "--max-retries", "0", env=pair_judge.environment)
-        assert done.returncode == 1 and "1 pairs were not judged" in done.stderr
+        assert done.returncode == 1 and "1 call failed" in done.stderr
         assert len(pair_judge.stats()["answered"]) == asked
     rows = read_lines(tmp_path / "c.jsonl")
     assert [row["passed"] for row in rows].count(None) == 1

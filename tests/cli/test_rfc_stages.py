@@ -263,7 +263,7 @@ def test_the_schema_of_decisions_is_printed(quick_contrafact):
     ("command", "message"),
     [
         ("label none.jsonl --out o.jsonl", "none.jsonl: no such file"),
-        ("label twice.jsonl --out o.jsonl", "twice.jsonl:2: id 'a' is there twice"),
+        ("label twice.jsonl --out o.jsonl", "twice.jsonl:2: repeats line 1"),
         ("label pairs.jsonl --out o.jsonl", "pairs.jsonl:1: no field 'title'"),
         ("label bucketed.jsonl --out bucketed.jsonl", "is the input as well"),
         ("label bucketed.jsonl --out o.jsonl --model nosuch/m", "cannot use the model 'nosuch/m'"),

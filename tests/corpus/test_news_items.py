@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.lines import write_lines
 
-from contrafact.corpus.news_items import NewsNotes, day_of, item_of, news_rows
+from contrafact.corpus.news_items import day_of, item_of, news_rows
 from contrafact.errors import InputError
-from contrafact.files.tables import BAD_DATE
+from contrafact.files.tables import BAD_DATE, RowNotes
 from contrafact.records import NewsItem, content_id
 
 
@@ -41,12 +41,11 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
         {"title": "C", "id": "other"},
         {"title": "D \ud800", "summary": "E"},
     ]
-    notes = NewsNotes()
+    notes = RowNotes()
     items = [row.item for row in news_rows(write_lines(tmp_path / "n.jsonl", rows), notes)]
     assert [item.title for item in items] == ["A", "C", "D �"]
     assert items[0].date == "someday"
     assert notes.rows == 4
-    assert [(row.line, first) for row, first in notes.repeated] == [(2, 1)]
     assert notes.lines() == [
         f"1 row {BAD_DATE} (line 1)",
         "1 row left out: title and summary came before (line 2)",

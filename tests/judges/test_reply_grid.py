@@ -25,7 +25,6 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.bulk.stage import KEPT, InputRow
 from contrafact.errors import InputError
 from contrafact.families.cobe.augment import plan_variations, read_variation
 from contrafact.families.cobe.data import bundled_stories
@@ -34,8 +33,12 @@ from contrafact.families.finforce.screen import proposal_from_reply
 from contrafact.families.finforce.training import read_headline
 from contrafact.families.rfc.answers import read_answer
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.pipeline.label import label_rows
-from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+from contrafact.families.rfc.pipeline.label import LabelStage
+from contrafact.families.rfc.pipeline.model_rewriter import (
+    ModelRewriter,
+    load_decoding,
+    open_templates,
+)
 from contrafact.families.rfc.pipeline.rewrite import Assignment
 from contrafact.family.task import read_text
 from contrafact.judges.judge import judge_letter, judge_once
@@ -43,6 +46,7 @@ from contrafact.judges.quoted import judge_quoted
 from contrafact.models.asking import FILTERED, REFUSED, kept_reply, no_answer
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.stages.stage import KEPT, InputRow, StageOutput
 from contrafact.training.judging import read_score
 
 REWRITTEN = "Norrick Steel shares climb on Tuesday. The shares rose {}% after strong sales in May."
@@ -89,7 +93,9 @@ def label(task: str, *labels: str, reasons: bool = False):
 def staged(output: ModelOutput) -> object:
     item = NewsItem.of("Norrick Steel climbs", "Its shares rose.")
     row = InputRow(0, {"id": "a", "title": item.title, "candidates": [], "text": item.paragraph})
-    rows = label_rows([row], replies={"a": kept_reply(output)}, model="m").table(KEPT)
+    made = StageOutput()
+    LabelStage(model="m").add(made, row, kept_reply(output))
+    rows = made.table(KEPT)
     return rows[0]["manipulation"] if rows else None
 
 
@@ -100,7 +106,7 @@ def proposed(output: ModelOutput) -> object:
 
 @cache
 def writer() -> ModelRewriter:
-    templates = ModelRewriter.open_templates(open_pack())
+    templates = open_templates(open_pack())
     return ModelRewriter(get_model("mockllm/model"), templates, load_decoding(), attempts=1)
 
 

@@ -50,7 +50,7 @@ def open_rfc(pack):
     from contrafact.families.rfc.judging import Judging
     from contrafact.families.rfc.methods import methods_of
     from contrafact.families.rfc.pipeline.label import label_template
-    from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
+    from contrafact.families.rfc.pipeline.model_rewriter import open_templates
     from contrafact.family.method import MethodContext
     from contrafact.family.settings import RunSettings
 
@@ -60,7 +60,7 @@ def open_rfc(pack):
             methods_of(task).make(name, MethodContext(settings, pack))
         methods_of(task).make("plain:question=paper", MethodContext(settings, pack))
     Judging(pack)
-    ModelRewriter.open_templates(pack)
+    open_templates(pack)
     label_template(pack)
 
 

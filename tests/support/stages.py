@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from contrafact.bulk.places import Place
-from contrafact.bulk.stage import InputRow, Stage, StageOutput
 from contrafact.bulk.tables import from_bytes, part_bytes
+from contrafact.errors import InputError
+from contrafact.stages.stage import InputRow, Stage, StageOutput, sorted_out
 
 
 def made_by(
@@ -18,11 +19,19 @@ def made_by(
 ) -> StageOutput:
     """Return what a stage makes of rows in partitions of so many, some of them repeated."""
     given = [InputRow(n, row, (repeats or {}).get(n)) for n, row in enumerate(rows)]
+    for row in given:
+        try:
+            stage.read(row)
+        except InputError as error:
+            row.problem = error
 
     async def work() -> StageOutput:
         made, one = StageOutput(), stage.open(lambda model: model, 4)
         for at in range(0, len(given), size):
-            made.merge(await one(given[at : at + size]))
+            good, others = sorted_out(stage, given[at : at + size])
+            if good:
+                made.merge(await one(good))
+            made.merge(others)
         return made
 
     return asyncio.run(work())

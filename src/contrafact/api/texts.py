@@ -176,8 +176,9 @@ def check(
     """
     import pandas as pd
 
-    from contrafact.families.rfc.commands.check import CheckOptions, check_file
+    from contrafact.families.rfc.commands.check import CheckOptions
     from contrafact.files.tables import read_rows
+    from contrafact.stages.run import run_stage
 
     columns = checked_columns(columns_of(options), ("id", *_PAIR))
     known = command_options(CheckOptions, options)
@@ -185,22 +186,24 @@ def check(
     rows, written = _with_ids(data, columns), output_file(out, "checks.jsonl")
     quiet = redirect_stderr(StringIO())
     with rows_file(rows, columns=columns) as file, written as made, quiet, asked_by_call() as costs:
-        summary = check_file(CheckOptions(file=str(file), out=str(made), **known))
+        chosen = CheckOptions(file=str(file), out=str(made), **known)
+        stage = chosen.stage()
+        result = run_stage(stage, file, made, estimate=estimate, yes=chosen.yes)
         for cost in costs:
             return make_estimate("check", cost)
         items = read_frame(made).astype({"passed": object})
         first = [row for _, row in islice(read_rows(file), SHOWN)]
-    assert summary is not None
-    notes, failed = [], len(summary.failures)
+    assert result is not None
+    notes, failed, asked = [], len(result.causes), result.counts["asked"]
     if failed:
-        notes = [f"{failed} of {summary.asked} pairs were not judged, for calls that failed"]
-        if failed == summary.asked:
-            raise ModelError(f"{notes[0]}:", summary.failures)
+        notes = [f"{failed} of {asked} pairs were not judged, for calls that failed"]
+        if failed == asked:
+            raise ModelError(f"{notes[0]}:", result.causes)
     scores = _check_scores(items)
-    if summary.settings is None and (left := scores["undecided"].sum()):
+    if stage.settings is None and (left := scores["undecided"].sum()):
         about = f"{left} are undecided: what they mean is for a judge or a person to say"
         notes = [about, *notes]
-    if sound := summary.sound():
+    if sound := stage.sound(result):
         figures = [(one.kind, one.estimate, one.low, one.high) for one in sound]
         frame = pd.DataFrame(figures, columns=["manipulation", "sound", "low", "high"])
         scores = scores.merge(frame, on="manipulation", how="outer", sort=False)

@@ -19,9 +19,9 @@ from pyarrow import parquet
 
 from contrafact.bulk.fragments import BadRow, Fragment, read_fragment
 from contrafact.bulk.places import Place
-from contrafact.bulk.stage import FAILURES, KEPT, StageOutput
 from contrafact.bulk.tables import common_schema, part_bytes, recast
 from contrafact.errors import InputError
+from contrafact.stages.stage import FAILURES, KEPT, StageOutput
 
 __all__ = ["Output", "Partition"]
 
@@ -136,7 +136,7 @@ class Output:
             "sha256": hashes,
             "types": types,
             "retry": made.retry,
-            "counts": dict(made.counts),
+            "counts": [[key, count] for key, count in made.counts.items()],
             **more,
         }
         self._keep(partition.name, manifest)

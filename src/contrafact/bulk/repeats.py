@@ -9,7 +9,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contrafact.bulk.cluster import mapped
 from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.stage import INDEX, Stage
 from contrafact.bulk.tables import part_bytes
+from contrafact.errors import InputError
+from contrafact.stages.stage import INDEX, InputRow, Look, Stage
 
 __all__ = ["repeated_rows", "write_notes"]
 
@@ -36,7 +38,13 @@ def write_notes(stage: Stage, partitions: Sequence[Partition], output: Output) -
     if done.read_json() is not None:
         return
     places, first = _repeats(stage, partitions)
-    found = stage.prepare(partitions, places)
+    found = stage.prepare(
+        Look(
+            lambda work: mapped(partitions, partial(_looked, stage=stage, work=work), ordered=True),
+            set(places.tolist()),
+            elsewhere=True,
+        )
+    )
     starts = [one.offset for one in partitions]
     notes: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for place, note in found.items():
@@ -49,9 +57,23 @@ def write_notes(stage: Stage, partitions: Sequence[Partition], output: Output) -
     done.write(json.dumps({"rows": len(places) + len(found)}).encode())
 
 
-def _repeats(stage: Stage, partitions: Sequence[Partition]) -> tuple[Places, Places]:
-    from contrafact.bulk.cluster import mapped
+def _looked(
+    partition: Partition, *, stage: Stage, work: Callable[[Sequence[InputRow]], Any]
+) -> Any:
+    """Return what a function makes of the rows of a partition that can be worked on."""
+    return work(list(_readable(partition, stage)))
 
+
+def _readable(partition: Partition, stage: Stage) -> Iterator[InputRow]:
+    for place, row in partition.read():
+        if not isinstance(row, BadRow):
+            given = InputRow(place, row)
+            with suppress(InputError):  # a bad row fails where it is worked on
+                stage.read(given)
+                yield given
+
+
+def _repeats(stage: Stage, partitions: Sequence[Partition]) -> tuple[Places, Places]:
     if type(stage).key is Stage.key:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     batches = list(mapped(partitions, partial(_keys_of, stage=stage)))
@@ -61,16 +83,11 @@ def _repeats(stage: Stage, partitions: Sequence[Partition]) -> tuple[Places, Pla
 def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
     """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
     digests, places = bytearray(), []
-    for place, row in partition.read():
-        if isinstance(row, BadRow):
-            continue
-        key = None
-        with suppress(Exception):  # a row without a key fails where it is worked on
-            key = stage.key(row)
-        if key is not None:
+    for given in _readable(partition, stage):
+        if (key := stage.key(given)) is not None:
             text = key.encode("utf-8", "surrogatepass")
             digests += hashlib.blake2b(text, digest_size=16).digest()
-            places.append(place)
+            places.append(given.index)
     halves = np.frombuffer(bytes(digests), dtype=np.int64).reshape(-1, 2)
     return {"high": halves[:, 0], "low": halves[:, 1], "index": np.array(places, dtype=np.int64)}
 

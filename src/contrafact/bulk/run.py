@@ -10,28 +10,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from contrafact import __version__
 from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
 from contrafact.bulk.fragments import fragments_of
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import write_notes
-from contrafact.bulk.stage import (
-    FAILURES,
-    KEPT,
-    REJECTS,
-    Asked,
-    Stage,
-)
 from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
 from contrafact.files.lock import locked
+from contrafact.stages.stage import (
+    FAILURES,
+    KEPT,
+    REJECTS,
+    Asked,
+    Count,
+    Stage,
+    StageResult,
+)
 
-__all__ = ["Summary", "bulk_command"]
+__all__ = ["Summary", "bulk_command", "counts_in"]
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
@@ -50,81 +50,69 @@ _SERVERS = ("vllm", "sglang")
 
 @dataclass
 class Summary:
-    """What became of the input.
+    """What became of the input so far.
 
     Attributes:
-        out: Where it is, as the user names it.
-        rows: How many rows went into which table.
-        given: How many rows the input has; lines, of JSON Lines.
-        before: How many of them an earlier start had finished.
+        result: What the stage says at the end.
+        output: Where it is written.
         retry: How many rows failed for a reason that may pass.
-        calls: Calls of models, by what is counted of them.
     """
 
-    out: str
+    result: StageResult
     output: Output
-    given: int
-    partitions: int
-    before: int = 0
-    rows: Counter[str] = field(default_factory=Counter)
-    counts: Counter[str] = field(default_factory=Counter)
-    retry: int = 0
-    calls: Counter[str] = field(default_factory=Counter)
     unpriced: set[str] = field(default_factory=set)
+    retry: int = 0
     manifests: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, manifest: dict[str, Any]) -> None:
         """Count a partition."""
         self.manifests[name] = manifest
-        self.rows.update(manifest["rows"])
-        self.counts.update(manifest["counts"])
+        self.result.rows.update(manifest["rows"])
+        self.result.counts.update(counts_in(manifest["counts"]))
         self.retry += manifest["retry"]
         for name in _COUNTED:
-            self.calls[name] += manifest.get(name, 0)
+            self.result.calls[name] += manifest.get(name, 0)
         self.unpriced |= set(manifest.get("price unknown", ()))
 
-    def end(self) -> None:
-        """Say what became of the rows, on standard error; `typer.Exit` with 1 if rows failed."""
-        for line in self._lines():
-            typer.echo(line, err=True)
-        if self.rows[FAILURES]:
-            raise typer.Exit(1)
-
-    def _lines(self) -> list[str]:
-        kept, rejects, failed = (self.rows[name] for name in (KEPT, REJECTS, FAILURES))
+    def end(self, partitions: int, before: int) -> StageResult:
+        """Return the result, with what is said of the rows; the exit code is 1 if some failed."""
+        result, calls = self.result, self.result.calls
+        kept, rejects, failed = (result.rows[name] for name in (KEPT, REJECTS, FAILURES))
         lines = [
-            f"{self.given:,} rows in {self.partitions:,} partitions: {kept:,} kept, {rejects:,} "
-            f"rejected, {failed:,} failed; written to {self.out}"
+            f"{result.given:,} rows in {partitions:,} partitions: {kept:,} kept, {rejects:,} "
+            f"rejected, {failed:,} failed; written to {result.out}"
         ]
-        if self.before:
-            lines.append(f"{self.before:,} of the partitions were finished before")
-        if self.calls["calls"] or self.calls["calls kept before"]:
-            cost = f"${self.calls['dollars']:.2f}"
+        if before:
+            lines.append(f"{before:,} of the partitions were finished before")
+        if calls["calls"] or calls["calls kept before"]:
+            cost = f"${calls['dollars']:.2f}"
             if self.unpriced:
                 cost += f", and the unknown price of {', '.join(sorted(self.unpriced))}"
             lines.append(
-                f"{self.calls['calls']:,} calls ({self.calls['calls kept before']:,} answers were "
-                f"there): {self.calls['tokens read']:,} tokens sent, "
-                f"{self.calls['tokens written']:,} received; {cost}"
+                f"{calls['calls']:,} calls ({calls['calls kept before']:,} answers were "
+                f"there): {calls['tokens read']:,} tokens sent, "
+                f"{calls['tokens written']:,} received; {cost}"
             )
         if failed:
-            lines.append(f"what failed, and why: {Place(self.out).child('_failures').given}")
+            lines.append(f"what failed, and why: {Place(result.out).child('_failures').given}")
         if self.retry:
             lines.append(f"{self.retry:,} of them may pass: the same command tries them again")
-        return lines
+        result.lines, result.code = lines, int(failed > 0)
+        return result
 
 
-def bulk_command(
-    stage: Stage,
-    given: str,
-    out: str,
-    settings: Mapping[str, Any],
-    *,
-    noun: str = "rows",
-) -> Summary:
+def counts_in(written: Any) -> Counter[Count]:
+    """Return the counts of a manifest; earlier ones joined the names of a key by bars."""
+    if isinstance(written, dict):
+        written = [(key.split("|") if "|" in key else key, n) for key, n in written.items()]
+    return Counter({key if isinstance(key, str) else tuple(key): n for key, n in written})
+
+
+def bulk_command(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
     """Work on an input partition by partition, and return what became of it.
 
-    Finished partitions of an earlier start are kept.
+    Finished partitions of an earlier start are kept. It is the executor of `run_stage` that
+    `contrafact.bulk.executor` names.
 
     Args:
         given: The input: a file, folder, glob or URI.
@@ -152,28 +140,27 @@ def bulk_command(
         ray = None
         if begun is None and len(files) > 1:
             ray = held.enter_context(cluster(address))
-        partitions = _partitions(given, files, size, ray, noun)
+        partitions = _partitions(given, files, size, ray, stage.noun)
         facts = _facts(stage, size, partitions)
         rows = int(facts["rows"])
         output.begin(facts, stage.name)
-        summary = Summary(out, output, rows, len(partitions))
+        summary = Summary(StageResult(out, rows), output)
         done = output.finished()
         for partition in partitions:
             if partition.name in done:
                 summary.add(partition.name, output.manifest(partition.name) or {})
         left = [one for one in partitions if one.name not in done]
-        summary.before = len(partitions) - len(left)
         if left:
             ray = ray or held.enter_context(cluster(address))
             before = rows - sum(one.rows for one in left)
-            with Progress(noun, rows, before) as shown:
+            with Progress(stage.noun, rows, before) as shown:
                 if ray.dashboard:
                     shown.say(f"Ray's dashboard: {ray.dashboard}")
                 write_notes(stage, partitions, output)
                 rates = [settings.get(f"{what}_per_minute") for what in ("requests", "tokens")]
                 _work(stage, left, rates, ray, summary, facts, shown)
         output.unify(summary.manifests)
-    return summary
+    return summary.end(len(partitions), len(partitions) - len(left))
 
 
 def _facts(stage: Stage, size: int, partitions: Sequence[Partition]) -> dict[str, Any]:
@@ -235,7 +222,7 @@ def _work(
         summary.add(f"part-{manifest['partition']:05}", manifest)
         done = progress.done + manifest["input"]["rows"]
         speed = (done - before) / (time.perf_counter() - began)
-        note = _note(summary, (summary.given - done) / speed if speed else 0.0)
+        note = _note(summary, (summary.result.given - done) / speed if speed else 0.0)
         progress.step(manifest["input"]["rows"], note=note)
 
 
@@ -298,9 +285,9 @@ def shared_out(asked: Asked, ray: Cluster, partitions: int) -> tuple[int, dict[s
 def _note(summary: Summary, left: float) -> str:
     """Return what progress says besides the rows, where so many seconds are left, about."""
     notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
-    if summary.rows[FAILURES]:
-        notes.append(f"{summary.rows[FAILURES]:,} failed")
-    if summary.calls["calls"]:
-        tokens = summary.calls["tokens read"] + summary.calls["tokens written"]
-        notes += [f"{tokens:,} tokens", f"${summary.calls['dollars']:.2f}"]
+    if failed := summary.result.rows[FAILURES]:
+        notes.append(f"{failed:,} failed")
+    if summary.result.calls["calls"]:
+        tokens = summary.result.calls["tokens read"] + summary.result.calls["tokens written"]
+        notes += [f"{tokens:,} tokens", f"${summary.result.calls['dollars']:.2f}"]
     return ", ".join(notes)

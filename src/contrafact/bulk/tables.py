@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow  # type: ignore[import-untyped]
 from pyarrow import parquet
 
-from contrafact.bulk.stage import INDEX
 from contrafact.files.tables import is_storable
+from contrafact.stages.stage import INDEX
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["common_schema", "from_bytes", "from_cells", "part_bytes", "recast"]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.stage import INDEX, InputRow, Stage, StageOutput, Work
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
+from contrafact.stages.stage import INDEX, InputRow, Stage, StageOutput, Work, sorted_out
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -33,19 +33,25 @@ of the processor time of a call, and of a check: what is loaded stays, what a ro
 _opened: dict[str, Work] = {}  # in a worker: stages by their facts
 
 
-def given_rows(partition: Partition, output: Output) -> tuple[list[InputRow], StageOutput]:
-    """Return a partition's rows for a stage, and the failures: those that cannot be read."""
+def given_rows(
+    stage: Stage, partition: Partition, output: Output
+) -> tuple[list[InputRow], StageOutput]:
+    """Return a partition's rows for a stage, and what became of those that it does not work on."""
     rows: list[InputRow] = []
-    made = StageOutput()
     noted = output.notes(partition).read()
     notes = {} if noted is None else {row.pop(INDEX): row for row in from_bytes(noted)}
     for index, row in partition.read():
         if isinstance(row, BadRow):
-            made.fail(InputRow(index, {}), row.reason)
-        else:
-            note = {name: one for name, one in notes.get(index, {}).items() if one is not None}
-            rows.append(InputRow(index, row, note.pop("first", None), note))
-    return rows, made
+            rows.append(InputRow(index, {}, problem=InputError(row.reason)))
+            continue
+        note = {name: value for name, value in notes.get(index, {}).items() if value is not None}
+        given = InputRow(index, row, note.pop("first", None), note)
+        try:
+            stage.read(given)
+        except InputError as error:
+            given.problem = error
+        rows.append(given)
+    return sorted_out(stage, rows)
 
 
 async def alone(work: Work, rows: Sequence[InputRow]) -> StageOutput:
@@ -66,7 +72,7 @@ def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any
     if key not in _opened:
         _opened[key] = stage.open(lambda model: model, 1)
         _settle()
-    rows, made = given_rows(partition, output)
+    rows, made = given_rows(stage, partition, output)
     if rows:
         try:
             made.merge(asyncio.run(_opened[key](rows)))
@@ -125,7 +131,7 @@ class Asker:
         from contrafact.models.calls import counted_calls
 
         began = time.perf_counter()
-        rows, made = await asyncio.to_thread(given_rows, partition, self._output)
+        rows, made = await asyncio.to_thread(given_rows, self._stage, partition, self._output)
         path = self._output.journal(partition.name)
         with ExitStack() as held:
             journal = None

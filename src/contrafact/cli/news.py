@@ -1,17 +1,16 @@
 """``contrafact news``: acquiring news and preparing it for a benchmark."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from contrafact.bulk import executor
 from contrafact.options import Options, argument, bulk_options, option, takes
+from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
-    from contrafact.corpus.duplicates import Text
     from contrafact.corpus.fetch import Fetched, Pages, Window
-    from contrafact.corpus.news_items import NewsRow
     from contrafact.files.journal import Journal
     from contrafact.files.tables import RowNotes
 
@@ -171,61 +170,7 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact news dedupe news.jsonl --against published.json --out fresh.jsonl
     """
-    from contrafact.console import Progress
-    from contrafact.corpus.duplicates import find_duplicates, kept_or_dropped
-    from contrafact.corpus.ledger import write_stage
-    from contrafact.files.atomic import guard_output
+    from contrafact.stages.dedupe import DedupeStage
 
-    file, out, against, near = options.file, options.out, options.against or [], options.near
-    if bulk is not None:
-        from contrafact.bulk.dedupe import DedupeStage
-        from contrafact.bulk.run import bulk_command
-
-        stage = DedupeStage(tuple(str(path.absolute()) for path in against), near)
-        result = bulk_command(stage, file, out, bulk, noun="items")
-        distinct = result.given - result.counts["repeated"]
-        typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
-        result.end()
-        return
-    guard_output(out, file, kind="JSON Lines")
-    rows = _load(file)
-    others = [text for path in against for text in _texts(_load(str(path)))]
-    with Progress("items", len(rows) + len(others)) as steps:
-        found = {
-            duplicate.position: duplicate
-            for duplicate in find_duplicates(
-                _texts(rows), others, threshold=near, progress=steps.step
-            )
-        }
-    kept: list[dict[str, Any]] = []
-    dropped: list[dict[str, Any]] = []
-    events = []
-    for position, row in enumerate(rows):
-        duplicate = found.get(position)
-        record, event = kept_or_dropped(row.item, row.fields, duplicate, near)
-        (kept if duplicate is None else dropped).append(record)
-        events.append(event)
-    write_stage(out, [({"rows": kept, "dropped": dropped}, events)], "dropped")
-    kinds = Counter[str](duplicate.kind for duplicate in found.values())
-    typer.echo(_deduped(out, len(kept), len(rows), kinds))
-
-
-def _deduped(out: str, kept: int, rows: int, kinds: "Counter[str]") -> str:
-    by_kind = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("exact", "address", "near"))
-    return f"{out}: {kept:,} of {rows:,} items; duplicates: {by_kind}"
-
-
-def _load(file: str) -> "list[NewsRow]":
-    from contrafact.corpus.news_items import NewsNotes, news_rows
-
-    notes = NewsNotes()
-    rows = news_rows(file, notes)
-    for sentence in notes.lines():
-        typer.echo(f"{file}: {sentence}", err=True)
-    return rows
-
-
-def _texts(rows: "list[NewsRow]") -> "list[Text]":
-    from contrafact.corpus.duplicates import Text
-
-    return [Text(row.item.id, row.item.paragraph, row.item.url) for row in rows]
+    against = tuple(str(path.absolute()) for path in options.against or ())
+    stage_command(DedupeStage(against, options.near), options.file, options.out, executor(bulk))

@@ -136,11 +136,11 @@ _OF_A_RUN = (
 
 def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> None:
     """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
-    from contrafact.bulk.run import bulk_command
-    from contrafact.console import show_table
+    from contrafact.bulk import executor
     from contrafact.errors import InputError
     from contrafact.runs.config import make_config
-    from contrafact.runs.score_stage import ScoreStage, verdict_counts
+    from contrafact.runs.score_stage import ScoreStage
+    from contrafact.stages.run import stage_command
 
     for name in _OF_A_RUN:
         if values.get(name):
@@ -161,8 +161,4 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
         options,
     )
     stage.open_judges()  # what is wrong with one is shown before anything is begun
-    result = bulk_command(stage, file, out, settings)
-    columns = ("system", "criterion", "judge", "passed", "failed", "invalid")
-    if counted := verdict_counts(result.counts):
-        show_table("Verdicts", columns, counted, stderr=True)
-    result.end()
+    stage_command(stage, file, out, executor(settings))

@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -18,13 +18,11 @@ from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
-    "NewsNotes",
     "NewsRow",
     "day_of",
     "item_of",
     "news_record",
     "news_rows",
-    "stream_news",
 ]
 
 _LONGEST = 100  # characters of what may be a date
@@ -145,13 +143,6 @@ _FIELDS = ("title", "summary", "ticker", "date", "url", "source", "category")
 _OURS = frozenset({"id", "inputitem", *(name for field in _FIELDS for name in names_of(field))})
 
 
-@dataclass
-class NewsNotes(RowNotes):
-    """What the reader met, and rows that repeat another, each with the line of the first."""
-
-    repeated: list[tuple["NewsRow", int]] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class NewsRow:
     """One news item, the row that it was read from, and the line of that, from 1."""
@@ -162,7 +153,7 @@ class NewsRow:
     """As they were read, so that fields that no stage knows are carried along."""
 
 
-def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]:
+def news_rows(path: str | Path, notes: RowNotes | None = None) -> list[NewsRow]:
     """Return the news items of a file, in its order, each once, with the rows they stand in.
 
     Accepts CSV, JSON, JSON Lines and Parquet (``-`` is standard input) with a column ``title`` or
@@ -172,30 +163,25 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
     forms become YYYY-MM-DD, others stay as they are. An item whose title and summary came before is
     left out.
     """
-    return list(stream_news(path, notes or NewsNotes()))
-
-
-def stream_news(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
-    """Yield the news items of a file one by one, as `news_rows` has them."""
-    first_lines: dict[str, int] = {}
+    notes = RowNotes() if notes is None else notes
+    found: dict[str, NewsRow] = {}
     for line, fields in read_rows(path):
         try:
             row = NewsRow(line, item_of(fields, notes, line), fields)
         except InputError as error:
             raise error.at(source_name(path), line) from error
         notes.rows += 1
-        if (first := first_lines.get(row.item.id)) is not None:
+        if row.item.id in found:
             notes.found["left out: title and summary came before"].append(row.line)
-            notes.repeated.append((row, first))
             continue
-        first_lines[row.item.id] = line
+        found[row.item.id] = row
         if not row.item.summary.strip():
             notes.found["with a title and no summary"].append(row.line)
-        yield row
-    if not first_lines:
+    if not found:
         raise InputError(
             "the file holds no news", file=source_name(path), hint="give at least one row"
         )
+    return [*found.values()]
 
 
 def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0) -> NewsItem:

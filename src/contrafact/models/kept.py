@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
 
 from contrafact.console import Progress
-from contrafact.files.journal import Journal
+from contrafact.files.journal import Journal, hash_of
 from contrafact.models.asking import failure_cause
 from contrafact.models.calls import (
     Calls,
@@ -25,7 +25,7 @@ from contrafact.models.calls import (
 from contrafact.models.estimate import ask_if_many
 from contrafact.models.prices import is_paid
 
-__all__ = ["KeptModel", "work_open"]
+__all__ = ["KeptModel", "kept_piece", "work_open"]
 
 _T = TypeVar("_T")
 
@@ -56,6 +56,19 @@ def work_open(
         filled = journal.fill(left, lambda key: work(items[key]), at_once=at_once, each=steps.one)
         failures = asyncio.run(filled)
     return {key: failure_cause(error) for key, error in failures.items()}
+
+
+async def kept_piece(asked: object, work: Callable[[], Awaitable[Any]]) -> Any:
+    """Return what work makes, which asks no `KeptModel`: from the current journal, if it is there.
+
+    ``asked`` is what the piece depends on.
+    """
+    calls, key = current_calls.get(), hash_of(asked)
+    if calls is None or calls.journal is None:
+        return await work()
+    if key not in calls.journal.known:
+        calls.journal.keep(key, await work())
+    return calls.journal.known[key]
 
 
 class KeptModel(Model):

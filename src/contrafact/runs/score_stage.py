@@ -6,8 +6,7 @@ without an evaluation around it.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,17 +15,7 @@ from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model
 
-from contrafact.bulk.stage import (
-    INDEX,
-    KEPT,
-    REJECTS,
-    Asked,
-    InputRow,
-    Stage,
-    StageOutput,
-    Work,
-    Wrap,
-)
+from contrafact.console import show_table
 from contrafact.errors import InputError
 from contrafact.family.manifest import hash_file
 from contrafact.family.outputs import RecordedSystem
@@ -43,8 +32,20 @@ from contrafact.runs.folder import place
 from contrafact.runs.items import with_verdicts
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
+from contrafact.stages.stage import (
+    INDEX,
+    KEPT,
+    REJECTS,
+    Asked,
+    InputRow,
+    Stage,
+    StageOutput,
+    StageResult,
+    Work,
+    Wrap,
+)
 
-__all__ = ["VERDICTS", "ScoreStage", "verdict_counts"]
+__all__ = ["VERDICTS", "ScoreStage"]
 
 VERDICTS = "verdicts"
 
@@ -115,10 +116,10 @@ class ScoreStage(Stage):
             for name in self.settings.judges
         ]
 
-    def key(self, fields: dict[str, Any]) -> str | None:
+    def key(self, row: InputRow) -> str | None:
         """Return what rows share that give the same part of an output; None of one that is bad."""
         try:
-            return self._key_reading.key(self._renamed(fields))
+            return self._key_reading.key(self._renamed(row.fields))
         except InputError:
             return None
 
@@ -127,23 +128,20 @@ class ScoreStage(Stage):
         """Where keys are read: the data's units are made once for all rows."""
         return self._reading(Path(f"{self.source}.jsonl"))
 
-    def open(self, wrap: Wrap, at_once: int) -> Work:
+    def repeated(self, made: StageOutput, row: InputRow) -> None:
+        """Reject a second output of an item."""
+        first = (row.repeats or 0) + 1
+        self._reject(row, f"row {first} has an output of the same item", made)
+
+    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         """Return the work on a partition."""
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             bound_judges.set(judges)
             made = StageOutput()
-            new = []
-            for row in rows:
-                if row.repeats is None:
-                    new.append(row)
-                else:
-                    first = row.repeats + 1
-                    self._reject(row, f"row {first} has an output of the same item", made)
-            if new:
-                with TemporaryDirectory(prefix="contrafact-score-") as folder:
-                    await self._score(new, Path(folder), slots, made)
+            with TemporaryDirectory(prefix="contrafact-score-") as folder:
+                await self._score(rows, Path(folder), slots, made)
             return made
 
         return work
@@ -191,7 +189,7 @@ class ScoreStage(Stage):
                         if at is not None:
                             table.append({**found, INDEX: by_line[at].index})
         for line, cause in lost.items():
-            made.fail(by_line[line], cause, retry=True)
+            made.fail(by_line[line], cause, cause=cause)
         if items:
             self._tables(prepared.run, items, votes, folder, made)
 
@@ -229,7 +227,18 @@ class ScoreStage(Stage):
         for row in votes:
             made.add(VERDICTS, row[INDEX], row)
             what = _PASSED.get(row["passed"], "invalid")
-            made.counts["|".join((row["system"], row["criterion"], row["judge"], what))] += 1
+            made.counts[row["system"], row["criterion"], row["judge"], what] += 1
+
+    def show(self, result: StageResult) -> None:
+        """Print how many verdicts passed, failed and are invalid: by system, criterion, judge."""
+        counts, outcomes = result.counts, ("passed", "failed", "invalid")
+        rows = [
+            (*key, *(f"{counts[(*key, outcome)]:,}" for outcome in outcomes))
+            for key in sorted({tuple(key[:-1]) for key in counts})
+        ]
+        if rows:
+            columns = ("system", "criterion", "judge", *outcomes)
+            show_table("Verdicts", columns, rows, stderr=True)
 
     @staticmethod
     def _reject(row: InputRow, reason: str, made: StageOutput) -> None:
@@ -241,12 +250,3 @@ class ScoreStage(Stage):
     def _renamed(self, fields: dict[str, Any]) -> dict[str, Any]:
         own = {name: value for name, value in fields.items() if name != INDEX}
         return rename_row(own, self.columns)[0] if self.columns else own
-
-
-def verdict_counts(counts: Counter[str]) -> list[tuple[str, ...]]:
-    """Return how many verdicts passed, failed and are invalid: by system, criterion and judge."""
-    keys = dict.fromkeys(tuple(key.rsplit("|", 1)[0].split("|")) for key in counts)
-    return [
-        (*key, *(f"{counts['|'.join((*key, what))]:,}" for what in ("passed", "failed", "invalid")))
-        for key in sorted(keys)
-    ]

@@ -1,7 +1,6 @@
 """Variations: what is asked for, what is kept, and why the rest is not."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from tests.support.replies import says
 from contrafact.errors import InputError
 from contrafact.families.cobe.augment import (
     WAYS,
-    augment,
+    AugmentStage,
+    Rejected,
     guard_approved,
     plan_variations,
     quoted_share,
@@ -24,9 +24,8 @@ from contrafact.families.cobe.data import (
     load_stories,
     write_stories,
 )
-from contrafact.files.journal import Journal
-from contrafact.prompts import open_pack
 from contrafact.records import DOMAINS
+from contrafact.stages.run import run_stage
 
 STORIES = bundled_stories()
 CORE = STORIES[1]
@@ -102,54 +101,58 @@ def test_quoting_is_by_stems():
 
 
 @pytest.fixture
-def run(tmp_path):
-    return partial(run_with, tmp_path / "answers.jsonl")
+def run(tmp_path, monkeypatch):
+    def run_with(replies, stories=(CORE,), plan=None):
+        given = iter(replies)
 
+        def answer(_):
+            reply = next(given)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply
 
-def run_with(path, replies, stories=(CORE,), plan=None):
-    given = iter(replies)
+        model = says(answer, "writer")
+        monkeypatch.setattr("contrafact.families.cobe.augment.open_model", lambda *_, **__: model)
+        plan = plan or planned()
+        stage = AugmentStage(stories, plan, "mockllm/writer", max_connections=1)
+        found = run_stage(stage, [{"id": one.name} for one in plan], tmp_path / "out.json")
+        rejected = [one for _, one in sorted(found.made.figures) if isinstance(one, Rejected)]
+        kept = len(rejected) < len(plan)
+        stories = load_stories(tmp_path / "out.json") if kept else []
+        return stories, rejected, found.causes
 
-    def answer(_):
-        reply = next(given)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
-    model = says(answer, "writer")
-    with Journal(path, {}) as answers:
-        return augment(stories, plan or planned(), model, open_pack(), answers, at_once=1)
+    return run_with
 
 
 def test_duplicates_and_failures_are_reported_and_everything_kept_awaits_approval(run, tmp_path):
     again = GOOD | {"text": GOOD["text"].upper()}
-    found = run([json.dumps(GOOD), json.dumps(again), RuntimeError("no credit left")])
-    assert [story.id for story in found.stories] == ["2v2"]
-    assert found.more == [{"Awaiting approval": True, "Variation kind": "domain"}]
-    duplicate, failed = found.rejected
+    stories, (duplicate, failed), causes = run(
+        [json.dumps(GOOD), json.dumps(again), RuntimeError("no credit left")]
+    )
+    assert [story.id for story in stories] == ["2v2"]
     assert duplicate.reason == "a duplicate: the same text as 2v2"
-    assert "no credit left" in failed.reason
-    assert failed.failed
+    assert "no credit left" in failed.reason and len(causes) == 1
     assert json.loads(duplicate.line())["id"] == "2v3"
-    path = tmp_path / "out.json"
-    write_stories(found.stories, path, found.more)
     notes = StoryNotes()
-    assert load_stories(path, notes) == found.stories
+    load_stories(tmp_path / "out.json", notes)
     assert notes.lines() == ["1 stories await a person's approval"]
+    (row,) = json.loads((tmp_path / "out.json").read_text())
+    assert (row["Awaiting approval"], row["Variation kind"]) == (True, "domain")
 
 
 def test_only_what_failed_is_asked_for_again_and_what_is_new(run):
-    first = run([json.dumps(GOOD), "no story", RuntimeError("no credit left")])
-    assert [one.failed for one in first.rejected] == [False, True]
+    _, _, causes = run([json.dumps(GOOD), "no story", RuntimeError("no credit left")])
+    assert len(causes) == 1
     other = GOOD | {"text": GOOD["text"].replace("recital", "concert that evening")}
-    again = run([json.dumps(other), "no story either"], plan=planned(4))
-    assert [story.id for story in again.stories] == ["2v2", "2v4"]
-    assert [one.reply for one in again.rejected] == ["no story", "no story either"]
+    stories, rejected, _ = run([json.dumps(other), "no story either"], plan=planned(4))
+    assert [story.id for story in stories] == ["2v2", "2v4"]
+    assert [one.reply for one in rejected] == ["no story", "no story either"]
 
 
 def test_the_core_story_itself_is_a_duplicate(run):
     own = GOOD | {"text": CORE.text, "unchanged": CORE.unchanged, "changed": CORE.changed}
-    found = run([json.dumps(own)], plan=planned(1))
-    assert found.rejected[0].reason == "a duplicate: the same text as 2v1 of the other set"
+    _, (rejected,), _ = run([json.dumps(own)], plan=planned(1))
+    assert rejected.reason == "a duplicate: the same text as 2v1 of the other set"
 
 
 def test_a_story_whose_queries_are_all_in_free_form_is_skipped_and_the_others_are_varied():

@@ -7,33 +7,48 @@ and marked as awaiting approval: whether causes are unambiguous is for a person 
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from inspect_ai.model import GenerateConfig, Model, ResponseSchema
+import typer
+from inspect_ai.model import ChatMessageUser, GenerateConfig, ResponseSchema
 from inspect_ai.util import JSONSchema
 
 from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import APPROVAL
+from contrafact.families.cobe.data import APPROVAL, write_stories
 from contrafact.families.cobe.phrasing import condition_of, queries
-from contrafact.files.journal import Journal, hash_of
-from contrafact.files.tables import read_rows
+from contrafact.files.atomic import guard_output, write_text
+from contrafact.files.delimited import Dialect
+from contrafact.files.tables import RowNotes, read_rows
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import answer, kept_reply
-from contrafact.models.kept import work_open
-from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.models.estimate import CallEstimate
+from contrafact.models.opening import call_config, open_model
+from contrafact.models.prices import is_paid
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import DOMAINS, Story
+from contrafact.stages.stage import (
+    Asked,
+    Failure,
+    InputRow,
+    RowStage,
+    StageOutput,
+    StageResult,
+    Work,
+    Wrap,
+)
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.tokens import stem
 
 __all__ = [
-    "Augmented",
+    "AugmentStage",
+    "Rejected",
     "Variation",
-    "augment",
     "augment_template",
     "guard_approved",
     "plan_variations",
@@ -71,26 +86,17 @@ class Variation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A variation that is not kept; a rerun makes a call that ``failed`` again."""
+    """A variation that is not kept."""
 
     variation: Variation
     reason: str
     reply: str = ""
-    failed: bool = False
 
     def line(self) -> str:
+        """Return it as a line of JSON."""
         asked = self.variation
         fields = {"id": asked.name, "core": asked.core.id, "way": asked.way, "domain": asked.domain}
         return json.dumps(fields | {"reason": self.reason, "reply": self.reply}, ensure_ascii=False)
-
-
-@dataclass
-class Augmented:
-    """The new stories with further keys of their objects, and what was not kept, in order."""
-
-    stories: list[Story] = field(default_factory=list)
-    more: list[dict[str, Any]] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
 
 
 def augment_template(pack: PromptPack) -> PromptTemplate:
@@ -154,44 +160,129 @@ def _intervention(core: Story) -> str | None:
     return condition_of(core.queries[1])
 
 
-def augment(
-    stories: Sequence[Story],
-    planned: Sequence[Variation],
-    model: Model,
-    pack: PromptPack,
-    answers: Journal,
-    *,
-    structured: bool = True,
-    at_once: int = 8,
-) -> Augmented:
-    """Let a model write variations, and keep those that pass the checks and are like no story.
+@dataclass(frozen=True)
+class AugmentStage(RowStage):
+    """``cobe augment``: variations that are planned in, stories that await approval out.
 
-    ``answers`` keeps replies as they come; only those that are not there are asked for.
+    A model writes them; those that pass the checks and are like no other story are kept. The
+    figures are a story or a `Rejected` for each row, behind its place.
     """
-    template = augment_template(pack)
-    config = GenerateConfig(response_schema=_schema()) if structured else GenerateConfig()
-    prompts = [_prompt(template, one) for one in planned]
-    # Two variations of a story may be asked for in the same words.
-    keys = [f"{one.name} {hash_of(of_it)}" for one, of_it in zip(planned, prompts, strict=True)]
 
-    async def write(prompt: str) -> str:
-        return kept_reply(await answer(model, prompt, config))
+    stories: Sequence[Story]
+    planned: Sequence[Variation]
+    model: str
+    prompts: str | None = None
+    structured: bool = True
+    writing: Mapping[str, Any] = field(default_factory=dict)
+    max_connections: int = 8
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+    name: str = "`cobe augment`"
+    noun: ClassVar[str] = "variations"
+    whole: ClassVar[bool] = True
+    keeps_failures: ClassVar[bool] = True
 
-    asked = dict(zip(keys, prompts, strict=True))
-    failures = work_open(
-        asked, write, answers, at_once=at_once, noun="variations", model=str(model)
-    )
-    written: list[Story | Rejected] = []
-    for one, key in zip(planned, keys, strict=True):
-        if key in failures:
-            reason = f"the call failed ({failures[key]})"
-            written.append(Rejected(one, reason, failed=True))
-            continue
-        try:
-            written.append(read_variation(answers.known[key], one))
-        except InputError as error:
-            written.append(Rejected(one, error.problem, answers.known[key]))
-    return _without_duplicates(stories, planned, written)
+    @property
+    def asked(self) -> Asked:
+        """The model that writes."""
+        return Asked(self.model, self.max_connections)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides replies."""
+        pack = open_pack(self.prompts)
+        augment_template(pack)
+        return {
+            "model": self.model,
+            "prompts": pack.used_hash,
+            "structured": self.structured,
+            **{name.replace("_", "-"): value for name, value in self.writing.items()},
+        }
+
+    def guard(self, out: str | Path, source: str | Path) -> None:
+        """Refuse what is no JSON file, or holds stories that a person has approved."""
+        if Path(out).suffix != ".json":
+            raise InputError(
+                "the new stories are written to a JSON file",
+                file=out,
+                hint="name a file that ends in .json with --out",
+            )
+        guard_output(out)
+        guard_approved(out)
+
+    def answers(self, out: str | Path) -> Path:
+        """Return where replies are kept."""
+        return Path(out).with_suffix(".answers.jsonl")
+
+    def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
+        """Set the row's value to the variation to write."""
+        row.value = self.planned[row.index]
+
+    def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
+        """Return a call for each variation; tokens are not counted."""
+        return [CallEstimate(self.model, "subject", len(rows), 0, 0, None, is_paid(self.model))]
+
+    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
+        """Return the work: variations are written, and duplicates among them rejected."""
+        write = super().open(wrap, at_once, each)
+
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            made = await write(rows)
+            made.figures = _without_duplicates(self.stories, self.planned, made.figures)
+            return made
+
+        return work
+
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what writes a variation, with the model open."""
+        template = augment_template(open_pack(self.prompts))
+        schema = GenerateConfig(response_schema=_schema()) if self.structured else GenerateConfig()
+        config = call_config(self.max_connections, **self.bounds)
+        model = wrap(open_model(self.model, config=config.merge(GenerateConfig(**self.writing))))
+
+        async def write(made: StageOutput, row: InputRow) -> None:
+            # Two variations of a story may be asked for in the same words.
+            prompt, about = _prompt(template, row.value), {"variation": row.value.name}
+            message = ChatMessageUser(content=prompt, metadata=about)
+            reply = kept_reply(await answer(model, [message], schema))
+            try:
+                story = read_variation(reply, row.value)
+            except InputError as error:
+                made.figures.append((row.index, Rejected(row.value, error.problem, reply)))
+            else:
+                made.figures.append((row.index, story))
+
+        return write
+
+    def failed(self, made: StageOutput, failure: Failure) -> None:
+        """Reject a variation whose call failed; a rerun makes it again."""
+        rejected = Rejected(failure.row.value, failure.error.problem)
+        made.figures.append((failure.row.index, rejected))
+
+    def write(
+        self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
+    ) -> None:
+        """Write the new stories, and next to them what was not kept."""
+        written = sorted((one for made in pieces for one in made.figures), key=lambda one: one[0])
+        stories = [(at, one) for at, one in written if isinstance(one, Story)]
+        more = [{APPROVAL: True, "Variation kind": self.planned[at].way} for at, _ in stories]
+        write_stories([story for _, story in stories], out, more)
+        rejected = "".join(f"{one.line()}\n" for _, one in written if isinstance(one, Rejected))
+        write_text(_rejects(out), rejected)
+
+    def show(self, result: StageResult) -> None:
+        """Print how many variations are kept, and why the others are not; none is a no."""
+        rejected = [one for _, one in result.made.figures if isinstance(one, Rejected)]
+        kept = result.given - len(rejected)
+        typer.echo(f"{result.out}: {kept} of {result.given} variations, awaiting approval")
+        if rejected:
+            typer.echo(f"{_rejects(result.out)}: {len(rejected)} not kept")
+        reasons = Counter(one.reason.split(" (")[0] for one in rejected)
+        for reason, count in reasons.most_common():
+            typer.echo(f"  {count} x {reason}")
+        result.code = int(not kept)
+
+
+def _rejects(out: str | Path) -> Path:
+    return Path(out).with_suffix(".rejected.jsonl")
 
 
 def read_variation(reply: str, asked: Variation) -> Story:
@@ -243,28 +334,23 @@ def quoted_share(criterion: str, text: str) -> float:
 
 
 def _without_duplicates(
-    stories: Sequence[Story], planned: Sequence[Variation], written: Sequence[Story | Rejected]
-) -> Augmented:
-    found = Augmented()
-    kept = [one for one in written if isinstance(one, Story)]
-    duplicates = {
-        kept[one.position].id: one.reason
-        for one in find_duplicates(
-            [Text(story.id, story.text) for story in kept],
-            [Text(story.id, story.text) for story in stories],
-            threshold=THRESHOLD,
-            figures=False,
-        )
-    }
-    for asked, one in zip(planned, written, strict=True):
-        if isinstance(one, Rejected):
-            found.rejected.append(one)
-        elif one.id in duplicates:
-            found.rejected.append(Rejected(asked, f"a duplicate: {duplicates[one.id]}", one.text))
-        else:
-            found.stories.append(one)
-            found.more.append({APPROVAL: True, "Variation kind": asked.way})
-    return found
+    stories: Sequence[Story],
+    planned: Sequence[Variation],
+    written: Sequence[tuple[int, Story | Rejected]],
+) -> list[tuple[int, Story | Rejected]]:
+    """Return what was written, with stories rejected that are like another."""
+    kept = [(at, one) for at, one in written if isinstance(one, Story)]
+    duplicates = find_duplicates(
+        [Text(story.id, story.text) for _, story in kept],
+        [Text(story.id, story.text) for story in stories],
+        threshold=THRESHOLD,
+        figures=False,
+    )
+    rejected: dict[int, Story | Rejected] = {}
+    for duplicate in duplicates:
+        at, story = kept[duplicate.position]
+        rejected[at] = Rejected(planned[at], f"a duplicate: {duplicate.reason}", story.text)
+    return [(at, rejected.get(at, one)) for at, one in written]
 
 
 def _prompt(template: PromptTemplate, asked: Variation) -> str:

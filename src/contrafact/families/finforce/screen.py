@@ -9,26 +9,49 @@ what neither settles is left open. People decide on a sheet, and flag what they 
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from inspect_ai.model import ResponseSchema
+import typer
+from inspect_ai.model import GenerateConfig, ResponseSchema
 from inspect_ai.util import JSONSchema
 
+from contrafact.console import show_table
+from contrafact.corpus.duplicates import Duplicate, Text, find_duplicates
 from contrafact.corpus.ledger import Decision, LedgerEvent, event_time
+from contrafact.corpus.news_items import news_rows
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.families.finforce.data_check import LONGEST, SHORTEST
+from contrafact.files.delimited import Dialect
 from contrafact.files.fields import guarded, unguarded
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.journal import hash_of
+from contrafact.files.tables import read_rows, source_name, write_frame
 from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import Ask, Unanswered, kept_reply
-from contrafact.prompts import PromptPack, PromptTemplate
-from contrafact.records import NewsItem
+from contrafact.models.estimate import CallEstimate
+from contrafact.models.opening import call_config, open_model
+from contrafact.models.prices import is_paid
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.records import NewsItem, content_id
+from contrafact.stages.news import NewsStage
+from contrafact.stages.stage import (
+    KEPT,
+    REJECTS,
+    Asked,
+    InputRow,
+    Look,
+    RowStage,
+    StageOutput,
+    StageResult,
+    Work,
+    Wrap,
+    below,
+)
 from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit, printable
 
@@ -37,6 +60,7 @@ __all__ = [
     "SHEET_COLUMNS",
     "Outcome",
     "Proposal",
+    "ScreenStage",
     "SheetDecision",
     "ask_screening",
     "outcome_event",
@@ -235,6 +259,167 @@ def proposal_event(row: dict[str, Any]) -> LedgerEvent:
     decision = {True: "kept", False: "dropped", None: "hard case"}[row["market_event"]]
     by = row["labelled_by"] if ":" in row["labelled_by"] else "rule:open"
     return LedgerEvent.of("screen (proposal)", row["id"], decision, by, row["why"])
+
+
+@dataclass(frozen=True)
+class ScreenStage(NewsStage, RowStage):
+    """``finforce screen``: headlines in, proposals and a sheet to decide on out.
+
+    Rules decide where they can, a model is asked about the rest; duplicates are left out.
+
+    Attributes:
+        against: Files of headlines that must not come again.
+        near: Similarity from which two headlines are one.
+    """
+
+    model: str | None = None
+    against: tuple[str, ...] = ()
+    near: float = 0.8
+    prompts: str | None = None
+    structured: bool = True
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+    name: str = "`finforce screen`"
+    noun: ClassVar[str] = "headlines"
+    journal: ClassVar[Literal["answers", "output"]] = "output"
+    whole: ClassVar[bool] = True
+
+    @property
+    def asked(self) -> Asked | None:
+        """The model that screens."""
+        return None if self.model is None else Asked(self.model, self.max_connections)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        pack = open_pack(self.prompts)
+        screening_template(pack)
+        return {
+            "model": self.model,
+            "prompts": None if self.model is None else pack.used_hash,
+            "structured": self.structured,
+            "near": self.near,
+            "against": list(self.against),
+        }
+
+    def input_facts(self, rows: Sequence[InputRow]) -> dict[str, Any]:
+        """Return the hash of the headlines that are no duplicates."""
+        given = [[_id(row), row.value.model_dump()] for row in rows if not row.note]
+        return {"input": hash_of(given)}
+
+    def repeated(self, made: StageOutput, row: InputRow) -> None:
+        """Leave out a row whose title and summary came before; the notes say so."""
+
+    def prepare(self, look: Look) -> Mapping[int, Mapping[str, Any]]:
+        """Return what each headline repeats that is a duplicate."""
+        ((places, texts),) = look.over(
+            lambda rows: (
+                [row.index for row in rows],
+                [Text(_id(row), row.value.title, row.value.url) for row in rows],
+            )
+        )
+        others = [
+            Text(row.item.id, row.item.title) for path in self.against for row in news_rows(path)
+        ]
+        found = find_duplicates(texts, others, threshold=self.near)
+        return {places[duplicate.position]: vars(duplicate) for duplicate in found}
+
+    def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
+        """Return a call for each headline that rules leave open; tokens are not counted."""
+        calls = sum(not row.note and proposal_by_rule(row.value.title) is None for row in rows)
+        model = str(self.model)
+        return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
+
+    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
+        """Return the work: duplicates first, then what is proposed of the others."""
+        propose = super().open(wrap, at_once, each)
+
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            made = StageOutput()
+            for row in rows:
+                if row.note:
+                    self._drop(made, row)
+            made.merge(await propose([row for row in rows if not row.note]))
+            return made
+
+        return work
+
+    def _drop(self, made: StageOutput, row: InputRow) -> None:
+        duplicate, by = Duplicate(**row.note), f"rule:dedupe at {self.near:g}"
+        dropped = {
+            "id": _id(row),
+            "headline": row.value.title,
+            "dropped_because": duplicate.reason,
+            "duplicate_of": duplicate.of,
+        }
+        event = LedgerEvent.of("screen (duplicates)", _id(row), "dropped", by, duplicate.reason)
+        made.add(REJECTS, row.index, dropped, event)
+
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what proposes whether a headline reports a market event, with the model open."""
+        ask, template = None, screening_template(open_pack(self.prompts))
+        if self.model is not None:
+            config = call_config(self.max_connections, **self.bounds)
+            model = wrap(open_model(self.model, config=config))
+            config = GenerateConfig(temperature=0.0)
+            ask = Ask(model, structured=self.structured, config=config)
+
+        async def propose(made: StageOutput, row: InputRow) -> None:
+            title = row.value.title
+            proposal = proposal_by_rule(title)
+            if proposal is None and ask is not None:
+                reply = await ask_screening(title, ask, template)
+                proposal = proposal_from_reply(reply, str(self.model))
+                made.counts["invalid"] += proposal.labelled_by == NOBODY
+            if proposal is None:
+                why = "no rule decides, and no model was asked"
+                proposal = Proposal(None, None, None, NOBODY, why)
+            screened = screened_row(_id(row), row.value, proposal)
+            made.add(KEPT, row.index, screened, proposal_event(screened))
+            what = {True: "market event", False: "none", None: "open"}[proposal.market_event]
+            made.counts["proposed", what, proposal.labelled_by.partition(":")[0]] += 1
+            if proposal.market_event and proposal.category:
+                made.counts["category", proposal.category] += 1
+
+        return propose
+
+    def write(
+        self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
+    ) -> None:
+        """Write proposals, duplicates and decisions, and before them the sheet for people."""
+        import pandas as pd
+
+        whole = list(pieces)
+        rows = [sheet_row(row) for made in whole for row in made.table(KEPT)]
+        sheet = pd.DataFrame(rows, columns=list(SHEET_COLUMNS))
+        write_frame(sheet, f"{out}.sheet.csv", Dialect(mark=True))
+        super().write(out, whole)
+
+    def show(self, result: StageResult) -> None:
+        """Print what is proposed, by whom, and the market events by category."""
+        counts, out = result.counts, result.out
+        proposed = [
+            (what, who, f"{number:,}")
+            for what in ("market event", "none", "open")
+            for who, number in sorted(below(counts, "proposed", what).items())
+        ]
+        show_table("Proposals", ("proposal", "by", "headlines"), proposed)
+        show_table(
+            "Market events by category",
+            ("category", "headlines"),
+            [(name, f"{counts['category', name]:,}") for name in CATEGORIES],
+        )
+        if invalid := counts["invalid"]:
+            typer.echo(
+                f"{invalid:,} replies of the model could not be read; those headlines are open"
+            )
+        kept, dropped = result.rows[KEPT], result.rows[REJECTS]
+        typer.echo(f"{out}: {kept:,} headlines, {dropped:,} duplicates left out")
+        typer.echo(f"{out}.sheet.csv: for people to decide on; then finforce release --decisions")
+
+
+def _id(row: InputRow) -> str:
+    """Return the id that a row's headline has anywhere in the project."""
+    return content_id(row.value.title, prefix="h")
 
 
 def read_sheets(paths: Sequence[str | Path], known: set[str]) -> dict[str, list[SheetDecision]]:

@@ -1,48 +1,34 @@
-"""Checking pairs with judges: facts first, then meaning, over as many rows as a file has."""
+"""Judges of pairs: who they are, how they are asked, and what they and the facts amount to."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Check, review
-from contrafact.families.rfc.contracts.pair_check import PairRow
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
-from contrafact.files.journal import Journal, sidecar_path
 from contrafact.judges.quoted import QuotedVerdict
 from contrafact.judges.rubric import Judged
 from contrafact.models.asking import failure_cause
-from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import (
     CallEstimate,
-    ask_if_many,
     judge_estimates,
-    paid_calls,
     sampled,
 )
 from contrafact.models.kept import KeptModel
 from contrafact.models.opening import call_config, open_model
-from contrafact.models.prices import is_paid
 from contrafact.prompts import open_pack
 from contrafact.secrets import without_secrets
 
 __all__ = [
     "JudgeSettings",
     "JudgedPair",
-    "confirmed",
-    "judge_rows",
-    "pair_estimates",
+    "judge_pairs",
 ]
-
-PART = 1_000
-"""Pairs that are held and judged together, however many a file has."""
 
 _VERDICT_TOKENS = 40  # of a reply, for one criterion
 _Pair = tuple[Any, str, str]  # manipulation, original, rewritten
@@ -79,12 +65,6 @@ class JudgeSettings:
         judges = [wrap(model) for model in self.models()]
         return partial(judge_pairs, self.judging(), judges, at_once=at_once)
 
-    def answers(self, out: str | Path | None) -> AbstractContextManager[Journal | None]:
-        """Return where replies are kept: next to an output, if there is one."""
-        if out is None:
-            return nullcontext()
-        return Journal(sidecar_path(out, "answers"), {"judge-arg": self.asked().get("judge_args")})
-
     def asked(self) -> dict[str, Any]:
         """Return how judges are asked, as an exam has it, without secrets."""
         given = without_secrets(dict(self.judge_args))
@@ -104,31 +84,6 @@ class JudgeSettings:
         prompts = self.judging().pack.used_hash
         own = {"judge": list(self.judges), "numerical": self.numerical, "prompts": prompts}
         return {**own, **self.asked()}
-
-
-def pair_estimates(
-    facts: Iterable[tuple[PairRow, Check | None]], settings: JudgeSettings, *, tokens: bool = True
-) -> list[CallEstimate]:
-    """Return what it costs to judge those of checked rows that facts leave open."""
-    judging = settings.judging()
-    pairs = [
-        (row.fields["manipulation"], row.fields["original"], row.fields["rewritten"])
-        for row, found in facts
-        if found is not None and judging.asks(row.fields["manipulation"], found)
-    ]
-    return settings.estimates(pairs, tokens=tokens)
-
-
-def confirmed(
-    facts: Iterable[tuple[PairRow, Check | None]], settings: JudgeSettings, out: str | Path | None
-) -> Iterable[tuple[PairRow, Check | None]]:
-    """Return checked rows, once it is agreed to that judges are paid for many calls."""
-    if any(map(is_paid, settings.judges)):
-        facts = list(facts)
-        with settings.answers(out) as kept:
-            before = 0 if kept is None else len(kept.known)
-        ask_if_many(paid_calls(pair_estimates(facts, settings, tokens=False)) - before)
-    return facts
 
 
 @dataclass(frozen=True)
@@ -173,21 +128,3 @@ async def judge_pairs(
         return JudgedPair(settled(facts, judged, kind, original, rewritten), judged)
 
     return list(await asyncio.gather(*(one(row, facts) for row, facts in pairs)))
-
-
-def judge_rows(
-    rows: Iterable[tuple[PairRow, Check | None]],
-    settings: JudgeSettings,
-    *,
-    answers: Journal | None = None,
-    each: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[PairRow, JudgedPair | None]]:
-    """Yield checked rows with what judges say of those that facts leave open, in order."""
-    judge, source = settings.open(settings.max_connections), iter(rows)
-    # One loop for all parts: clients of services live in it.
-    with counted_calls(answers), asyncio.Runner() as runner:
-        while part := list(islice(source, PART)):
-            open_ones = [(row.fields, found) for row, found in part if found is not None]
-            outcomes = iter(runner.run(judge(open_ones, each=each)))
-            for row, found in part:
-                yield row, None if found is None else next(outcomes)

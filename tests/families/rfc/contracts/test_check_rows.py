@@ -1,18 +1,13 @@
 """Files of pairs are checked as they are read: in order, with bad rows in their places."""
 
-from itertools import count
-
 import pytest
-from tests.support.lines import write_lines
+from tests.support.lines import read_lines, write_lines
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.contracts.pair_check import (
-    Options,
-    PairRow,
-    check_rows,
-    read_pairs,
-)
-from contrafact.families.rfc.contracts.rules import rule, rules_in
+from contrafact.families.rfc.contracts.rules import rule
+from contrafact.families.rfc.pipeline.check import CheckStage
+from contrafact.stages.run import run_stage
+from contrafact.stages.stage import KEPT
 
 PAIR = {
     "manipulation": "flipping",
@@ -29,38 +24,47 @@ def own(pair):
     yield from ()
 
 
-def test_checks_come_before_the_file_has_been_read(tmp_path):
-    read = count()
+def test_checks_are_written_before_the_file_has_been_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("contrafact.stages.run.PART", 20)
+    read, written = [], []
 
     def rows():
-        for number in read:
-            yield PairRow(number + 1, PAIR | {"id": str(number)})
+        for number in range(200):
+            read.append(number)
+            yield PAIR | {"id": str(number)}
 
-    checks = check_rows(rows(), "endless")
-    seen = [next(checks)[0].line for _ in range(3_000)]
-    assert seen == list(range(1, 3_001))
-    assert next(read) < 3_100
+    class Watched(CheckStage):
+        def write(self, out, pieces, dialect=None):
+            written.extend(len(read) for _ in pieces)
+
+    run_stage(Watched(), rows(), tmp_path / "checks.jsonl")
+    assert written == list(range(20, 201, 20))
 
 
-def test_bad_rows_keep_their_places(tmp_path):
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_bad_rows_keep_their_places(tmp_path, monkeypatch, in_memory):
+    monkeypatch.setattr("contrafact.stages.run.PART", 40)
     rows = [
         PAIR | {"id": str(number)} if number % 7 else {"id": str(number)} for number in range(150)
     ]
-    path = write_lines(tmp_path / "pairs.jsonl", rows)
-    checks = list(check_rows(read_pairs(path), "pairs.jsonl"))
-    assert [row.fields["id"] for row, _ in checks] == [row["id"] for row in rows]
-    assert [found is None for _, found in checks] == [
-        number % 7 == 0 for number in range(len(rows))
-    ]
-    assert all(found is None or not found.violations for _, found in checks)
+    if in_memory:
+        result = run_stage(CheckStage(), rows)
+        checks = result.made.table(KEPT)
+    else:
+        path, out = write_lines(tmp_path / "pairs.jsonl", rows), tmp_path / "checks.jsonl"
+        result = run_stage(CheckStage(), path, out)
+        checks = read_lines(out)
+    assert [check["id"] for check in checks] == [row["id"] for row in rows]
+    bad = [[one["rule"] for one in check["violations"]] == ["bad-row"] for check in checks]
+    assert bad == [number % 7 == 0 for number in range(len(rows))]
+    assert result.counts["flipping", "pairs"] == bad.count(False)
+    assert len(result.bad) == 20 and result.bad[0].line == 1
 
 
 def test_a_rule_that_fails_names_its_row_behind_bad_ones(tmp_path):
     orla = {name: text.replace("Norrick", "Orla") for name, text in PAIR.items()}
     rows = [{"id": "a"}, PAIR | {"id": "b"}, {"id": "c"}, orla | {"id": "d"}]
     path = write_lines(tmp_path / "pairs.jsonl", rows)
-    found = check_rows(
-        read_pairs(path), "pairs.jsonl", options=Options(rules=tuple(rules_in(__name__)))
-    )
     with pytest.raises(InputError, match=r"pairs\.jsonl:4"):
-        list(found)
+        run_stage(CheckStage(rules=(f"{__name__}:own",)), path, tmp_path / "checks.jsonl")
+    assert not (tmp_path / "checks.jsonl").exists()

@@ -1,5 +1,6 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
+import json
 import tracemalloc
 from collections.abc import Iterator
 
@@ -8,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.lines import read_lines, write_lines
 
-from contrafact.bulk.stage import KEPT, REJECTS, write_pieces
 from contrafact.corpus.ledger import read_ledger
-from contrafact.corpus.news_items import NewsNotes, news_rows
+from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.bucket import bucket, bucket_file, bucket_news
+from contrafact.families.rfc.pipeline.bucket import BucketStage, bucket, bucket_news
 from contrafact.records import MANIPULATIONS
+from contrafact.stages.run import run_stage
+from contrafact.stages.stage import KEPT, REJECTS, InputRow
 
 CALM = "The harbour museum of Osmery opened its doors to visitors."
 
@@ -126,18 +128,17 @@ NEWS = (
 
 @pytest.fixture
 def news(tmp_path):
-    file = tmp_path / "news.jsonl"
-    file.write_text(NEWS, encoding="utf-8")
-    return news_rows(file)
+    fields = map(json.loads, NEWS.splitlines())
+    return [InputRow(at, row, value=item_of(row)) for at, row in enumerate(fields)]
 
 
 def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     result = bucket_news(news)
     (kept,) = result.table(KEPT)
     assert kept["ticker"] == "OSMF" and kept["desk"] == "food"
-    assert kept["id"] == news[0].item.id
+    assert kept["id"] == news[0].value.id
     assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
-    paragraph = news[0].item.paragraph
+    paragraph = news[0].value.paragraph
     for rows in kept["evidence"].values():
         for row in rows:
             assert list(row) == ["list", "term", "start", "end"]
@@ -146,7 +147,7 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     assert museum["reasons"]["numerical"] == "no digit"
     assert set(alone["reasons"].values()) == {"no summary: a title alone"}
     counts = result.counts
-    kept = {name: counts[f"kept|{name}"] for name in MANIPULATIONS}
+    kept = {name: counts["kept", name] for name in MANIPULATIONS}
     assert kept == {"numerical": 1, "flipping": 1, "sentiment": 1, "causal": 0}
 
 
@@ -166,21 +167,11 @@ def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp
     assert {event.by for event in events} == {"rule:appendix O"}
 
 
-def test_repeated_rows_are_found_among_many(tmp_path) -> None:
-    file, notes = tmp_path / "news.jsonl", NewsNotes()
-    days = [n * 7 % 4_000 for n in range(6_000)]
-    rows = ({"title": f"Day {day}", "summary": "Nothing to see."} for day in days)
-    write_lines(file, rows)
-    assert len(news_rows(file, notes)) == 4_000
-    repeated = [(row.line, first) for row, first in notes.repeated]
-    assert repeated == [(n + 1, n - 4_000 + 1) for n in range(4_000, 6_000)]
-
-
 def test_repeated_rows_are_written_with_their_part(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 2)
+    monkeypatch.setattr("contrafact.stages.run.PART", 2)
     file, out = tmp_path / "news.jsonl", tmp_path / "out.jsonl"
     write_lines(file, ({"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)))
-    counts = write_pieces(bucket_file(file, NewsNotes()), out, distinct=True)
+    counts = run_stage(BucketStage(), file, out).counts
     dropped = read_lines(tmp_path / "out.jsonl.dropped.jsonl")
     again = {row["line"]: row["reasons"]["causal"] for row in dropped if "line" in row}
     why = {n: f"repeats the article of line {(n - 1) % 5 + 1}" for n in range(6, 13)}
@@ -191,28 +182,28 @@ def test_repeated_rows_are_written_with_their_part(tmp_path, monkeypatch) -> Non
 def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, monkeypatch) -> None:
     file, whole, parts = (tmp_path / f"{name}.jsonl" for name in ("news", "whole", "parts"))
     write_lines(file, _costs(25))
-    write_pieces(bucket_file(file, NewsNotes()), whole, distinct=True)
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 4)
+    run_stage(BucketStage(), file, whole)
+    monkeypatch.setattr("contrafact.stages.run.PART", 4)
     for _ in range(2):
-        write_pieces(bucket_file(file, NewsNotes()), parts, distinct=True)
+        run_stage(BucketStage(), file, parts)
     assert whole.read_bytes() == parts.read_bytes() and len(parts.read_bytes().splitlines()) == 25
     ledgers = [read_ledger(f"{path}.ledger.jsonl") for path in (whole, parts)]
     assert [e.identity() for e in ledgers[0]] == [e.identity() for e in ledgers[1]]
     with file.open("a", encoding="utf-8") as stream:
         stream.write('{"summary": "no title"}\n')
     with pytest.raises(InputError, match="title"):
-        write_pieces(bucket_file(file, NewsNotes()), tmp_path / "bad.jsonl", distinct=True)
+        run_stage(BucketStage(), file, tmp_path / "bad.jsonl")
     assert not list(tmp_path.glob("bad.jsonl*"))
 
 
 def test_an_article_more_takes_no_memory_beyond_its_id(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 200)
+    monkeypatch.setattr("contrafact.stages.run.PART", 200)
 
     def most(rows: int) -> int:
         file = tmp_path / f"{rows}.jsonl"
         write_lines(file, _costs(rows))
         tracemalloc.start()
-        write_pieces(bucket_file(file, NewsNotes()), tmp_path / f"{rows}.out.jsonl", distinct=True)
+        run_stage(BucketStage(), file, tmp_path / f"{rows}.out.jsonl")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return peak

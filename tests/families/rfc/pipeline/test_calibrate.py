@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.calibrate import MIN_EXAMPLES, calibrate, valid_ratios
+from contrafact.stages.stage import InputRow
 
 
 def test_the_band_holds_the_middle_of_the_valid_ones():

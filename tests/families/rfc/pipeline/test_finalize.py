@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from contrafact.bulk.stage import KEPT, REJECTS, InputRow
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import (
     ALLOWED,
@@ -27,6 +26,7 @@ from contrafact.families.rfc.pipeline.finalize import (
     retention_table,
 )
 from contrafact.records import Rewrite
+from contrafact.stages.stage import KEPT, REJECTS, InputRow
 
 
 def decided(stage, decision, who="ann", when="2026-01-01T10:00:00Z", item="p1", **more):

@@ -3,13 +3,13 @@
 import pytest
 from tests.support.lines import write_lines
 
-from contrafact.bulk.stage import KEPT, REJECTS, InputRow
 from contrafact.corpus.release import Facts
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.hydrate import hydrate, load_published
 from contrafact.families.rfc.pipeline.release import release
 from contrafact.files.tables import read_rows
 from contrafact.records import NewsItem, Rewrite
+from contrafact.stages.stage import KEPT, REJECTS, InputRow
 
 TITLE = "Brackwater Ferries gained 8% on Monday"
 SUMMARY = "Fares rose on northern routes, the company said."

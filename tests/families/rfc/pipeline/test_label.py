@@ -5,18 +5,18 @@ import asyncio
 import pytest
 from tests.support.replies import says
 
-from contrafact.bulk.stage import APART, KEPT, REJECTS, InputRow
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.label import (
+    LabelStage,
     ask_label,
-    label_rows,
+    is_open,
     label_template,
-    open_rows,
     paragraph_of,
     refuted,
 )
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS
+from contrafact.stages.stage import APART, KEPT, REJECTS, InputRow, StageOutput
 
 RISE = "Brackwater Ferries gained 8% because fares went up"
 
@@ -26,6 +26,13 @@ def row(name="n1", title=RISE, candidates=("flipping",), evidence=None, line=1):
     if evidence is not None:
         fields["evidence"] = evidence
     return InputRow(line - 1, fields)
+
+
+def label_rows(rows, *, per_article="all", replies=None, model=None):
+    made, stage = StageOutput(), LabelStage(per_article, model)
+    for one in rows:
+        stage.add(made, one, (replies or {}).get(one.fields["id"]))
+    return made
 
 
 def test_a_sole_candidate_is_the_label_by_rule():
@@ -41,13 +48,13 @@ def test_every_candidate_makes_an_item_with_all_and_none_with_one_unless_a_model
     several = [row(candidates=("causal", "flipping", "numerical"))]
     every = label_rows(several, per_article="all").table(KEPT)
     assert [item["manipulation"] for item in every] == ["numerical", "flipping", "causal"]
-    assert open_rows(several, "all") == []
+    assert not is_open(several[0].fields, "all")
     left = label_rows(several, per_article="one")
     assert left.table(KEPT) == []
     (apart,) = left.table(APART)
     assert apart["label"] is None
     assert "several candidates (numerical, flipping, causal)" in apart["reason"]
-    assert open_rows(several, "one") == several
+    assert is_open(several[0].fields, "one")
     chosen = label_rows(several, per_article="one", replies={"n1": "Causal"}, model="a/b")
     assert [item["manipulation"] for item in chosen.table(KEPT)] == ["causal"]
     assert chosen.table(KEPT)[0]["labelled_by"] == "model:a/b"
@@ -114,9 +121,9 @@ def test_nothing_is_lost():
         assert not {i["id"] for i in result.table(KEPT)} & {i["id"] for i in result.table(APART)}
 
 
-def test_wrong_candidates_are_reported_by_line():
-    with pytest.raises(InputError, match=r"b\.jsonl:7: its candidates are not a list"):
-        label_rows([row(candidates=("flip",), line=7)], file="b.jsonl")
+def test_wrong_candidates_are_refused():
+    with pytest.raises(InputError, match="candidates"):
+        LabelStage().read(row(candidates=("flip",), line=7))
 
 
 def test_an_article_cannot_close_its_delimiters():

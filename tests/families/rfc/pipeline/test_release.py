@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.bulk.stage import InputRow
 from contrafact.corpus.release import Facts, check_croissant, check_facts, write_release
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.release import (
@@ -20,6 +19,7 @@ from contrafact.families.rfc.pipeline.release import (
     row_schema,
 )
 from contrafact.records import Rewrite
+from contrafact.stages.stage import InputRow
 
 FACTS = Facts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
 ORIGINAL = (

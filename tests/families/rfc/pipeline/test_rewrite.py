@@ -8,7 +8,6 @@ import pytest
 from inspect_ai.model import GenerateConfig, ModelOutput
 from tests.support.lines import write_lines
 
-from contrafact.bulk.stage import KEPT, StageOutput
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options
 from contrafact.families.rfc.judging import Judging
@@ -18,18 +17,20 @@ from contrafact.families.rfc.pipeline.model_rewriter import (
     Decoding,
     ModelRewriter,
     load_decoding,
+    open_templates,
 )
 from contrafact.families.rfc.pipeline.rewrite import (
     BY_MODEL_ALONE,
     Assignment,
     RewriteOutcome,
-    add_outcome,
-    load_assignments,
     rewrite_by_rules,
     seed_of,
 )
+from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.stages.run import run_stage
+from contrafact.stages.stage import KEPT, StageOutput
 from contrafact.text.diff import token_count
 
 ITEM = NewsItem.of(
@@ -59,7 +60,7 @@ class Scripted:
 
 
 def writer(*replies: str, attempts: int = 3):
-    templates = ModelRewriter.open_templates(open_pack())
+    templates = open_templates(open_pack())
     model = Scripted(replies)
     return ModelRewriter(model, templates, load_decoding(), 7, attempts), model.seen
 
@@ -164,12 +165,13 @@ def test_without_a_judge_what_facts_leave_open_is_kept_and_undecided():
     outcome = rewritten(rewriter, assigned("flipping"))
     assert (outcome.rewritten, outcome.undecided) == (FLIPPED, NOT_JUDGED)
     made = StageOutput()
-    add_outcome(made, assigned("flipping"), outcome, rewriter="model:m")
+    stage = RewriteStage(model="m")
+    stage.add(made, assigned("flipping"), outcome)
     (row,), ((_, event),) = made.table(KEPT), made.events
     assert (row["passed"], row["undecided"]) == (None, NOT_JUDGED)
     assert "undecided" in event.why
     numerical, _ = writer(GOOD)
-    add_outcome(made, assigned(), rewritten(numerical, assigned()), rewriter="model:m")
+    stage.add(made, assigned(), rewritten(numerical, assigned()))
     _, row = made.table(KEPT)
     assert row["passed"] is True and "undecided" not in row
 
@@ -235,12 +237,6 @@ def test_rules_keep_what_passes_and_leave_meaning_to_a_model():
         assert (dropped.rewritten, dropped.reason) == (None, BY_MODEL_ALONE)
 
 
-@pytest.mark.parametrize("manipulation", ["numerical", "sentiment"])
-def test_an_outcome_survives_the_journal(manipulation):
-    outcome = rewrite_by_rules(assigned(manipulation), seed=3, attempts=8)
-    assert RewriteOutcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
-
-
 def test_every_try_has_a_seed_of_its_own():
     seeds = {seed_of(1, "n1", manipulation, t) for manipulation in MANIPULATIONS for t in (1, 2)}
     assert len(seeds | {seed_of(2, "n1", "causal", 1), seed_of(1, "n2", "causal", 1)}) == 10
@@ -252,12 +248,12 @@ def test_every_try_has_a_seed_of_its_own():
         ([{"title": "Prices rise"}], 1, "no manipulation"),
         ([{"title": "Prices rise", "manipulation": "No-Categorized"}], 1, "unknown manipulation"),
         ([{"title": "Rise", "manipulation": "causal"}, {"manipulation": "causal"}], 2, "title"),
-        ([{"title": "Prices rise", "manipulation": "causal"}] * 2, 2, "as in line 1"),
+        ([{"title": "Prices rise", "manipulation": "causal"}] * 2, 2, "repeats line 1"),
         ([{"title": ["Prices"], "manipulation": "causal"}], 1, "not text"),
     ],
 )
 def test_bad_rows_are_reported_by_line(tmp_path, rows, line, message):
     path = write_lines(tmp_path / "in.jsonl", rows)
     with pytest.raises(InputError, match=message) as error:
-        load_assignments(path)
+        run_stage(RewriteStage(), path)
     assert error.value.line == line

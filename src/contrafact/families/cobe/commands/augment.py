@@ -1,16 +1,17 @@
 """``contrafact cobe augment``: variations of core stories, for a person to approve."""
 
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.errors import InputError, require
 from contrafact.files.tables import require_tables
 from contrafact.options import SAMPLING, TRANSPORT, CallOptions, argument, option, takes
+from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
-    from contrafact.families.cobe.augment import Augmented, Variation
+    from contrafact.families.cobe.augment import Variation
     from contrafact.records import Story
 
 __all__ = ["augment"]
@@ -43,63 +44,33 @@ def augment(options: _Options) -> None:
     Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.json
     """
     require_tables(options.file)
-    from inspect_ai.model import GenerateConfig
-
-    from contrafact.errors import require
-    from contrafact.families.cobe.augment import augment as augment_stories
-    from contrafact.families.cobe.augment import augment_template
-    from contrafact.files.journal import Journal
-    from contrafact.models.calls import counted_calls
-    from contrafact.models.opening import call_config, open_model
-    from contrafact.prompts import open_pack
-
     require("datasketch", "near-duplicates")
-    out, at_once, structured = options.out, options.max_connections, options.structured
-    stories = _stories(options.file, out)
-    pack = open_pack(options.prompts)
-    augment_template(pack)
-    planned = _planned(stories, options.file, options.n, options.seed)
-    writing: dict[str, Any] = {name: getattr(options, name) for name in _WRITING}
-    config = call_config(at_once, **options.bounds).merge(GenerateConfig(**writing))
-    writer = open_model(options.model, config=config)
-    facts = {
-        "model": options.model,
-        "prompts": pack.used_hash,
-        "structured": structured,
-        **{name.replace("_", "-"): value for name, value in writing.items()},
-    }
-    with Journal(out.with_suffix(".answers.jsonl"), facts) as answers, counted_calls(answers):
-        found = augment_stories(
-            stories, planned, writer, pack, answers, structured=structured, at_once=at_once
-        )
-    _write(found, out, len(planned))
-
-
-def _stories(file: Path, out: Path) -> "list[Story]":
-    from contrafact.errors import InputError
-    from contrafact.families.cobe.augment import guard_approved
+    from contrafact.families.cobe.augment import AugmentStage
     from contrafact.families.cobe.data import StoryNotes, load_stories
     from contrafact.files.atomic import guard_output
 
-    if out.suffix != ".json":
-        raise InputError(
-            "the new stories are written to a JSON file",
-            file=out,
-            hint="name a file that ends in .json with --out",
-        )
-    guard_output(out, file)
-    guard_approved(out)
+    guard_output(options.out, options.file)
     notes = StoryNotes()
-    stories = load_stories(file, notes)
+    stories = load_stories(options.file, notes)
     for note in notes.lines():
-        typer.echo(f"{file}: {note}", err=True)
-    return stories
+        typer.echo(f"{options.file}: {note}", err=True)
+    planned = _planned(stories, options.file, options.n, options.seed)
+    stage = AugmentStage(
+        stories,
+        planned,
+        options.model,
+        None if options.prompts is None else str(options.prompts),
+        options.structured,
+        {name: getattr(options, name) for name in _WRITING},
+        options.max_connections,
+        options.bounds,
+    )
+    stage_command(stage, [{"id": variation.name} for variation in planned], options.out)
 
 
 def _planned(stories: "list[Story]", file: Path, n: int, seed: int) -> "list[Variation]":
     import numpy as np
 
-    from contrafact.errors import InputError
     from contrafact.families.cobe.augment import plan_variations, without_intervention
 
     planned = plan_variations(stories, n, np.random.default_rng(seed))
@@ -116,23 +87,3 @@ def _planned(stories: "list[Story]", file: Path, n: int, seed: int) -> "list[Var
             hint="write the second query in the form of phrasing B (docs/cobe.md)",
         )
     return planned
-
-
-def _write(found: "Augmented", out: Path, planned: int) -> None:
-    from contrafact.errors import ModelError
-    from contrafact.families.cobe.data import write_stories
-    from contrafact.files.atomic import write_text
-
-    rejects = out.with_suffix(".rejected.jsonl")
-    write_stories(found.stories, out, found.more)
-    write_text(rejects, "".join(f"{one.line()}\n" for one in found.rejected))
-    typer.echo(f"{out}: {len(found.stories)} of {planned} variations, awaiting approval")
-    reasons = Counter(one.reason.split(" (")[0] for one in found.rejected)
-    if reasons:
-        typer.echo(f"{rejects}: {len(found.rejected)} not kept")
-    for reason, count in reasons.most_common():
-        typer.echo(f"  {count} x {reason}")
-    if failed := [one.reason for one in found.rejected if one.failed]:
-        raise ModelError(f"{len(failed)} calls failed; the same command makes them again:", failed)
-    if not found.stories:
-        raise typer.Exit(1)

@@ -11,17 +11,13 @@ import typer
 from contrafact.corpus.release import ReleaseOptions
 from contrafact.files.tables import require_tables
 from contrafact.options import CallOptions, argument, option, takes
+from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.finforce.release import Released
     from contrafact.families.finforce.review_exports import ReviewedHeadline
-    from contrafact.families.finforce.screen import Outcome, Proposal, SheetDecision
-    from contrafact.files.journal import Journal
-    from contrafact.prompts import PromptTemplate
-    from contrafact.records import NewsItem
-
-    _Candidates = list[tuple[str, NewsItem]]
+    from contrafact.families.finforce.screen import Outcome, SheetDecision
 
 __all__ = ["release", "screen"]
 
@@ -41,18 +37,6 @@ class _Screen(CallOptions):
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     structured: bool = option("Ask providers for JSON by schema.", True)
 
-    def facts(self, candidates: "_Candidates", prompts: str | None) -> dict[str, Any]:
-        from contrafact.files.journal import hash_of
-
-        return {
-            "input": hash_of([[id, item.model_dump()] for id, item in candidates]),
-            "model": self.model,
-            "prompts": prompts,
-            "structured": self.structured,
-            "near": self.near,
-            "against": [str(path) for path in self.against or ()],
-        }
-
 
 @takes(_Screen)
 def screen(options: _Screen) -> None:
@@ -65,152 +49,18 @@ def screen(options: _Screen) -> None:
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
     require_tables(options.file)
-    import pandas as pd
+    from contrafact.families.finforce.screen import ScreenStage
 
-    from contrafact.corpus.ledger import write_stage
-    from contrafact.families.finforce.screen import (
-        SHEET_COLUMNS,
-        proposal_event,
-        screened_row,
-        screening_template,
-        sheet_row,
+    stage = ScreenStage(
+        options.model,
+        tuple(map(str, options.against or ())),
+        options.near,
+        None if options.prompts is None else str(options.prompts),
+        options.structured,
+        options.max_connections,
+        options.bounds,
     )
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.delimited import Dialect
-    from contrafact.files.journal import Journal
-    from contrafact.files.tables import write_frame
-    from contrafact.models.calls import counted_calls
-    from contrafact.prompts import open_pack
-
-    out, model = options.out, options.model
-    guard_output(out, options.file, kind="JSON Lines")
-    pack = open_pack(options.prompts)
-    template = None if model is None else screening_template(pack)
-    candidates, dropped, events = _candidates(options)
-    facts = options.facts(candidates, None if model is None else pack.used_hash)
-    journal = Journal.of_output(out, facts, what="`finforce screen`")
-    if journal.finished():
-        typer.echo(f"{out} is finished: no model was called")
-        return
-    with journal, counted_calls(journal) as calls:
-        proposals, left = _by_rule([(id, item.title) for id, item in candidates])
-        if template is not None:
-            proposals |= _by_model(left, options, template, journal)
-        rows = [screened_row(id, item, proposals[id]) for id, item in candidates]
-        write_frame(
-            pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
-            f"{out}.sheet.csv",
-            Dialect(mark=True),
-        )
-        decisions = [*events, *map(proposal_event, rows)]
-        write_stage(out, [({"rows": rows, "dropped": dropped}, decisions)], "dropped")
-        journal.finish(calls.repeated())
-    _show_screened(rows, len(dropped), out)
-
-
-def _candidates(options: _Screen) -> "tuple[_Candidates, list[dict[str, Any]], list[LedgerEvent]]":
-    """Return the headlines that are no duplicates, and what was left out, with its events.
-
-    Each has the id that its headline has anywhere in the project.
-    """
-    from contrafact.corpus.duplicates import Text, find_duplicates
-    from contrafact.corpus.ledger import LedgerEvent
-    from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.records import content_id
-
-    file, near = options.file, options.near
-    notes = NewsNotes()
-    rows = news_rows(file, notes)
-    for sentence in notes.lines():
-        typer.echo(f"{file}: {sentence}", err=True)
-    everyone = [(content_id(row.item.title, prefix="h"), row.item) for row in rows]
-    others = [
-        Text(row.item.id, row.item.title)
-        for path in options.against or ()
-        for row in news_rows(str(path))
-    ]
-    texts = [Text(id, item.title, item.url) for id, item in everyone]
-    found = {d.position: d for d in find_duplicates(texts, others, threshold=near)}
-    dropped, events = [], []
-    for position, duplicate in found.items():
-        id, item = everyone[position]
-        dropped.append(
-            {
-                "id": id,
-                "headline": item.title,
-                "dropped_because": duplicate.reason,
-                "duplicate_of": duplicate.of,
-            }
-        )
-        by, stage = f"rule:dedupe at {near:g}", "screen (duplicates)"
-        events.append(LedgerEvent.of(stage, id, "dropped", by, duplicate.reason))
-    return [one for at, one in enumerate(everyone) if at not in found], dropped, events
-
-
-def _by_rule(titles: list[tuple[str, str]]) -> "tuple[dict[str, Proposal], dict[str, str]]":
-    from contrafact.families.finforce.screen import NOBODY, Proposal, proposal_by_rule
-
-    why = "no rule decides, and no model was asked"
-    found = {id: proposal_by_rule(title) for id, title in titles}
-    left = {id: title for id, title in titles if found[id] is None}
-    nobody = Proposal(None, None, None, NOBODY, why)
-    return {name: proposal or nobody for name, proposal in found.items()}, left
-
-
-def _by_model(
-    left: "dict[str, str]", options: _Screen, template: "PromptTemplate", journal: "Journal"
-) -> "dict[str, Proposal]":
-    """Return a model's proposals by id; a ModelError if calls failed."""
-    from inspect_ai.model import GenerateConfig
-
-    from contrafact.errors import ModelError
-    from contrafact.families.finforce.screen import ask_screening, proposal_from_reply
-    from contrafact.models.asking import Ask
-    from contrafact.models.kept import work_open
-    from contrafact.models.opening import call_config, open_model
-
-    model, at_once = str(options.model), options.max_connections
-    ask = Ask(
-        open_model(model, config=call_config(at_once, **options.bounds)),
-        structured=options.structured,
-        config=GenerateConfig(temperature=0.0),
-    )
-
-    async def reply(headline: str) -> str:
-        return await ask_screening(headline, ask, template)
-
-    failures = work_open(left, reply, journal, at_once=at_once, noun="headlines", model=model)
-    if failures:
-        raise ModelError(
-            f"{len(failures):,} calls failed, and nothing is written yet; the same command tries "
-            "them again:",
-            failures.values(),
-        )
-    return {name: proposal_from_reply(journal.known[name], model) for name in left}
-
-
-def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
-    from contrafact.console import show_table
-    from contrafact.families.finforce.data import CATEGORIES
-
-    names = {True: "market event", False: "none", None: "open"}
-    by = Counter((names[row["market_event"]], row["labelled_by"].split(":")[0]) for row in rows)
-    show_table(
-        "Proposals",
-        ("proposal", "by", "headlines"),
-        [(what, who, f"{number:,}") for (what, who), number in sorted(by.items())],
-    )
-    found = Counter(row["proposed_category"] for row in rows if row["market_event"])
-    show_table(
-        "Market events by category",
-        ("category", "headlines"),
-        [(name, f"{found[name]:,}") for name in CATEGORIES],
-    )
-    invalid = sum(row["why"].startswith("invalid reply") for row in rows)
-    if invalid:
-        typer.echo(f"{invalid:,} replies of the model could not be read; those headlines are open")
-    typer.echo(f"{out}: {len(rows):,} headlines, {dropped:,} duplicates left out")
-    typer.echo(f"{out}.sheet.csv: for people to decide on; then finforce release --decisions")
+    stage_command(stage, options.file, options.out)
 
 
 class _Release(ReleaseOptions):

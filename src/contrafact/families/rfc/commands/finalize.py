@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from contrafact.bulk.stage import StageOutput
     from contrafact.families.rfc.pipeline.finalize import Contract, Standing
+    from contrafact.stages.stage import StageOutput
 
 __all__ = ["finalize"]
 
@@ -110,9 +110,9 @@ def finalize(options: _Options) -> None:
 
 
 def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.DataFrame") -> None:
-    from contrafact.bulk.stage import KEPT
     from contrafact.console import show_counts, show_frame
     from contrafact.families.rfc.pipeline.finalize import REVIEW
+    from contrafact.stages.stage import KEPT
 
     out, retained, waiting = options.out, result.table(KEPT), result.table(REVIEW)
     show_frame("Before and after adjudication", retention, shares=("retention",))

@@ -12,7 +12,7 @@ from contrafact.options import argument, option, takes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.bulk.stage import InputRow
+    from contrafact.stages.stage import InputRow
 
 
 __all__ = ["release"]

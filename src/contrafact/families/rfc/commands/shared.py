@@ -1,6 +1,5 @@
-"""What commands of the family share: options, and counts below a name."""
+"""What commands of the family share: options."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ from contrafact.options import TRANSPORT, CallOptions, key_values, option
 if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
 
-__all__ = ["BANDS", "JudgeOptions", "absolute", "counts_below"]
+__all__ = ["BANDS", "JudgeOptions", "absolute"]
 
 BANDS: Any = option("Bands of length, as `rfc calibrate --out` writes them.", None, metavar="FILE")
 """The attribute ``bands`` of commands' options."""
@@ -30,7 +29,7 @@ class JudgeOptions(CallOptions):
 
     @property
     def calls(self) -> dict[str, Any]:
-        """What `JudgeSettings` and `WriterSettings` both say of calls."""
+        """What `JudgeSettings` and `RewriteStage` both take of calls."""
         return {
             "prompts": absolute(self.prompts),
             "max_connections": self.max_connections,
@@ -58,8 +57,3 @@ class JudgeOptions(CallOptions):
 def absolute(path: Path | None) -> str | None:
     """Return a path as the processes of other machines find it."""
     return None if path is None else str(path.absolute())
-
-
-def counts_below(counts: Counter[str], start: str) -> Counter[str]:
-    """Return the counts whose names begin so, by the rest of their names."""
-    return Counter({k.removeprefix(start): n for k, n in counts.items() if k.startswith(start)})

@@ -1,9 +1,8 @@
-"""The check of a pair against the contract of its manipulation, and of a file of pairs.
+"""The check of a pair against the contract of its manipulation.
 
 A contract is made of the rules that declare themselves part of it, in the order of their topics.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,13 +19,11 @@ from contrafact.families.rfc.contracts.rules import (
     Finding,
     Rule,
     checked,
-    fail,
     load_rules,
     rules_in,
 )
 from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.family import DraftFinding
-from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
@@ -34,17 +31,11 @@ __all__ = [
     "LONGEST",
     "NO_VERDICT",
     "Options",
-    "PairRow",
-    "check_counts",
     "check_draft",
-    "check_object",
     "check_pair",
     "check_pairs",
-    "check_rows",
     "contract",
     "open_options",
-    "pair_problem",
-    "read_pairs",
 ]
 
 LONGEST = 20_000
@@ -158,124 +149,3 @@ def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
         for finding in rule.findings(pair):
             found = found or rule.about == "presence"
             yield finding
-
-
-# Files of pairs
-
-_FIELDS = ("id", "manipulation", "original", "rewritten")
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """One row of a file of pairs."""
-
-    line: int
-    fields: dict[str, Any]
-    problem: InputError | None = None
-
-
-def read_pairs(path: str | Path) -> Iterator[PairRow]:
-    """Yield the rows of a file of pairs, in order, the bad ones with their problem.
-
-    A row is bad that lacks a field, has one that is not text, an unknown manipulation, an id that
-    came before, a blank original, or a text of more than `LONGEST` characters. A line that cannot
-    be read ends the reading.
-    """
-    name = source_name(path)
-    first: dict[str, int] = {}
-    empty = True
-    for line, fields in read_rows(path):
-        empty, row = False, PairRow(line, fields)
-        problem = pair_problem(row, name)
-        if problem is None:
-            identity = fields["id"]
-            if (before := first.get(identity)) is not None:
-                problem = InputError(
-                    f"the id '{identity}' came before, on line {before}",
-                    file=name,
-                    line=line,
-                    hint="give each pair an id of its own",
-                )
-            first.setdefault(identity, line)
-        yield PairRow(line, fields, problem)
-    if empty:
-        raise InputError("the file holds no rows", file=name, hint="give at least one pair")
-
-
-def pair_problem(row: PairRow, name: str) -> InputError | None:
-    """Return why a row cannot be checked, in itself; None where it can."""
-
-    def bad(problem: str, hint: str) -> InputError:
-        return InputError(problem, file=name, line=row.line, hint=hint)
-
-    for field in _FIELDS:
-        value = row.fields.get(field)
-        if value is None:
-            return bad(f"there is no '{field}'", f"give the row {', '.join(_FIELDS)}")
-        if not isinstance(value, str):
-            return bad(f"'{field}' is not text", "write it in quotes")
-        if field in ("original", "rewritten") and len(value) > LONGEST:
-            return bad(
-                f"'{field}' has {len(value):,} characters, more than {LONGEST:,}",
-                "give one paragraph of news",
-            )
-        if field != "rewritten" and not value.strip():
-            return bad(f"'{field}' is blank", "fill it in, or leave the row out")
-    if row.fields["manipulation"] not in MANIPULATIONS:
-        return bad(
-            f"there is no manipulation '{row.fields['manipulation'][:40]}'",
-            f"use one of {', '.join(MANIPULATIONS)}",
-        )
-    return None
-
-
-def check_rows(
-    rows: Iterable[PairRow], name: str, *, options: Options | None = None
-) -> Iterator[tuple[PairRow, Check | None]]:
-    """Yield each row with its check, in order; a bad one with None."""
-    waiting: deque[PairRow] = deque()
-
-    def fields() -> Iterator[Mapping[str, Any]]:
-        for row in rows:
-            waiting.append(row)
-            if row.problem is None:
-                yield row.fields
-
-    try:
-        for found in check_pairs(fields(), options=options):
-            while waiting[0].problem is not None:
-                yield waiting.popleft(), None
-            yield waiting.popleft(), found
-    except InputError as error:
-        if error.file is not None:
-            raise  # of the file itself
-        line = next(row.line for row in waiting if row.problem is None)
-        raise error.at(name, line) from error
-    yield from ((row, None) for row in waiting)
-
-
-def check_object(row: PairRow, found: Check | None) -> dict[str, Any]:
-    """Return a row of a file of checks; a bad row has its problem as its only violation."""
-    violations = (fail("bad-row", str(row.problem)),) if found is None else found.violations
-    return {
-        "id": row.fields.get("id"),
-        "manipulation": row.fields.get("manipulation"),
-        "passed": False if found is None else found.passed,
-        "violations": [finding.as_row() for finding in violations],
-        "review": [finding.as_row() for finding in (() if found is None else found.review)],
-    }
-
-
-def check_counts(manipulation: str, found: Check) -> Iterator[str]:
-    """Yield what a pair's check counts as, ``KIND|WHAT``.
-
-    What is ``pairs``; ``pass``, ``fail`` or ``undecided``; ``review`` where a person should see it;
-    ``invalid`` where a judge was asked and a verdict is missing; and ``rule|ID`` for each rule that
-    it breaks.
-    """
-    outcome = {True: "pass", False: "fail", None: "undecided"}[found.passed]
-    asked = {finding.rule for finding in found.review}
-    broken = {f"rule|{finding.rule}" for finding in found.violations}
-    counts = ["pairs", outcome, *["review"] * bool(asked), *broken]
-    counts += ["invalid"] * (NO_VERDICT in asked)
-    yield from (f"{manipulation}|{one}" for one in counts)

@@ -5,22 +5,29 @@ given. An article may be a candidate for several, or for none.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
-from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
+import typer
+
+from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent, event_time
-from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
+from contrafact.stages.news import NewsStage
+from contrafact.stages.stage import (
+    KEPT,
+    REJECTS,
+    InputRow,
+    StageOutput,
+    StageResult,
+    Work,
+    Wrap,
+    below,
+)
 from contrafact.text.words.lexicon import LISTS, spots
 
-__all__ = ["bucket", "bucket_file", "bucket_news", "repeated_row"]
-
-PART = 2_000
-"""Articles of a file that are in memory at once."""
+__all__ = ["BucketStage", "bucket", "bucket_news"]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -73,57 +80,79 @@ def bucket(paragraph: str) -> Bucketed:
     return _bucketed(sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0]))))
 
 
-def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> StageOutput:
-    """Sort news items by the rules of appendix O.
+@dataclass(frozen=True)
+class BucketStage(NewsStage):
+    """``rfc bucket``: articles in, candidates for the four manipulations out.
 
-    Counted are articles that are ``candidates`` and ``dropped``, and by manipulation the articles
-    ``kept|NAME``, and the others by reason, ``why|NAME|REASON``.
+    Counted are articles that are ``candidates`` and ``dropped``, and by manipulation those that are
+    ``kept`` and, by reason, ``why`` the others are not.
     """
+
+    titles_alone: bool = False
+    name: str = "`rfc bucket`"
+    noun: ClassVar[str] = "articles"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {"titles-alone": self.titles_alone}
+
+    def repeated(self, made: StageOutput, row: InputRow) -> None:
+        """Drop a row that repeats another; its article has the events of the row that was first."""
+        why = f"repeats the article of line {(row.repeats or 0) + 1}"
+        reasons = dict.fromkeys(MANIPULATIONS, why)
+        made.add(REJECTS, row.index, {**_carried(row), "line": row.line, "reasons": reasons})
+
+    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
+        """Return the work."""
+
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            return bucket_news(rows, titles_alone=self.titles_alone)
+
+        return work
+
+    def show(self, result: StageResult) -> None:
+        """Print how many articles are candidates, and why the others are not."""
+        counts, kept = result.counts, below(result.counts, "kept")
+        rows = []
+        for name in MANIPULATIONS:
+            reasons = below(counts, "why", name)
+            frequent = "; ".join(f"{count} x {why}" for why, count in reasons.most_common(4))
+            rows.append((name, str(kept[name]), str(reasons.total()), frequent))
+        columns = ("manipulation", "candidates", "others", "most frequent reasons")
+        show_table("Candidates, and the others by reason", columns, rows, stderr=True)
+        candidates, dropped = counts["candidates"], counts["dropped"]
+        typer.echo(
+            f"{candidates + dropped:,} articles: {candidates:,} are candidates ({kept.total():,} "
+            f"with each of their manipulations), {dropped:,} dropped; written to {result.out}",
+            err=True,
+        )
+
+
+def bucket_news(rows: Iterable[InputRow], *, titles_alone: bool = False) -> StageOutput:
+    """Sort news items by the rules of appendix O."""
     alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
-    made, when = StageOutput(counts=Counter(candidates=0, dropped=0)), event_time()
+    made, when = StageOutput(), event_time()
     for row in rows:
-        whole = titles_alone or row.item.summary.strip()
-        one = bucket(row.item.paragraph) if whole else alone
+        item: NewsItem = row.value
+        whole = titles_alone or item.summary.strip()
+        found = bucket(item.paragraph) if whole else alone
         fields = _carried(row)
-        if one.candidates:
+        if found.candidates:
             evidence = {
-                name: [dict(zip(_EVIDENCE_FIELDS, e, strict=True)) for e in found]
-                for name, found in one.evidence.items()
+                name: [dict(zip(_EVIDENCE_FIELDS, cue, strict=True)) for cue in cues]
+                for name, cues in found.evidence.items()
             }
-            fields |= {"candidates": one.candidates, "evidence": evidence}
+            fields |= {"candidates": found.candidates, "evidence": evidence}
         else:
-            fields["reasons"] = one.reasons
-        table = KEPT if one.candidates else REJECTS
-        made.add(table, row.line - 1, fields, *_events(row.item.id, one, when))
-        made.counts["candidates" if one.candidates else "dropped"] += 1
-        made.counts.update(f"kept|{name}" for name in one.candidates)
+            fields["reasons"] = found.reasons
+        table = KEPT if found.candidates else REJECTS
+        made.add(table, row.index, fields, *_events(item.id, found, when))
+        made.counts["candidates" if found.candidates else "dropped"] += 1
+        made.counts.update(("kept", name) for name in found.candidates)
         made.counts.update(
-            f"why|{name}|{why.partition(':')[0]}" for name, why in one.reasons.items()
+            ("why", name, why.partition(":")[0]) for name, why in found.reasons.items()
         )
     return made
-
-
-def bucket_file(
-    path: str | Path, notes: NewsNotes, *, titles_alone: bool = False
-) -> Iterator[StageOutput]:
-    """Yield what `bucket_news` makes of a file, `PART` articles at a time.
-
-    A row that repeats another is dropped, behind those of its part; its article has its events by
-    the row that was first. ``notes`` is filled with what the reader met, but for such rows.
-    """
-    rows = stream_news(path, notes)
-    while (part := list(islice(rows, PART))) or notes.repeated:
-        made = bucket_news(part, titles_alone=titles_alone)
-        for row, first in notes.repeated:
-            made.add(REJECTS, row.line - 1, repeated_row(row, first))
-        notes.repeated.clear()
-        yield made
-
-
-def repeated_row(row: NewsRow, first: int) -> dict[str, Any]:
-    """Return how a row that repeats the one of another line is dropped."""
-    reasons = dict.fromkeys(MANIPULATIONS, f"repeats the article of line {first}")
-    return {**_carried(row), "line": row.line, "reasons": reasons}
 
 
 def _numbers(text: str) -> Iterator[Evidence]:
@@ -171,8 +200,8 @@ def _apart(cues: Sequence[Evidence]) -> bool:
     )
 
 
-def _carried(row: NewsRow) -> dict[str, Any]:
-    item = row.item.model_dump(exclude_none=True)
+def _carried(row: InputRow) -> dict[str, Any]:
+    item = row.value.model_dump(exclude_none=True)
     inner = row.fields.get("input_item")
     given = {**row.fields, **inner} if isinstance(inner, dict) else row.fields
     known = {*NewsItem.model_fields, "headline", "description", "input_item"}

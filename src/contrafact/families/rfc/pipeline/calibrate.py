@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
 from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.stages.stage import InputRow
 from contrafact.text.diff import token_ratio
 
 __all__ = ["calibrate", "valid_ratios"]

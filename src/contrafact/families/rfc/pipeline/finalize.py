@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from contrafact.bulk.stage import KEPT, REJECTS, InputRow, StageOutput
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.families.rfc.decisions import REVIEW_STAGES, Fate, ReviewDecision, follow
 from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.stages.stage import KEPT, REJECTS, InputRow, StageOutput
 from contrafact.stats.sampling import stratified_share
 
 if TYPE_CHECKING:

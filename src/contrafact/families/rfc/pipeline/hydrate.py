@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import PairNotes, read_pairs
@@ -17,6 +16,7 @@ from contrafact.families.rfc.pipeline.release import original_hash
 from contrafact.files.fields import fold, fold_row, is_absent
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem, Rewrite
+from contrafact.stages.stage import KEPT, REJECTS, StageOutput
 from contrafact.text.diff import normalised_edit_distance
 
 __all__ = ["Published", "hydrate", "load_published"]

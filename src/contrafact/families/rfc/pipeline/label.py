@@ -4,24 +4,42 @@ Rules decide what is clear: a candidate that the text cannot carry is struck out
 left alone is the label. What rules leave open a model may decide, with one label an article.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from contrafact.bulk.stage import APART, KEPT, REJECTS, InputRow, StageOutput
+import typer
+
+from contrafact.console import show_counts
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
+from contrafact.families.rfc.pipeline.stages import stage_fields
+from contrafact.files.journal import sidecar_path
+from contrafact.files.tables import RowNotes
 from contrafact.judges.replies import read_label
 from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.stages.stage import (
+    APART,
+    KEPT,
+    REJECTS,
+    Asked,
+    Failure,
+    InputRow,
+    RowStage,
+    StageOutput,
+    StageResult,
+    Wrap,
+)
 from contrafact.text.delimit import delimit
 from contrafact.text.quantities import quantities
 
 if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more than a second
     from inspect_ai.model import Model
 
+    from contrafact.models.estimate import CallEstimate
     from contrafact.prompts import PromptPack, PromptTemplate
 
-__all__ = ["PerArticle", "ask_label", "label_rows", "label_template", "open_rows", "paragraph_of"]
+__all__ = ["LabelStage", "PerArticle", "ask_label", "is_open", "label_template", "paragraph_of"]
 
 PerArticle = Literal["one", "all"]
 NO_CATEGORY = "No-Categorized"
@@ -55,18 +73,14 @@ def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def open_rows(rows: Sequence[InputRow], per_article: PerArticle) -> list[InputRow]:
-    """Return the rows that rules leave open, for a model to decide.
+def is_open(fields: Mapping[str, Any], per_article: PerArticle) -> bool:
+    """Tell whether rules leave an article open, for a model to decide.
 
     With ``one`` these are articles with several candidates, or with none; with ``all``, where
     every candidate makes an item, only those with none.
     """
-    found = []
-    for row in rows:
-        standing = set(_candidates(row.fields)) - refuted(row.fields).keys()
-        if not standing or (len(standing) > 1 and per_article == "one"):
-            found.append(row)
-    return found
+    standing = set(_candidates(fields)) - refuted(fields).keys()
+    return not standing or (len(standing) > 1 and per_article == "one")
 
 
 def label_template(pack: "PromptPack") -> "PromptTemplate":
@@ -87,56 +101,119 @@ async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") 
     return output.completion if whole else kept_reply(output)
 
 
-def label_rows(
-    rows: Sequence[InputRow],
-    *,
-    per_article: PerArticle = "all",
-    replies: Mapping[str, str] | None = None,
-    failures: Mapping[str, str] | None = None,
-    model: str | None = None,
-    file: str | None = None,
-) -> StageOutput:
-    """Return the labels of articles."""
-    result = StageOutput(counts=Counter({f"kept as {name}": 0 for name in MANIPULATIONS}))
-    for row in rows:
-        _check_candidates(row, file)
-        try:
-            reasons = refuted(row.fields)
-        except InputError as error:
-            raise error.at(file, row.line) from error
+@dataclass(frozen=True)
+class LabelStage(RowStage):
+    """``rfc label``: bucketed articles in, one row an article and manipulation out.
+
+    Where a model is named, it is asked about what rules leave open.
+    """
+
+    per_article: PerArticle = "all"
+    model: str | None = None
+    prompts: str | None = None
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+    name: str = "`rfc label`"
+    noun: ClassVar[str] = "articles"
+    sidecars: ClassVar[tuple[str, ...]] = (APART,)
+    keeps_failures: ClassVar[bool] = True
+
+    @property
+    def asked(self) -> Asked | None:
+        """The model that labels."""
+        return None if self.model is None else Asked(self.model, self.max_connections)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        facts: dict[str, Any] = {"per-article": self.per_article}
+        return facts if self.model is None else facts | self._model_facts()
+
+    def answer_facts(self) -> dict[str, Any]:
+        """Return what decides replies."""
+        return self._model_facts()
+
+    def _model_facts(self) -> dict[str, Any]:
+        from contrafact.prompts import open_pack
+
+        pack = open_pack(self.prompts)
+        label_template(pack)
+        return {"model": self.model, "prompts": pack.used_hash}
+
+    def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
+        """Check id, title and candidates."""
+        row.fields = stage_fields(row.fields, ("title",))
+        candidates = row.fields.get("candidates")
+        if not isinstance(candidates, list) or not all(one in MANIPULATIONS for one in candidates):
+            raise InputError(
+                f"its candidates are not a list of manipulations: {str(candidates)[:60]}",
+                hint="give a file that `contrafact rfc bucket` wrote",
+            )
+
+    def key(self, row: InputRow) -> str | None:
+        """Return what names a row, which no other may have."""
+        return str(row.fields["id"])
+
+    def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
+        """Return a call for each article that rules leave open; tokens are not counted."""
+        from contrafact.models.estimate import CallEstimate
+        from contrafact.models.prices import is_paid
+
+        model, calls = str(self.model), sum(is_open(row.fields, self.per_article) for row in rows)
+        return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
+
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what labels an article, with the model open."""
+        model, template = None, None
+        if self.model is not None:
+            from contrafact.models.opening import call_config, open_model
+            from contrafact.prompts import open_pack
+
+            template = label_template(open_pack(self.prompts))
+            config = call_config(self.max_connections, **self.bounds)
+            model = wrap(open_model(self.model, config=config))
+
+        async def label(made: StageOutput, row: InputRow) -> None:
+            reply = None
+            if model is not None and template is not None and is_open(row.fields, self.per_article):
+                reply = await ask_label(paragraph_of(row.fields), model, template)
+            self.add(made, row, reply)
+
+        return label
+
+    def failed(self, made: StageOutput, failure: Failure) -> None:
+        """Set an article apart whose call failed, with what rules say of it."""
+        self.add(made, failure.row, failed=failure.error.problem)
+
+    def add(
+        self, made: StageOutput, row: InputRow, reply: str | None = None, *, failed: str = ""
+    ) -> None:
+        """Add the labels of an article, by rules and by a model's reply, if there is one."""
+        reasons = refuted(row.fields)
         standing = [name for name in _candidates(row.fields) if name not in reasons]
         for name, why in reasons.items():
-            _drop(result, row, name, "rule:label", why)
-            result.counts["candidates struck out"] += 1
-        if len(standing) == 1 or (standing and per_article == "all"):
+            _drop(made, row, name, "rule:label", why)
+            made.counts["candidates struck out"] += 1
+        if len(standing) == 1 or (standing and self.per_article == "all"):
             why = "its only candidate" if len(standing) == 1 else "a candidate that stands"
             for name in standing:
-                _keep(result, row, name, "rule", why)
-            continue
-        reply = (replies or {}).get(str(row.fields["id"]))
-        if reply is not None:
-            _by_model(result, row, standing, reply, model or "unnamed")
-            continue
-        doubt = f"several candidates ({', '.join(standing)})" if standing else "no candidate"
-        failed = (failures or {}).get(str(row.fields["id"]))
-        why = f"{doubt}, and {failed or 'no model was asked'}"
-        _set_apart(result, row, None, "rule:label", why)
-    return result
+                _keep(made, row, name, "rule", why)
+        elif reply is not None:
+            _by_model(made, row, standing, reply, str(self.model))
+        else:
+            doubt = f"several candidates ({', '.join(standing)})" if standing else "no candidate"
+            why = f"{doubt}, and {failed or 'no model was asked'}"
+            _set_apart(made, row, None, "rule:label", why)
+
+    def show(self, result: StageResult) -> None:
+        """Print how many articles have which label, and why candidates were struck out."""
+        typer.echo(f"{result.out}: {result.rows[KEPT]:,} items of {result.given:,} articles")
+        show_counts({**{f"kept as {name}": 0 for name in MANIPULATIONS}, **result.counts})
+        if apart := result.rows[APART]:
+            typer.echo(f"{sidecar_path(result.out, APART)}: {apart:,} articles without a label")
 
 
 def _candidates(fields: Mapping[str, Any]) -> list[str]:
     return [name for name in MANIPULATIONS if name in (fields.get("candidates") or ())]
-
-
-def _check_candidates(row: InputRow, file: str | None) -> None:
-    given = row.fields.get("candidates")
-    if not isinstance(given, list) or not all(name in MANIPULATIONS for name in given):
-        raise InputError(
-            f"its candidates are not a list of manipulations: {str(given)[:60]}",
-            file=file,
-            line=row.line,
-            hint="give a file that `contrafact rfc bucket` wrote",
-        )
 
 
 def _has_connector(fields: Mapping[str, Any]) -> bool:

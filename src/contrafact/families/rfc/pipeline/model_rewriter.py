@@ -6,8 +6,8 @@ what its manipulation asks for. What they cannot decide is kept, as undecided.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
@@ -24,30 +24,26 @@ from inspect_ai.model import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError, value_problem
-from contrafact.families.rfc.checking import JudgeSettings
 from contrafact.families.rfc.contracts import Check, Options, check_pair
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
-from contrafact.families.rfc.labels import LENGTH_BANDS, Bands, load_bands
+from contrafact.families.rfc.labels import LENGTH_BANDS, Bands
 from contrafact.families.rfc.pipeline.edits import between
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
     RewriteOutcome,
     refused,
-    rule_facts,
     seed_of,
 )
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
 from contrafact.judges.replies import answer_text
 from contrafact.models.asking import PlannedCall, answer, no_answer
-from contrafact.models.estimate import CallEstimate, sampled, subject_estimates
-from contrafact.models.opening import call_config, open_model
-from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
-__all__ = ["Decoding", "WriterSettings"]
+__all__ = ["Decoding", "ModelRewriter", "load_decoding", "open_templates", "planned_call"]
 
 NOT_JUDGED = "no judge was asked what it means"
 """Why a rewrite against which no fact speaks is undecided, where no judge is named."""
@@ -102,81 +98,20 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
         raise InputError(problem, file=path, hint="fix the setting") from None
 
 
-@dataclass(frozen=True)
-class WriterSettings:
-    """What a rewriting by a model is told; another process opens the same rewriter from it."""
+def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
+    """Return the prompts that ask for a rewrite, by manipulation, and for another one."""
+    templates: dict[str, PromptTemplate] = {
+        name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"}) for name in MANIPULATIONS
+    }
+    required = {"violations", "paragraph"}
+    return {**templates, "feedback": pack.template("rfc/rewrite-feedback", required=required)}
 
-    model: str
-    seed: int = 0
-    attempts: int = 3
-    decoding: str | None = None
-    prompts: str | None = None
-    judging: JudgeSettings | None = None
-    polarity_model: str | None = None
-    bands: str | None = None
-    max_connections: int = 16
-    bounds: Mapping[str, int | None] = field(default_factory=dict)
 
-    def facts(self) -> dict[str, Any]:
-        """Return what decides the result."""
-        pack = open_pack(self.prompts)
-        ModelRewriter.open_templates(pack)
-        return rule_facts(self.seed, self.attempts, self.bands) | {
-            "rewriter": "model",
-            "model": self.model,
-            "prompts": pack.used_hash,
-            "decoding": {
-                name: one.model_dump(exclude_none=True)
-                for name, one in load_decoding(self.decoding).items()
-            },
-            "judging": None if self.judging is None else self.judging.facts(),
-            "polarity-model": self.polarity_model,
-        }
-
-    def estimates(self, rows: Sequence[Assignment], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return what one proposal for each row costs, and its judges."""
-        templates, some = ModelRewriter.open_templates(open_pack(self.prompts)), sampled(rows)
-        plan = [
-            PlannedCall(
-                templates[one.manipulation].render(paragraph=delimit(one.item.paragraph)),
-                reply_tokens=token_count(one.item.paragraph),
-            )
-            for one in some
-        ]
-        times = len(rows) / max(1, len(some))
-        found = subject_estimates(
-            [self.model], {"rewrite": plan}, {"rewrite": times}, tokens=tokens
-        )
-        if self.judging is not None:
-            pairs = [
-                (one.manipulation, one.item.paragraph, one.item.paragraph)
-                for one in rows
-                if one.manipulation != "numerical"  # which facts decide
-            ]
-            found += self.judging.estimates(pairs, tokens=tokens)
-        return found
-
-    def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
-        """Return the rewriter, with its models open."""
-        pack = open_pack(self.prompts)
-        templates = ModelRewriter.open_templates(pack)
-        config = call_config(self.max_connections, **self.bounds)
-        options = Options(bands=None if self.bands is None else load_bands(self.bands))
-        if self.polarity_model is not None:
-            from contrafact.families.rfc.contracts.polarity import load_polarity_model
-
-            options = replace(options, polarity=load_polarity_model(self.polarity_model))
-        judges = [] if self.judging is None else self.judging.models()
-        return ModelRewriter(
-            wrap(open_model(self.model, config=config)),
-            templates,
-            load_decoding(self.decoding),
-            self.seed,
-            self.attempts,
-            options,
-            [wrap(judge) for judge in judges],
-            Judging() if self.judging is None else self.judging.judging(),
-        )
+def planned_call(templates: Mapping[str, PromptTemplate], assignment: Assignment) -> PlannedCall:
+    """Return the call for a first proposal."""
+    paragraph = assignment.item.paragraph
+    prompt = templates[assignment.manipulation].render(paragraph=delimit(paragraph))
+    return PlannedCall(prompt, reply_tokens=token_count(paragraph))
 
 
 @dataclass(frozen=True)
@@ -192,16 +127,8 @@ class ModelRewriter:
     judges: Sequence[Model] = ()
     judging: Judging = field(default_factory=Judging)
 
-    @staticmethod
-    def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
-        templates: dict[str, PromptTemplate] = {
-            name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
-            for name in MANIPULATIONS
-        }
-        required = {"violations", "paragraph"}
-        return {**templates, "feedback": pack.template("rfc/rewrite-feedback", required=required)}
-
     async def rewrite(self, assignment: Assignment) -> RewriteOutcome:
+        """Return what becomes of a row: proposals are made until one passes."""
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
         messages: list[ChatMessage] = [ChatMessageUser(content=question)]

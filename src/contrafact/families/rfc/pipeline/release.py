@@ -18,7 +18,6 @@ from typing import Any
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from contrafact.bulk.stage import InputRow
 from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import (
     CROISSANT,
@@ -34,6 +33,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import passed_of
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
+from contrafact.stages.stage import InputRow
 
 __all__ = ["Release", "leaks", "original_hash", "release", "row_schema"]
 

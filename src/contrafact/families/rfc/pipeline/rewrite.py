@@ -9,27 +9,22 @@ interrupted and resumed ends in the very same bytes.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
-from contrafact.bulk.stage import KEPT, REJECTS, StageOutput
-from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import Bands, load_bands
-from contrafact.files.tables import read_rows, source_name
+from contrafact.families.rfc.labels import Bands
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
 __all__ = [
     "Assignment",
     "RewriteOutcome",
-    "add_outcome",
     "assignment_of",
-    "load_assignments",
+    "pair_row",
     "refused",
     "rewrite_by_rules",
-    "rule_facts",
     "seed_of",
+    "why_kept",
 ]
 
 BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
@@ -62,41 +57,6 @@ class RewriteOutcome:
     reason: str = ""
     violations: tuple[Mapping[str, Any], ...] = ()
     undecided: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the outcome as the journal keeps it."""
-        return {**vars(self), "edits": [edit.model_dump() for edit in self.edits]}
-
-    @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> "RewriteOutcome":
-        """Return the outcome that the journal kept."""
-        edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
-        return cls(**{**value, "violations": tuple(value["violations"]), "edits": edits})
-
-
-def load_assignments(path: str | Path) -> list[Assignment]:
-    """Return the rows of a file of labelled articles."""
-    name = source_name(path)
-    found: list[Assignment] = []
-    lines: dict[tuple[str, str], int] = {}
-    for line, fields in read_rows(path):
-        try:
-            one = assignment_of(fields, line)
-        except InputError as error:
-            raise error.at(name, line) from error
-        key = (one.item.id, one.manipulation)
-        if first := lines.get(key):
-            raise InputError(
-                f"the same article and manipulation as in line {first}",
-                file=name,
-                line=line,
-                hint="leave one of them out",
-            )
-        lines[key] = line
-        found.append(one)
-    if not found:
-        raise InputError("the file holds no rows", file=name, hint="give at least one row")
-    return found
 
 
 def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
@@ -155,50 +115,15 @@ def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Re
     )
 
 
-def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
-    """Return what decides a rewriting by rule."""
-    return {
-        "rewriter": "rules",
-        "seed": seed,
-        "attempts": attempts,
-        "bands": None if bands is None else {**load_bands(bands)},
-    }
-
-
-def add_outcome(
-    made: StageOutput, assignment: Assignment, outcome: RewriteOutcome, *, rewriter: str
-) -> None:
-    """Add the pair of a row, or how it is dropped, with the ledger's event."""
-    item, kept = assignment.item, outcome.rewritten is not None
-    if kept:
-        row = _pair(assignment, outcome, rewriter)
-        counted = [f"kept|{outcome.attempts}", *(["undecided"] if outcome.undecided else [])]
-    else:
-        violations = [dict(violation) for violation in outcome.violations]
-        why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
-        row = {**assignment.fields, "attempts": outcome.attempts, **why}
-        counted = [f"why|{outcome.reason}"]
-    made.counts.update(f"{assignment.manipulation}|{name}" for name in counted)
-    event = LedgerEvent.of(
-        "rewrite",
-        row["id"] if kept else item.id,
-        "kept" if kept else "dropped",
-        rewriter if rewriter.startswith("model:") else "rule:rewrite",
-        outcome.reason or _why_kept(outcome),
-        article_id=item.id,
-        manipulation=assignment.manipulation,
-        **({"undecided": True} if outcome.undecided else {}),
-    )
-    made.add(KEPT if kept else REJECTS, assignment.line - 1, row, event)
-
-
-def _why_kept(outcome: RewriteOutcome) -> str:
+def why_kept(outcome: RewriteOutcome) -> str:
+    """Return why a rewrite is kept, as the ledger has it."""
     if outcome.undecided:
         return f"no fact is against it at try {outcome.attempts}; undecided: {outcome.undecided}"
     return f"its contract holds at try {outcome.attempts}"
 
 
-def _pair(assignment: Assignment, outcome: RewriteOutcome, rewriter: str) -> dict[str, Any]:
+def pair_row(assignment: Assignment, outcome: RewriteOutcome, rewriter: str) -> dict[str, Any]:
+    """Return the row of a pair."""
     item = assignment.item
     pair = Rewrite.of(
         assignment.manipulation,

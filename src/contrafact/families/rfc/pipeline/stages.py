@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contrafact.bulk.stage import InputRow
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
+from contrafact.stages.stage import InputRow
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["passed_of", "read_stage", "require_text"]
+__all__ = ["passed_of", "read_stage", "stage_fields"]
 
 
 def read_stage(
@@ -31,24 +31,11 @@ def read_stage(
         return []
     rows: list[InputRow] = []
     first: dict[str, int] = {}
-    needed = ("id", *texts, *(("manipulation",) if manipulated else ()))
     for line, fields in read_rows(path):
-        for needs in needed:
-            require_text(fields, needs, file=name, line=line)
-        row: dict[str, Any] = {
-            key: replace_surrogates(value) if isinstance(value, str) else value
-            for key, value in fields.items()
-        }
-        if manipulated:
-            named = row["manipulation"].strip()
-            row["manipulation"] = named.casefold()
-            if row["manipulation"] not in MANIPULATIONS:
-                raise InputError(
-                    f"'{named[:40]}' is no manipulation",
-                    file=name,
-                    line=line,
-                    hint=f"use one of {', '.join(MANIPULATIONS)}",
-                )
+        try:
+            row = stage_fields(fields, texts, manipulated=manipulated)
+        except InputError as error:
+            raise error.at(name, line) from error
         key = str(row["id"])
         if key in first:
             raise InputError(
@@ -64,6 +51,25 @@ def read_stage(
     return rows
 
 
+def stage_fields(
+    fields: Mapping[str, Any], texts: Sequence[str] = (), *, manipulated: bool = False
+) -> dict[str, Any]:
+    """Return a row of a stage file, checked: it has an id and these texts."""
+    for name in ("id", *texts, *(("manipulation",) if manipulated else ())):
+        _require_text(fields, name)
+    row: dict[str, Any] = {
+        key: replace_surrogates(value) if isinstance(value, str) else value
+        for key, value in fields.items()
+    }
+    if manipulated:
+        named = row["manipulation"].strip()
+        row["manipulation"] = named.casefold()
+        if row["manipulation"] not in MANIPULATIONS:
+            hint = f"use one of {', '.join(MANIPULATIONS)}"
+            raise InputError(f"'{named[:40]}' is no manipulation", hint=hint)
+    return row
+
+
 def passed_of(fields: Mapping[str, Any]) -> bool | None:
     """Return whether a row says that its pair has passed; None, also in texts, where undecided."""
     passed = fields.get("passed")
@@ -73,7 +79,7 @@ def passed_of(fields: Mapping[str, Any]) -> bool | None:
     )
 
 
-def require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:
+def _require_text(fields: Mapping[str, Any], field: str) -> None:
     """Check that a row has a field, as text that is not blank."""
     value = fields.get(field)
     if isinstance(value, str) and value.strip():
@@ -85,4 +91,4 @@ def require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int)
         problem, hint = f"the field '{field}' is empty", "fill it in, or leave the row out"
     else:
         problem, hint = f"the field '{field}' is not text: {str(value)[:40]!r}", "write it as text"
-    raise InputError(problem, file=file, line=line, hint=hint)
+    raise InputError(problem, hint=hint)

@@ -1,0 +1,290 @@
+"""Checking pairs: facts by rule, and what they mean by judges, if any are named."""
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import typer
+
+from contrafact.console import show_table
+from contrafact.errors import InputError
+from contrafact.families.rfc.contracts.pair_check import (
+    LONGEST,
+    NO_VERDICT,
+    Options,
+    check_pairs,
+    open_options,
+)
+from contrafact.families.rfc.contracts.rules import Check, fail, load_rules
+from contrafact.families.rfc.labels import load_bands
+from contrafact.files.atomic import atomic_path
+from contrafact.files.delimited import Dialect
+from contrafact.files.tables import RowNotes, json_line
+from contrafact.records import MANIPULATIONS
+from contrafact.stages.stage import (
+    KEPT,
+    Asked,
+    Failure,
+    InputRow,
+    Stage,
+    StageOutput,
+    StageResult,
+    Work,
+    Wrap,
+    below,
+)
+from contrafact.text.delimit import replace_surrogates
+
+if TYPE_CHECKING:
+    from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
+    from contrafact.families.rfc.sound import Sound
+    from contrafact.models.estimate import CallEstimate
+
+__all__ = ["CheckStage"]
+
+_FIELDS = ("id", "manipulation", "original", "rewritten")
+_COLUMNS = {
+    "pairs": "pairs",
+    "pass": "passed",
+    "fail": "failed",
+    "undecided": "undecided",
+    "invalid": "no verdict",
+    "review": "to review",
+}
+"""What is counted of each manipulation, and the heads of its columns."""
+
+
+@dataclass(frozen=True)
+class CheckStage(Stage):
+    """``rfc check``: pairs in, checks out; a bad row has its problem as its only violation.
+
+    Where there are judges (``settings``), they are asked about pairs that facts leave open. The
+    value of a row is its check, once there is one.
+    """
+
+    rules: tuple[str, ...] = ()
+    polarity_model: str | None = None
+    bands: str | None = None
+    settings: "JudgeSettings | None" = None
+    exam: str | None = None
+    labels: str | None = None
+    name: str = "`rfc check`"
+    noun: ClassVar[str] = "pairs"
+    keeps_failures: ClassVar[bool] = True
+    keeps_bad: ClassVar[bool] = True
+    to_pipe: ClassVar[bool] = True
+    shows_progress: ClassVar[bool] = True
+
+    @property
+    def asked(self) -> Asked | None:
+        """The judges, the first of whom stands for all."""
+        settings = self.settings
+        if settings is None:
+            return None
+        return Asked(settings.judges[0], settings.max_connections, settings.judges)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        for path in self.rules:
+            load_rules(path)
+        facts = {"rule": list(self.rules), "polarity-model": self.polarity_model}
+        bands = {} if self.bands is None else {"bands": {**load_bands(self.bands)}}
+        return {**facts, **bands, **(self.settings.facts() if self.settings else {})}
+
+    def answer_facts(self) -> dict[str, Any]:
+        """Return what decides replies besides the request."""
+        return {"judge-arg": self.settings.asked().get("judge_args") if self.settings else None}
+
+    def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
+        """Check that a row holds a pair."""
+        _check_fields(row.fields)
+
+    def key(self, row: InputRow) -> str | None:
+        """Return what names a row, which no other may have."""
+        return str(row.fields["id"])
+
+    def repeated(self, made: StageOutput, row: InputRow) -> None:
+        """Fail a row whose id came before."""
+        problem = f"the id '{row.fields['id']}' came before, on line {(row.repeats or 0) + 1}"
+        made.fail(row, InputError(problem, hint="give each pair an id of its own"))
+
+    def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
+        """Return what it costs to judge the pairs that facts leave open."""
+        if self.settings is None:
+            return []
+        judging = self.settings.judging()
+        self._check(rows)
+        pairs = [
+            (row.fields["manipulation"], row.fields["original"], row.fields["rewritten"])
+            for row in rows
+            if judging.asks(row.fields["manipulation"], row.value)
+        ]
+        return self.settings.estimates(pairs, tokens=tokens)
+
+    @cached_property
+    def _options(self) -> Options:
+        return open_options(self.rules, self.polarity_model, self.bands)
+
+    def _check(self, rows: Iterable[InputRow]) -> None:
+        """Set the value of each row to what facts say, where nobody has asked them."""
+        left = [row for row in rows if row.value is None]
+        checks = check_pairs((row.fields for row in left), options=self._options)
+        for row in left:
+            try:
+                row.value = next(checks)
+            except InputError as error:  # of a rule of the user's
+                raise error.at(error.file, row.line) from error
+
+    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
+        """Return the work, with the models open."""
+        _ = self._options
+        judge = None if self.settings is None else self.settings.open(at_once, wrap)
+
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            made = StageOutput()
+            await asyncio.to_thread(self._check, rows)
+            if judge is None:
+                for row in rows:
+                    self._add(made, row)
+                return made
+            pairs = await judge([(row.fields, row.value) for row in rows], each=each)
+            for row, pair in zip(rows, pairs, strict=True):
+                row.value = pair.check
+                self._count(made, row, pair)
+                if pair.failure is None:
+                    self._add(made, row)
+                else:
+                    reason = f"the call of a judge failed: {pair.failure}"
+                    made.fail(row, reason, cause=pair.failure)
+            return made
+
+        return work
+
+    def _count(self, made: StageOutput, row: InputRow, pair: "JudgedPair") -> None:
+        """Count what judges say of a pair, by which it is said how many are sound."""
+        from contrafact.families.rfc.sound import counted
+
+        made.counts["asked"] += pair.failure is not None or pair.judged is not None
+        pair_signs = counted(row.fields, pair)
+        made.counts[pair_signs.kind, "signs", pair_signs.signs] += 1
+        if self.exam or self.labels:
+            made.figures.append(pair_signs)
+
+    def _add(self, made: StageOutput, row: InputRow) -> None:
+        kind, check = row.fields["manipulation"], row.value
+        made.add(KEPT, row.index, _as_row(row.fields, check))
+        outcome = {True: "pass", False: "fail", None: "undecided"}[check.passed]
+        to_review = {finding.rule for finding in check.review}
+        counts = ["pairs", outcome, *["review"] * bool(to_review)]
+        counts += ["invalid"] * (NO_VERDICT in to_review)
+        made.counts.update((kind, count) for count in counts)
+        broken = {finding.rule for finding in check.violations}
+        made.counts.update((kind, "rule", rule) for rule in broken)
+
+    def failed(self, made: StageOutput, failure: Failure) -> None:
+        """Add a bad row with its problem, and a pair whose judge failed with what facts say."""
+        if failure.cause:
+            self._add(made, failure.row)
+            return
+        bad = Check(False, (fail("bad-row", str(failure.error)),), ())
+        made.add(KEPT, failure.row.index, _as_row(failure.row.fields, bad))
+
+    def write(
+        self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
+    ) -> None:
+        """Write the checks, and nothing beside them."""
+        with atomic_path(out) as whole, whole.open("w", encoding="utf-8", newline="") as lines:
+            for made in pieces:
+                rows = made.table(KEPT)
+                lines.writelines(replace_surrogates(json_line(row)) for row in rows)
+
+    def sound(self, result: StageResult) -> "list[Sound]":
+        """Return how many pairs are really sound, by the exam and the labels that are named."""
+        if self.settings is None or not (self.exam or self.labels):
+            return []
+        from contrafact.families.rfc.sound import Counted, sound_of
+
+        # Partitions say what was said how often, and not of which pair.
+        pairs = result.made.figures or [
+            Counted(kind, signs, f"{signs} {number}")
+            for kind in MANIPULATIONS
+            for signs, times in below(result.counts, kind, "signs").items()
+            for number in range(times)
+        ]
+        return sound_of(pairs, self.exam, self.labels, self.settings)
+
+    def show(self, result: StageResult) -> None:
+        """Print what was counted by manipulation, and what is left; pairs that fail are a no."""
+        counts, rows = result.counts, []
+        for kind in MANIPULATIONS:
+            if counts[kind, "pairs"]:
+                broken = below(counts, kind, "rule").most_common()
+                rules = ", ".join(f"{rule} {count:,}" for rule, count in broken) or "–"
+                rows.append([kind, *(f"{counts[kind, what]:,}" for what in _COLUMNS), rules])
+        if rows:
+            columns = ("manipulation", *_COLUMNS.values(), "rules broken (pairs)")
+            show_table("Pairs by manipulation", columns, rows, stderr=True)
+        self._show_sound(result)
+        undecided, failed = (
+            sum(counts[kind, what] for kind in MANIPULATIONS) for what in ("undecided", "fail")
+        )
+        if undecided and self.settings is None:
+            typer.echo(
+                f"{undecided:,} pairs are undecided: no fact is against them, and what they mean "
+                "is for a judge (--judge) or a person to say",
+                err=True,
+            )
+        result.code = max(result.code, int(failed > 0))
+
+    def _show_sound(self, result: StageResult) -> None:
+        rows = []
+        for sound in self.sound(result):
+            figure = "–"
+            if not math.isnan(sound.estimate):
+                figure = f"{sound.estimate:,.0f}"
+                if sound.low < sound.high:
+                    figure += f" ({sound.low:,.0f} to {sound.high:,.0f})"
+            counted = (f"{sound.pairs:,}", f"{sound.passed:,}")
+            rows.append([sound.kind, *counted, figure, sound.why or "–"])
+        if rows:
+            sources = (("labels", self.labels), ("the judge's exam", self.exam))
+            by = " and ".join(name for name, path in sources if path)
+            title = f"Pairs that are really sound, by {by} (95% intervals)"
+            columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
+            show_table(title, columns, rows, stderr=True)
+
+
+def _check_fields(fields: Mapping[str, Any]) -> None:
+    for name in _FIELDS:
+        value = fields.get(name)
+        if value is None:
+            raise InputError(f"there is no '{name}'", hint=f"give the row {', '.join(_FIELDS)}")
+        if not isinstance(value, str):
+            raise InputError(f"'{name}' is not text", hint="write it in quotes")
+        if name in ("original", "rewritten") and len(value) > LONGEST:
+            raise InputError(
+                f"'{name}' has {len(value):,} characters, more than {LONGEST:,}",
+                hint="give one paragraph of news",
+            )
+        if name != "rewritten" and not value.strip():
+            raise InputError(f"'{name}' is blank", hint="fill it in, or leave the row out")
+    if fields["manipulation"] not in MANIPULATIONS:
+        raise InputError(
+            f"there is no manipulation '{fields['manipulation'][:40]}'",
+            hint=f"use one of {', '.join(MANIPULATIONS)}",
+        )
+
+
+def _as_row(fields: Mapping[str, Any], check: Check) -> dict[str, Any]:
+    """Return a row of a file of checks."""
+    return {
+        "id": fields.get("id"),
+        "manipulation": fields.get("manipulation"),
+        "passed": check.passed,
+        "violations": [finding.as_row() for finding in check.violations],
+        "review": [finding.as_row() for finding in check.review],
+    }

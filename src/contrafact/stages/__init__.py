@@ -1,0 +1,1 @@
+"""What works through rows: a stage is described once, and run by one runner."""

@@ -1,0 +1,382 @@
+"""The one runner of rows: read, checked, asked about, worked on, counted, and written whole."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from contrafact.console import Progress
+from contrafact.errors import InputError, ModelError
+from contrafact.files.atomic import atomic_path
+from contrafact.files.delimited import Dialect
+from contrafact.files.journal import Journal
+from contrafact.files.tables import (
+    Row,
+    RowNotes,
+    called,
+    open_table,
+    require_tables,
+    row_count,
+    source_name,
+)
+from contrafact.stages.stage import (
+    FAILURES,
+    InputRow,
+    Look,
+    Stage,
+    StageOutput,
+    StageResult,
+    Work,
+    sorted_out,
+)
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from inspect_ai.model import Model
+
+__all__ = ["Executor", "Source", "checked_rows", "run_stage", "stage_command"]
+
+PART = 2_000
+"""Rows of a file that are worked on, and in memory, at once, where it is not read whole."""
+
+_WRITTEN = "written"
+"""The key under which a journal has the hashes of outputs that were written with failed rows."""
+
+_REQUEST = re.compile("[0-9a-f]{16}")
+"""The keys of replies: hashes of what was asked (`contrafact.files.journal.hash_of`)."""
+
+_SHOWN = 20  # bad rows shown one by one; the rest are counted
+
+Source = str | Path | Iterable[Mapping[str, Any]]
+"""A file, ``-`` for standard input, or rows in memory, a data frame's among them."""
+
+Executor = Callable[[Stage, str, str], StageResult]
+"""Works on a stage's rows elsewhere: the stage, the input and the output as the user names them."""
+
+
+def stage_command(
+    stage: Stage,
+    source: Source,
+    out: str | Path,
+    executor: Executor | None = None,
+    *,
+    estimate: bool = False,
+    yes: bool = False,
+) -> None:
+    """Run a stage as a command: say what became of the rows, and end with the exit code.
+
+    It is 1 where calls failed or the answer is no, 2 where rows are bad and were kept as such.
+    """
+    result = run_stage(stage, source, out, executor, estimate=estimate, yes=yes)
+    if result is None:
+        return
+    stage.show(result)
+    for problem in result.bad:
+        typer.echo(f"contrafact: {problem}", err=True)
+    if (more := result.rows[FAILURES] - len(result.causes) - len(result.bad)) and result.bad:
+        typer.echo(f"contrafact: and {more:,} more bad rows", err=True)
+    for line in result.lines:
+        typer.echo(line, err=True)
+    if failed := len(result.causes):
+        said = f"{failed:,} call{'s' * (failed != 1)} failed; the same command tries again:"
+        typer.echo(str(ModelError(said, result.causes)), err=True)
+    code = 2 if result.bad else max(result.code, bool(result.causes))
+    if code:
+        raise typer.Exit(code)
+
+
+def run_stage(
+    stage: Stage,
+    source: Source,
+    out: str | Path | None = None,
+    executor: Executor | None = None,
+    *,
+    estimate: bool = False,
+    yes: bool = False,
+) -> StageResult | None:
+    """Work on all rows of a source, and return what became of them.
+
+    Args:
+        out: The file that is written; None keeps what is made in the result.
+        executor: Who works on the rows; this process, if nobody else.
+        estimate: Whether to show what the calls cost, and to make none.
+        yes: Whether many paid calls are made without a question.
+
+    Returns:
+        What became of the rows; None of an estimate, or where the output was finished before.
+
+    Raises:
+        InputError: The source, or a row of it, cannot be used, or the output not be written.
+        ModelError: Calls failed, and the stage writes nothing without them.
+    """
+    if executor is not None:
+        return executor(stage, str(source), str(out))
+    if isinstance(source, str | Path):
+        require_tables(source)
+    with _sink(stage, source, out) as path:
+        return _Here(stage, source, path).run(estimate=estimate, yes=yes)
+
+
+@contextmanager
+def _sink(stage: Stage, source: Source, out: str | Path | None) -> Iterator[Path | None]:
+    """Yield the file to write; of standard output one that is copied there when it is whole."""
+    if out is None:
+        yield None
+    elif str(out) != "-" or not stage.to_pipe:
+        stage.guard(out, source if isinstance(source, str | Path) else "-")
+        yield Path(out)
+    else:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.jsonl"
+            try:
+                with called(path, ""):  # nobody has named it
+                    yield path
+            finally:
+                if path.exists():
+                    sys.stdout.flush()
+                    if sys.stdout.isatty():
+                        sys.stdout.write(path.read_text(encoding="utf-8"))
+                    else:  # UTF-8, whatever the locale
+                        sys.stdout.buffer.write(path.read_bytes())
+
+
+def checked_rows(
+    stage: Stage, rows: Iterable[Row], name: str, notes: RowNotes
+) -> Iterator[InputRow]:
+    """Yield the rows of a table, each checked; bad ones and those that repeat another say so."""
+    first: dict[str, int] = {}
+    row = None
+    for line, fields in rows:
+        row = InputRow(line - 1, fields)
+        try:
+            stage.read(row, notes)
+        except InputError as error:
+            row.problem = error.at(name, line)
+        else:
+            key = stage.key(row)
+            if key is not None and (index := first.setdefault(key, row.index)) != row.index:
+                row.repeats = index
+            if (note := stage.noted(row)) is not None:
+                notes.found[note].append(line)
+        yield row
+    if row is None:
+        problem = f"the file holds no {stage.noun}"
+        raise InputError(problem, file=name, hint="give at least one row")
+
+
+class _Here:
+    """The executor of this process: a part of the rows at a time, or all of a file's at once."""
+
+    def __init__(self, stage: Stage, source: Source, out: Path | None) -> None:
+        self.stage, self.out = stage, out
+        self.notes, self.result = RowNotes(), StageResult("" if out is None else source_name(out))
+        self.total: int | None = None
+        self.remarks: list[str] = []
+        self.progress: Progress | None = None
+        self.dialect: Dialect | None = None
+        rows: Iterable[Row]
+        if isinstance(source, str | Path):
+            self.name, self.total = source_name(source), row_count(source)
+            table = open_table(source, decimals=stage.decimals)
+            rows, self.dialect = table.rows, table.dialect
+        else:
+            records = source.to_dict("records") if hasattr(source, "to_dict") else source
+            self.name, rows = "data", enumerate(map(dict, records), start=1)
+        rows = islice(rows, stage.limit)
+        self.rows: Iterable[InputRow] = checked_rows(stage, rows, self.name, self.notes)
+        self.keeps_record = stage.journal == "output" and out is not None
+
+    def run(self, *, estimate: bool, yes: bool) -> StageResult | None:
+        stage, good, remarks = self.stage, list[InputRow](), list[tuple[int, str]]()
+        if estimate or stage.whole or stage.asked is not None or self.keeps_record:
+            self.rows = list(self.rows)
+            self.total = len(self.rows)
+            good, others = sorted_out(stage, self.rows)
+            self._refuse(others)
+            remarks = list(stage.check(good, self.name, self.out))
+        if stage.whole:
+            self._prepare(good)
+        if estimate:
+            from contrafact.models.estimate import show_estimate
+
+            show_estimate(stage.estimates(good), stage.estimate_notes)
+            return None
+        journal = self._journal(good)
+        if journal is not None and self.keeps_record and journal.finished():
+            typer.echo(f"{self.out} is finished: no model was called, and nothing is left to do")
+            return None
+        # Opened before anything is written: a model may not be there.
+        at_once = 1 if stage.asked is None else stage.asked.max_connections
+        work = stage.open(_kept if stage.asked else _as_it_is, at_once, self._each)
+        with ExitStack() as held:
+            calls = None
+            if journal is not None:
+                _check_keys(held.enter_context(journal))
+            if stage.asked is not None:
+                from contrafact.models.calls import counted_calls
+
+                calls = held.enter_context(counted_calls(journal))
+                if not yes:
+                    self._confirm(good, 0 if journal is None else len(journal.known))
+            if journal is not None and (known := len(journal.known.keys() - {_WRITTEN})):
+                self.remarks.append(f"going on: {known:,} answers are there from before")
+            self.remarks += (f"{self.name}:{line}: {remark}" for line, remark in remarks)
+            self._write(self._pieces(work, held), journal if self.keeps_record else None)
+            if journal is not None and self.keeps_record and not self.result.causes:
+                journal.finish(0 if calls is None else calls.repeated())
+        for note in self.notes.lines():
+            typer.echo(f"{self.name}: {note}", err=True)
+        return self.result
+
+    def _journal(self, rows: Sequence[InputRow]) -> Journal | None:
+        stage, out = self.stage, self.out
+        if out is None or (stage.journal == "answers" and stage.asked is None):
+            return None
+        if stage.journal == "answers":
+            return Journal(stage.answers(out), stage.answer_facts())
+        facts = {**stage.input_facts(rows), **stage.facts()}
+        return Journal.of_output(out, facts, what=stage.name)
+
+    def _confirm(self, rows: Sequence[InputRow], answered: int) -> None:
+        """Have the user agree to many calls that cost money, of which some are answered already."""
+        from contrafact.models.estimate import ask_if_many, paid_calls
+        from contrafact.models.prices import is_paid
+
+        asked = self.stage.asked
+        if asked is not None and any(map(is_paid, (asked.model, *asked.judges))):
+            ask_if_many(paid_calls(self.stage.estimates(rows, tokens=False)) - answered)
+
+    def _each(self) -> None:
+        if self.progress is not None:
+            self.progress.step()
+
+    def _pieces(self, work: Work, held: ExitStack) -> Iterator[StageOutput]:
+        """Yield what is made of the rows, a part at a time."""
+        import asyncio  # not loaded by help pages
+
+        stage = self.stage
+        for remark in self.remarks:
+            typer.echo(remark, err=True)
+        if stage.asked is not None or (stage.shows_progress and not stage.whole):
+            self.progress = held.enter_context(Progress(stage.noun, self.total))
+        # One event loop for all parts: the clients of services live in it.
+        runner = held.enter_context(asyncio.Runner())
+        progress, rows = self.progress, iter(self.rows)
+        while part := list(islice(rows, None if stage.whole else PART)):
+            done = 0 if progress is None else progress.done
+            made = self._part(part, work, runner)
+            if progress is not None and (left := done + len(part) - progress.done) > 0:
+                progress.step(left)
+            yield made
+        if self.result.causes and not stage.keeps_failures:
+            raise ModelError(
+                f"{len(self.result.causes):,} of {self.result.given:,} {stage.noun} failed, and "
+                "nothing is written yet; the same command tries them again:",
+                self.result.causes,
+            )
+
+    def _prepare(self, rows: Sequence[InputRow]) -> None:
+        """Have the stage look at all rows, with what it finds as their notes."""
+        stage = self.stage
+        progress: AbstractContextManager[Progress | None] = nullcontext()
+        if stage.asked is None and stage.shows_progress:
+            progress = Progress(stage.noun, len(rows))
+        with progress as shown:
+            each = (lambda: None) if shown is None else shown.one
+            notes = stage.prepare(Look(lambda work: [work(rows)], each=each))
+        for row in rows:
+            row.note = notes.get(row.index, {})
+
+    @contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Name the file in what is wrong with one of its rows."""
+        try:
+            yield
+        except InputError as error:
+            if error.line is None or error.file is not None:
+                raise
+            raise error.at(self.name, error.line) from error
+
+    def _part(self, part: Sequence[InputRow], work: Work, runner: "asyncio.Runner") -> StageOutput:
+        stage, result = self.stage, self.result
+        good, others = sorted_out(stage, part)
+        self._refuse(others)
+        with self._placed():
+            made = runner.run(work(good)) if good else StageOutput()
+        self._refuse(made)
+        made.merge(others)
+        for failure in made.failed:
+            placed = replace(failure, error=failure.error.at(self.name, failure.row.line))
+            if failure.cause:
+                result.causes.append(failure.cause)
+            elif len(result.bad) < _SHOWN:
+                result.bad.append(placed.error)
+            if stage.keeps_failures or not failure.cause:
+                stage.failed(made, placed)
+        if made.failed:
+            made.sort()
+        result.given += len(part)
+        result.rows.update({name: len(rows) for name, rows in made.tables.items()})
+        result.made.counts.update(made.counts)
+        result.made.figures += made.figures
+        return made
+
+    def _refuse(self, made: StageOutput) -> None:
+        """Raise the problem of the first bad row, where such rows are not kept."""
+        for failure in made.failed:
+            if not (failure.cause or self.stage.keeps_bad):
+                raise failure.error.at(self.name, failure.row.line)
+
+    def _write(self, pieces: Iterator[StageOutput], record: Journal | None) -> None:
+        stage, out = self.stage, self.out
+        if out is None:
+            whole = StageOutput()
+            for made in pieces:
+                whole.merge(made)
+            self.result.made = whole
+        elif record is None or not stage.keeps_failures:
+            stage.write(out, pieces, self.dialect)
+        else:
+            from contrafact.files.download import sha256_of
+
+            # It may be written now, and again when calls that failed are made by a rerun.
+            written = record.known.get(_WRITTEN, [])
+            if out.is_file() and sha256_of(out) not in written:
+                raise InputError(
+                    f"was changed, or made, since the {stage.name} for it began",
+                    file=out,
+                    hint="move it away, and run the command again",
+                )
+            with atomic_path(out) as draft:
+                stage.write(draft, pieces, self.dialect)
+                # Kept before it is there: a rerun then knows the output for its own.
+                record.keep(_WRITTEN, [*written, sha256_of(draft)])
+
+
+def _check_keys(journal: Journal) -> None:
+    """Refuse a journal of an earlier version, which kept what came of rows and not the replies."""
+    others = [key for key in journal.known if key != _WRITTEN and not _REQUEST.fullmatch(key)]
+    if others:
+        raise InputError(
+            f"was begun by an earlier version, and has rows in place of replies ('{others[0]}')",
+            file=journal.path,
+            hint="finish it with that version, or remove it to begin again",
+        )
+
+
+def _kept(model: "Model") -> "Model":
+    from contrafact.models.kept import KeptModel
+
+    return KeptModel(model)
+
+
+def _as_it_is(model: "Model") -> "Model":
+    return model

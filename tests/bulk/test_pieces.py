@@ -24,7 +24,7 @@ from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import repeated_rows
-from contrafact.bulk.run import shared_out
+from contrafact.bulk.run import counts_in, shared_out
 from contrafact.bulk.tables import common_schema, from_bytes, part_bytes, recast
 from contrafact.bulk.work import alone
 from contrafact.corpus.duplicates import Text, find_duplicates, signature_of
@@ -323,3 +323,14 @@ def test_parts_of_an_output_get_one_schema_once_and_their_manifests_keep_the_has
     assert before == [part.stat().st_mtime_ns for part in parts]
     kept = from_bytes(output.file(KEPT, "part-00000").read())
     assert [row["tags"] for row in kept] == [[], None]
+
+
+def test_counts_of_manifests_are_read_as_they_were_written_before_and_since():
+    made = StageOutput()
+    made.counts.update([("flipping", "rule", "a|b"), "candidates", "candidates"])
+    written = json.loads(json.dumps([[key, count] for key, count in made.counts.items()]))
+    assert counts_in(written) == made.counts
+    assert counts_in({"kept|numerical": 2, "candidates": 3}) == {
+        ("kept", "numerical"): 2,
+        "candidates": 3,
+    }

@@ -204,15 +204,14 @@ def test_rows_whose_calls_fail_are_kept_and_tried_again(generate, service, tmp_p
     first = generate(*command)
     assert first.returncode == 1
     assert "6 rows: 5 valid, 1 failed" in first.stderr
-    assert "1 x call failed: " in first.stderr
-    assert "engine is on fire" in first.stderr
+    assert "1 call failed" in first.stderr and "engine is on fire" in first.stderr
     row = read(tmp_path / "out.jsonl")[2]
     assert "engine is on fire" in row["error"]
     assert row["risk_counterfactual"] is None
     answered = service.stats()["answered"]
     second = generate(*command)
     assert second.returncode == 1
-    assert "going on: 5 of 6 rows had finished" in second.stderr
+    assert "going on: 5 answers" in second.stderr
     assert service.stats()["answered"] == answered
     assert set(answered.values()) == {1}
     # What somebody wrote into the unfinished result is not lost.

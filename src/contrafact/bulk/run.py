@@ -31,7 +31,7 @@ from contrafact.stages.stage import (
     StageResult,
 )
 
-__all__ = ["Summary", "bulk_command"]
+__all__ = ["Summary", "bulk_command", "counts_in"]
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
@@ -68,7 +68,7 @@ class Summary:
         """Count a partition."""
         self.manifests[name] = manifest
         self.result.rows.update(manifest["rows"])
-        self.result.counts.update(_counts_in(manifest["counts"]))
+        self.result.counts.update(counts_in(manifest["counts"]))
         self.retry += manifest["retry"]
         for name in _COUNTED:
             self.result.calls[name] += manifest.get(name, 0)
@@ -101,7 +101,7 @@ class Summary:
         return result
 
 
-def _counts_in(written: Any) -> Counter[Count]:
+def counts_in(written: Any) -> Counter[Count]:
     """Return the counts of a manifest; earlier ones joined the names of a key by bars."""
     if isinstance(written, dict):
         written = [(key.split("|") if "|" in key else key, n) for key, n in written.items()]

@@ -170,7 +170,7 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact news dedupe news.jsonl --against published.json --out fresh.jsonl
     """
-    from contrafact.stages.news import DedupeStage
+    from contrafact.stages.dedupe import DedupeStage
 
     against = tuple(str(path.absolute()) for path in options.against or ())
     stage_command(DedupeStage(against, options.near), options.file, options.out, executor(bulk))

@@ -1,35 +1,10 @@
-"""Stages whose rows are news items, and the one that leaves out duplicates among them."""
+"""Stages whose rows are news items."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, ClassVar
-
-import typer
-
-from contrafact.corpus.duplicates import (
-    Duplicate,
-    Text,
-    find_duplicates,
-    kept_or_dropped,
-    signature_of,
-)
-from contrafact.corpus.news_items import item_of, news_record, news_rows
-from contrafact.files.download import sha256_of
+from contrafact.corpus.news_items import item_of
 from contrafact.files.tables import RowNotes
-from contrafact.stages.stage import (
-    KEPT,
-    REJECTS,
-    InputRow,
-    Look,
-    Stage,
-    StageOutput,
-    StageResult,
-    Work,
-    Wrap,
-)
+from contrafact.stages.stage import InputRow, Stage
 
-__all__ = ["DedupeStage", "NewsStage"]
+__all__ = ["NewsStage"]
 
 
 class NewsStage(Stage):
@@ -48,83 +23,3 @@ class NewsStage(Stage):
         if row.repeats is not None:
             return "left out: title and summary came before"
         return None if row.value.summary.strip() else "with a title and no summary"
-
-
-@dataclass(frozen=True)
-class DedupeStage(NewsStage):
-    """``news dedupe``: items in, those that repeat none before them out.
-
-    Attributes:
-        against: Files of items that must not come again.
-        near: Similarity from which two items are one.
-    """
-
-    against: tuple[str, ...] = ()
-    near: float = 0.8
-    name: str = "`news dedupe`"
-    noun: ClassVar[str] = "items"
-    whole: ClassVar[bool] = True
-    shows_progress: ClassVar[bool] = True
-
-    def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
-        return {"near": self.near, "against": [sha256_of(path) for path in self.against]}
-
-    def prepare(self, look: Look) -> Mapping[int, Mapping[str, Any]]:
-        """Return what each item repeats that is a duplicate, in the order of the input."""
-        places: list[int] = []
-
-        def texts() -> Iterator[Text]:
-            parts = look.over(_signed if look.elsewhere else _texts)
-            for place, text in chain.from_iterable(parts):
-                if place not in look.repeats:
-                    places.append(place)
-                    yield text
-                    look.each()
-
-        others = [_text(row.item) for path in self.against for row in news_rows(path)]
-        found = find_duplicates(texts(), others, threshold=self.near)
-        return {places[duplicate.position]: vars(duplicate) for duplicate in found}
-
-    def repeated(self, made: StageOutput, row: InputRow) -> None:
-        """Drop an item whose title and summary came before."""
-        why = f"repeats the article of line {(row.repeats or 0) + 1}"
-        made.add(REJECTS, row.index, {**news_record(row.value, row.fields), "dropped_because": why})
-
-    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return what keeps items, or drops them."""
-
-        async def work(rows: Sequence[InputRow]) -> StageOutput:
-            made = StageOutput()
-            for row in rows:
-                duplicate = Duplicate(**row.note) if row.note else None
-                record, event = kept_or_dropped(row.value, row.fields, duplicate, self.near)
-                made.add(KEPT if duplicate is None else REJECTS, row.index, record, event)
-                made.counts["kept" if duplicate is None else duplicate.kind] += 1
-            return made
-
-        return work
-
-    def show(self, result: StageResult) -> None:
-        """Print how many items are kept, and the duplicates by kind."""
-        counts = result.counts
-        kinds = {kind: counts[kind] for kind in ("exact", "address", "near")}
-        distinct = counts["kept"] + sum(kinds.values())
-        by_kind = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-        kept = f"{counts['kept']:,} of {distinct:,} items"
-        typer.echo(f"{result.out}: {kept}; duplicates: {by_kind}")
-
-
-def _text(item: Any) -> Text:
-    return Text(item.id, item.paragraph, item.url)
-
-
-def _texts(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
-    """Return the texts of rows, each behind its place."""
-    return [(row.index, _text(row.value)) for row in rows]
-
-
-def _signed(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
-    """Return the texts of rows with their signatures, which take the time."""
-    signed = ((place, text, signature_of(text)) for place, text in _texts(rows))
-    return [(place, replace(text, signature=signature)) for place, text, signature in signed]

@@ -1,6 +1,5 @@
 """The one runner of rows: read, checked, asked about, worked on, counted, and written whole."""
 
-import asyncio
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,6 @@ from contrafact.console import Progress
 from contrafact.errors import InputError, ModelError
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect
-from contrafact.files.download import sha256_of
 from contrafact.files.journal import Journal
 from contrafact.files.tables import (
     Row,
@@ -40,6 +38,8 @@ from contrafact.stages.stage import (
 )
 
 if TYPE_CHECKING:
+    import asyncio
+
     from inspect_ai.model import Model
 
 __all__ = ["Executor", "Source", "checked_rows", "run_stage", "stage_command"]
@@ -56,7 +56,7 @@ _REQUEST = re.compile("[0-9a-f]{16}")
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
 
 Source = str | Path | Iterable[Mapping[str, Any]]
-"""A file, ``-`` for standard input, or rows in memory."""
+"""A file, ``-`` for standard input, or rows in memory, a data frame's among them."""
 
 Executor = Callable[[Stage, str, str], StageResult]
 """Works on a stage's rows elsewhere: the stage, the input and the output as the user names them."""
@@ -179,6 +179,8 @@ class _Here:
         self.stage, self.out = stage, out
         self.notes, self.result = RowNotes(), StageResult("" if out is None else source_name(out))
         self.total: int | None = None
+        self.remarks: list[str] = []
+        self.progress: Progress | None = None
         self.dialect: Dialect | None = None
         rows: Iterable[Row]
         if isinstance(source, str | Path):
@@ -186,7 +188,8 @@ class _Here:
             table = open_table(source, decimals=stage.decimals)
             rows, self.dialect = table.rows, table.dialect
         else:
-            self.name, rows = "data", enumerate(map(dict, source), start=1)
+            records = source.to_dict("records") if hasattr(source, "to_dict") else source
+            self.name, rows = "data", enumerate(map(dict, records), start=1)
         rows = islice(rows, stage.limit)
         self.rows: Iterable[InputRow] = checked_rows(stage, rows, self.name, self.notes)
         self.keeps_record = stage.journal == "output" and out is not None
@@ -208,8 +211,11 @@ class _Here:
             return None
         journal = self._journal(good)
         if journal is not None and self.keeps_record and journal.finished():
-            typer.echo(f"{self.out} is finished: nothing is left to do, and no model was called")
+            typer.echo(f"{self.out} is finished: no model was called, and nothing is left to do")
             return None
+        # Opened before anything is written: a model may not be there.
+        at_once = 1 if stage.asked is None else stage.asked.max_connections
+        work = stage.open(_kept if stage.asked else _as_it_is, at_once, self._each)
         with ExitStack() as held:
             calls = None
             if journal is not None:
@@ -220,11 +226,10 @@ class _Here:
                 calls = held.enter_context(counted_calls(journal))
                 if not yes:
                     self._confirm(good, 0 if journal is None else len(journal.known))
-            if journal is not None and (known := len(journal.known)):
-                typer.echo(f"going on: {known:,} answers are there from before", err=True)
-            for line, remark in remarks:
-                typer.echo(f"{self.name}:{line}: {remark}", err=True)
-            self._write(self._pieces(held), journal if self.keeps_record else None)
+            if journal is not None and (known := len(journal.known.keys() - {_WRITTEN})):
+                self.remarks.append(f"going on: {known:,} answers are there from before")
+            self.remarks += (f"{self.name}:{line}: {remark}" for line, remark in remarks)
+            self._write(self._pieces(work, held), journal if self.keeps_record else None)
             if journal is not None and self.keeps_record and not self.result.causes:
                 journal.finish(0 if calls is None else calls.repeated())
         for note in self.notes.lines():
@@ -249,17 +254,22 @@ class _Here:
         if asked is not None and any(map(is_paid, (asked.model, *asked.judges))):
             ask_if_many(paid_calls(self.stage.estimates(rows, tokens=False)) - answered)
 
-    def _pieces(self, held: ExitStack) -> Iterator[StageOutput]:
+    def _each(self) -> None:
+        if self.progress is not None:
+            self.progress.step()
+
+    def _pieces(self, work: Work, held: ExitStack) -> Iterator[StageOutput]:
         """Yield what is made of the rows, a part at a time."""
+        import asyncio  # not loaded by help pages
+
         stage = self.stage
-        progress = None
+        for remark in self.remarks:
+            typer.echo(remark, err=True)
         if stage.asked is not None or (stage.shows_progress and not stage.whole):
-            progress = held.enter_context(Progress(stage.noun, self.total))
-        at_once = 1 if stage.asked is None else stage.asked.max_connections
-        each = (lambda: None) if progress is None else progress.one
+            self.progress = held.enter_context(Progress(stage.noun, self.total))
         # One event loop for all parts: the clients of services live in it.
         runner = held.enter_context(asyncio.Runner())
-        work, rows = stage.open(_kept if stage.asked else _as_it_is, at_once, each), iter(self.rows)
+        progress, rows = self.progress, iter(self.rows)
         while part := list(islice(rows, None if stage.whole else PART)):
             done = 0 if progress is None else progress.done
             made = self._part(part, work, runner)
@@ -295,7 +305,7 @@ class _Here:
                 raise
             raise error.at(self.name, error.line) from error
 
-    def _part(self, part: Sequence[InputRow], work: Work, runner: asyncio.Runner) -> StageOutput:
+    def _part(self, part: Sequence[InputRow], work: Work, runner: "asyncio.Runner") -> StageOutput:
         stage, result = self.stage, self.result
         good, others = sorted_out(stage, part)
         self._refuse(others)
@@ -309,7 +319,7 @@ class _Here:
                 result.causes.append(failure.cause)
             elif len(result.bad) < _SHOWN:
                 result.bad.append(placed.error)
-            if stage.keeps_failures:
+            if stage.keeps_failures or not failure.cause:
                 stage.failed(made, placed)
         if made.failed:
             made.sort()
@@ -322,7 +332,7 @@ class _Here:
     def _refuse(self, made: StageOutput) -> None:
         """Raise the problem of the first bad row, where such rows are not kept."""
         for failure in made.failed:
-            if not (failure.cause or self.stage.keeps_failures):
+            if not (failure.cause or self.stage.keeps_bad):
                 raise failure.error.at(self.name, failure.row.line)
 
     def _write(self, pieces: Iterator[StageOutput], record: Journal | None) -> None:
@@ -335,6 +345,8 @@ class _Here:
         elif record is None or not stage.keeps_failures:
             stage.write(out, pieces, self.dialect)
         else:
+            from contrafact.files.download import sha256_of
+
             # It may be written now, and again when calls that failed are made by a rerun.
             written = record.known.get(_WRITTEN, [])
             if out.is_file() and sha256_of(out) not in written:

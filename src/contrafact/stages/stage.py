@@ -6,7 +6,6 @@ rows come in, are asked about and written out is the runner's (`contrafact.stage
 (`contrafact.bulk`). It is small and goes to workers by pickle; what is heavy it opens there.
 """
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import (
@@ -289,8 +288,9 @@ class Stage(ABC):
         whole: Whether all rows of a file are looked at before the first (`prepare`), and worked on
             together.
         decimals: Whether numbers with a decimal comma are read with a point.
-        keeps_failures: Whether a row that failed is written too (`failed`); else nothing is written
-            where one fails.
+        keeps_failures: Whether a row whose call failed is written too (`failed`); else nothing is
+            written where one fails.
+        keeps_bad: Whether a bad row is written too (`failed`); else it is refused.
         to_pipe: Whether its rows may go to standard output.
         shows_progress: Whether progress is shown where no model is asked.
     """
@@ -301,6 +301,7 @@ class Stage(ABC):
     whole: ClassVar[bool] = False
     decimals: ClassVar[bool] = True
     keeps_failures: ClassVar[bool] = False
+    keeps_bad: ClassVar[bool] = False
     to_pipe: ClassVar[bool] = False
     shows_progress: ClassVar[bool] = False
 
@@ -415,6 +416,8 @@ class RowStage(Stage):
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         """Return the work."""
+        import asyncio
+
         work_on, free = self.open_row(wrap), asyncio.Semaphore(at_once)
 
         async def bounded(row: InputRow) -> StageOutput:

@@ -278,7 +278,9 @@ class GenerateStage(Stage):
         if problem := row_problem(text):
             row.value.added["error"] = problem
             return
-        given = rename_row(row.fields, self.columns)[0] if inner is None else row.fields | inner
+        given = (
+            rename_row(row.fields, self.columns)[0] if inner is None else {**row.fields, **inner}
+        )
         folded = fold_row(given)
         description, date = (
             None if (value := value_of(folded, name)) is None else replace_surrogates(str(value))

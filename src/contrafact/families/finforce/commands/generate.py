@@ -64,16 +64,13 @@ class GenerateOptions(CallOptions):
         from contrafact.files.fields import checked_columns, named_columns
 
         sampling = {name: getattr(self, name) for name in SAMPLED_BY}
-        paths = {
-            name: None if path is None else str(path.absolute())
-            for name, path in (("shots_from", self.shots_from), ("prompts", self.prompts))
-        }
         return GenerateStage(
             self.model,
             self.method,
             tuple(self.judge or ()),
             checked_columns(named_columns(self.columns), FIELDS),
             shots=self.shots,
+            shots_from=None if self.shots_from is None else str(self.shots_from.absolute()),
             seed=self.seed,
             sampling={name: value for name, value in sampling.items() if value is not None},
             structured=self.structured,
@@ -82,7 +79,7 @@ class GenerateOptions(CallOptions):
             max_connections=self.max_connections,
             bounds=self.bounds,
             limit=self.limit,
-            **paths,
+            prompts=None if self.prompts is None else str(self.prompts.absolute()),
         )
 
 

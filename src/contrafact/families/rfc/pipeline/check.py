@@ -75,6 +75,7 @@ class CheckStage(Stage):
     name: str = "`rfc check`"
     noun: ClassVar[str] = "pairs"
     keeps_failures: ClassVar[bool] = True
+    keeps_bad: ClassVar[bool] = True
     to_pipe: ClassVar[bool] = True
     shows_progress: ClassVar[bool] = True
 

@@ -182,8 +182,6 @@ class LabelStage(RowStage):
 
     def failed(self, made: StageOutput, failure: Failure) -> None:
         """Set an article apart whose call failed, with what rules say of it."""
-        if not failure.cause:
-            raise failure.error
         self.add(made, failure.row, failed=failure.error.problem)
 
     def add(

@@ -211,8 +211,8 @@ class RewriteStage(RowStage):
             undecided = f"{counts[kind, 'undecided']:,}"
             rows.append((kind, *figures, undecided, f"{dropped:,}", frequent))
         columns = ("manipulation", "rows", "kept", "yield", "kept at try", "of these undecided")
-        columns = (*columns, "dropped", "most frequent reasons")
-        show_table("Rewritten, and dropped by reason", columns, rows, stderr=True)
+        reasons_of = ("dropped", "most frequent reasons")
+        show_table("Rewritten, and dropped by reason", (*columns, *reasons_of), rows, stderr=True)
         if left := sum(counts[kind, "undecided"] for kind in MANIPULATIONS):
             typer.echo(
                 f"{left:,} are undecided: no fact is against them, and nobody has said what they "

@@ -128,3 +128,16 @@ def test_names_are_the_fields():
         if PRIVATE_WORDS.search(name.lower())
     ]
     assert private == []
+
+
+def test_no_group_of_a_pattern_repeats_possessively():
+    """Before 3.11.5 Python takes the beginning of such a group for all of it: ``(?>(?:…)+)``."""
+    group = re.compile(r"(?<!\\)\)(?:[*+?]|\{[0-9,]+\})\+")
+    repeated = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if group.search(node.value)
+    ]
+    assert repeated == []

@@ -165,13 +165,13 @@ def _against(criterion: str, by: str, why: str) -> Proposal:
     return Proposal(None, False, None, by, why)
 
 
-def proposal_from_reply(reply: str, model: str) -> Proposal:
+def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
     """Return what a model's reply says of a headline; an invalid one leaves it open, with why.
 
     It is JSON with ``event_status``, ``material_relevance`` (true or false), ``category`` (one of
     the ten, or null) and ``reason``.
     """
-    read = read_json_object(reply)
+    read = read_json_object(reply, [headline])
     if read.value is None:
         return _invalid(model, read.invalid or "not JSON")
     status, relevance = map(as_bool, map(read.value.get, ("event_status", "material_relevance")))

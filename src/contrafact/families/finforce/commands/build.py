@@ -186,7 +186,10 @@ def _by_model(
             "them again:",
             failures.values(),
         )
-    return {name: proposal_from_reply(journal.known[name], model) for name in left}
+    return {
+        name: proposal_from_reply(journal.known[name], model, headline)
+        for name, headline in left.items()
+    }
 
 
 def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:

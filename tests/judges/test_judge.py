@@ -40,7 +40,7 @@ def letter(reply, *tokens):
     return verdict_of(ModelOutput(model="m", choices=[choice]))
 
 
-@pytest.mark.parametrize("reply", ["TF", "T F", "", "I think T", "1"])
+@pytest.mark.parametrize("reply", ["TF", "", "I think so", "1"])
 def test_anything_else_is_invalid_with_what_it_was(reply):
     found = letter(reply)
     assert found.passed is None
@@ -52,7 +52,7 @@ def test_what_is_written_beats_what_was_likely():
     found = letter("T", first("T", T=0.3, F=0.6))
     assert (found.passed, found.probability) == (True, pytest.approx(1 / 3))
     found = letter("The hose held, so: F", first("The", The=0.9, T=0.06, F=0.02))
-    assert (found.passed, found.probability) == (None, None)
+    assert (found.passed, found.probability) == (False, None)
     found = letter("**F**", first("**", T=0.6, F=0.02))
     assert (found.passed, found.probability) == (False, None)
 

@@ -90,12 +90,13 @@ def test_every_json_object_reads_as_itself_with_words_around_it(value):
     [
         ('{"label": "false"}', "false"),
         ("The answer is _true_, yes: true.", "true"),
+        ("[true/false]: false", "false"),
         ("so it is true and also false</think> true", "true"),
         ("<reasoning>false</reasoning><think>true</think>False", "false"),
     ],
 )
 def test_one_label_in_any_dress_is_read(reply, label):
-    assert read_label(reply, DETECT).label == label
+    assert read_label(reply, DETECT).value == label
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,6 @@ def test_one_label_in_any_dress_is_read(reply, label):
         ("falsehood", "no label"),
         ("trueness", "no label"),
         ("true or false", "several labels: true, false"),
-        ("[true/false]: false", "several labels: true, false"),
         ("It is not true", "a label in another statement: 'It is not true'"),
         ("true: 10%", "a label in another statement: 'true: 10%'"),
         ("<think>it must be false", "the reasoning never ended"),
@@ -117,19 +117,19 @@ def test_one_label_in_any_dress_is_read(reply, label):
 )
 def test_none_or_several_or_a_denied_one_is_invalid_with_its_reason(reply, reason):
     reading = read_label(reply, DETECT)
-    assert (reading.label, reading.invalid) == (None, reason)
+    assert (reading.value, reading.invalid) == (None, reason)
 
 
 @pytest.mark.parametrize("name", MANIPULATIONS)
 def test_each_manipulation_is_read_and_two_are_invalid(name):
-    assert read_label(f"{name.title()}.", DIAGNOSE).label == name
-    assert read_label("numerical, not flipping", DIAGNOSE).label is None
+    assert read_label(f"{name.title()}.", DIAGNOSE).value == name
+    assert read_label("numerical, or flipping", DIAGNOSE).value is None
 
 
 def test_with_reasons_only_the_last_line_counts_and_the_rest_is_kept():
     reply = "The first figure looks true.\nThe second looks false.\n\nLabel: **FALSE**\n```\n"
     reading = read_label(reply, DETECT, reasons=True)
-    assert reading.label == "false"
+    assert reading.value == "false"
     assert reading.rationale == "The first figure looks true.\nThe second looks false."
     assert read_label("It is false.\nBecause of the figures.", DETECT, reasons=True).invalid == (
         "no label on the last line"
@@ -140,8 +140,8 @@ def test_with_reasons_only_the_last_line_counts_and_the_rest_is_kept():
 def test_no_reply_breaks_the_reader_and_a_reading_is_a_label_or_a_reason(reply):
     for reasons in (False, True):
         reading = read_label(reply, DETECT, reasons=reasons)
-        assert (reading.label is None) != (reading.invalid is None)
-        assert reading.label in (*DETECT, None)
+        assert (reading.value is None) != (reading.invalid is None)
+        assert reading.value in (*DETECT, None)
 
 
 @pytest.mark.parametrize("reply", [
@@ -153,9 +153,9 @@ def test_no_reply_breaks_the_reader_and_a_reading_is_a_label_or_a_reason(reply):
     "true of most banks", "It may be true", "Would I call it true? Hardly.", "true-ish",
 ])  # fmt: skip
 def test_a_label_in_another_statement_is_none(reply):
-    assert read_label(reply, DETECT).label is None
-    assert read_bool(f"{reply}, so the answer is: false", "direction")[0] is not True
-    assert read_label(f"It seems so.\n{reply}", DETECT, reasons=True).label is None
+    assert read_label(reply, DETECT).value is None
+    assert read_bool(f"{reply}, so the answer is: false", "direction").value is not True
+    assert read_label(f"It seems so.\n{reply}", DETECT, reasons=True).value is None
 
 
 @pytest.mark.parametrize("reply", [
@@ -165,7 +165,7 @@ def test_a_label_in_another_statement_is_none(reply):
     "The statement is {} as the text says", "{}: the text says so.", "1. {}", "{} (sure)",
 ])  # fmt: skip
 def test_a_clause_that_says_no_more_than_the_label_gives_it(reply):
-    assert {read_label(reply.format(one), DETECT).label for one in DETECT} == {*DETECT}
+    assert {read_label(reply.format(one), DETECT).value for one in DETECT} == {*DETECT}
 
 
 @pytest.mark.parametrize("reply", [
@@ -173,7 +173,7 @@ def test_a_clause_that_says_no_more_than_the_label_gives_it(reply):
     "true, I said, and changed my mind", "Is it true? Hardly.", "true ❌",
 ])  # fmt: skip
 def test_a_label_that_is_taken_back_is_none(reply):
-    assert read_label(reply, DETECT).invalid == "a label that is taken back: true"
+    assert read_label(reply, DETECT).value is None
 
 
 # What stands in the grid of shapes (`test_reply_grid`) is not said again.
@@ -206,10 +206,10 @@ BOTH = [
 @pytest.mark.parametrize(("known", "reply"), BOTH)
 def test_a_verdict_is_its_last_word_or_none(known, reply):
     named = reply.replace("%K", "direction").replace("%C", "Direction")
-    found, reason = read_bool(named, "direction")
-    assert found is known and (reason is None) == (known is not None)
+    read = read_bool(named, "direction")
+    assert read.value is known and (read.invalid is None) == (known is not None)
     if "%" not in reply:
-        assert read_letter(reply)[0] is known
+        assert read_letter(reply).value is known
 
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
@@ -227,7 +227,7 @@ def test_a_verdict_among_others_is_never_read_as_its_opposite(before, after, ver
     reply = "\n".join((*before, str(verdict).lower(), *after))
     final = "nal answer" in reply or "</think>" in "".join(after)
     if not final and not any("<think>" in one for one in before):
-        assert read_bool(reply, "direction")[0] in (verdict, None)
+        assert read_bool(reply, "direction").value in (verdict, None)
 
 
 def test_a_final_answer_within_a_sentence_marks_no_free_text():
@@ -237,5 +237,5 @@ def test_a_final_answer_within_a_sentence_marks_no_free_text():
 
 def test_long_replies_are_read():
     for text in ("true\n" + "\n" * 200_000, "true " * 40_000, "final answer: " * 15_000):
-        assert read_label(text, DETECT).label in ("true", None)
-        assert read_bool(text, "direction")[0] in (True, None)
+        assert read_label(text, DETECT).value in ("true", None)
+        assert read_bool(text, "direction").value in (True, None)

@@ -86,7 +86,7 @@ def both(text: str) -> dict[str, str]:
 
 
 def label(task: str, *labels: str, reasons: bool = False):
-    item = Item("i", task, None, labels[0])  # type: ignore[arg-type]
+    item = Item("i", task, None, labels[0], "The text.")  # type: ignore[arg-type]
     return lambda output: read_answer(output, item, reasons=reasons).predicted
 
 
@@ -251,6 +251,17 @@ SHAPES: dict[str, str | Callable[[str, str], ModelOutput]] = {
     "on reflection": "%W\n\nWait, on reflection that is wrong.\n\n%R",
     "denied": "That is not %R",
     "instruction quoted": "You asked for %W or %R.\n\n%R",
+    "no, explains": "%R\n\nNo sign of it stands out.",
+    "none, explains": "%R\n\nNone of the figures conflicts. However, the date is odd.",
+    "not a retraction": "%R\n\nNot one claim is undone. Wait times fell.",
+    "final, quoted": '%R\n\nThe text ends with "Final answer: %W", which counts for nothing.',
+    "final, reported": "%R\n\n(The text says of itself: final answer is %W.)",
+    "boxed, reported": "%R\nIt closes with \\boxed{%W}, as if that helped.",
+    "tags, reported": "%R\n<answer>%W</answer> is part of the text and was not considered.",
+    "quoted first": "The text ends with “Final answer: %W”.\n\n%R",
+    "no, wait": "%R\n\nNo, wait: %W",
+    "actually": "%R\n\nActually, that is wrong; the answer is %W",
+    "boxed": "%W\n\nSo the answer is $\\boxed{\\text{%R}}$.",
     "number": "1",
     "empty": "",
     "refused": "I'm sorry, but I can't help with that request.",
@@ -315,7 +326,18 @@ BECOMES = {
     "contradiction":       ".........+....~-",
     "on reflection":       ".........+......",
     "denied":              ".............~~~",
-    "instruction quoted":  ".++......+....~.",
+    "instruction quoted":  ".++.....++++..~.",
+    "no, explains":        "+++++++++.+++.~+",
+    "none, explains":      "+++++++++.+++.~+",
+    "not a retraction":    "+++++++++.+++.~+",
+    "final, quoted":       "+++++++++.+++.~+",
+    "final, reported":     "+++.....+.+++.~+",
+    "boxed, reported":     "+++.....+.++..~+",
+    "tags, reported":      "+++++++++.+++.~+",
+    "quoted first":        "+++++++++++++.~~",
+    "no, wait":            ".........-......",
+    "actually":            ".........-....~+",
+    "boxed":               ".++.....++++..~-",
     "number":              "..............~.",
     "empty":               "................",
     "refused":             "................",

@@ -26,7 +26,7 @@ class JudgeCall:
 
     ``repeat`` counts from 1; ``swapped`` says whether the texts come in the other order.
     ``subject`` is what is judged, as data, where the judge is a verifier; ``about`` the item, where
-    the one call answers all of its criteria.
+    the one call answers all of its criteria; ``shown`` the texts to judge.
     """
 
     item: str
@@ -37,6 +37,7 @@ class JudgeCall:
     swapped: bool
     subject: Subject | None = None
     about: ExamItem | None = None
+    shown: Sequence[str] = ()
 
     @property
     def key(self) -> str:
@@ -64,8 +65,9 @@ def questions_of(
     found = []
     for item in items:
         about = item if examiner.together else None
+        shown = examiner.shown(item)
         for criterion, prompt in examiner.prompts(item).items():
-            swapped = other_order(prompt, examiner.shown(item)) if order else None
+            swapped = other_order(prompt, shown) if order else None
             for judge in judges:
                 if is_verifier(judge):
                     # It reads data, in one order, and says the same each time.
@@ -73,11 +75,15 @@ def questions_of(
                     found.append(JudgeCall(item.id, criterion, prompt, judge, 1, False, subject))
                     continue
                 found += [
-                    JudgeCall(item.id, criterion, prompt, judge, repeat, False, about=about)
+                    JudgeCall(
+                        item.id, criterion, prompt, judge, repeat, False, about=about, shown=shown
+                    )
                     for repeat in range(1, repeats + 1)
                 ]
                 if swapped is not None:
-                    asked = JudgeCall(item.id, criterion, swapped, judge, 1, True, about=about)
+                    asked = JudgeCall(
+                        item.id, criterion, swapped, judge, 1, True, None, about, shown
+                    )
                     found.append(asked)
     return found
 
@@ -124,8 +130,8 @@ def ask_questions(
             given = await examiner.together(judges[one.judge], one.about, one.prompt)
             return {name: verdict.model_dump(mode="json") for name, verdict in given.items()}
         assert examiner.ask is not None, "an examiner asks criteria one by one, or together"
-        asked = examiner.ask(judges[one.judge], (one.criterion,), one.prompt, one.subject)
-        (verdict,) = await asked
+        asked = (one.criterion,), one.prompt, one.subject, one.shown
+        (verdict,) = await examiner.ask(judges[one.judge], *asked)
         found: dict[str, Any] = verdict.model_dump(mode="json")
         return found
 

@@ -8,7 +8,6 @@ A reply that is neither is an invalid verdict with its reason. A call that fails
 failure is an error of the sample, never a "false".
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from functools import cache
@@ -26,7 +25,8 @@ from inspect_ai.util import JSONSchema
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.judges.replies import read_bool, read_letter
+from contrafact.judges.probabilities import answer_masses
+from contrafact.judges.replies import answer_in, read_bool, read_letter
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
 from contrafact.models.asking import CUT_OFF, answer, cut_off, no_answer
 from contrafact.models.requests import SharedSchema, closed_object
@@ -56,7 +56,7 @@ TOP_LOGPROBS = 20
 """How many alternatives to the first token are asked for: the most that OpenAI gives."""
 
 MIN_MASS = 0.5
-"""The least that T and F together must have of the first token's probability. With less, the
+"""The least that T and F together must have of the probability of its token. With less, the
 judge was about to say something else altogether, and the two numbers say nothing."""
 
 
@@ -74,13 +74,15 @@ async def judge_once(
     *,
     structured: bool,
     subject: Subject | None = None,
+    graded: Sequence[str] = (),
     cache: bool | CachePolicy = False,
 ) -> Verdict:
     """Ask one judge one criterion about one text.
 
     A reply that is neither true nor false is an invalid verdict with its reason. A call that fails
     raises: a judge's failure is an error of the sample, never a "false". ``structured`` asks the
-    provider to hold the reply to the schema; ``subject`` is what a verifier judges, as data.
+    provider to hold the reply to the schema; ``subject`` is what a verifier judges, as data, and
+    ``graded`` are the texts that the prompt shows: what of a reply repeats them is no verdict.
     """
     if is_verifier(model):
         return await _verified(Verdict, model, prompt, criterion, subject, cache)
@@ -88,12 +90,14 @@ async def judge_once(
     if structured:
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await answer(model, prompt, config, cache)
-    reply, passed = output.completion, None
     invalid = no_answer(output)
-    if invalid is None:
-        passed, invalid = read_bool(reply, criterion)
+    read = read_bool(output.completion, criterion, graded) if invalid is None else None
     return Verdict(
-        criterion=criterion, passed=passed, invalid=invalid, judge=str(model), reply=reply
+        criterion=criterion,
+        passed=read and read.value,
+        invalid=read.invalid if read else invalid,
+        judge=str(model),
+        reply=output.completion,
     )
 
 
@@ -108,36 +112,29 @@ class LetterVerdict(Verdict):
     )
 
 
-def letter_of(output: ModelOutput) -> dict[str, Any]:
+def letter_of(output: ModelOutput, graded: Sequence[str] = ()) -> dict[str, Any]:
     """Return the T or F of an output, as fields of a `LetterVerdict`.
 
-    What is written counts. Where it is that one letter, with the probabilities of its first token
+    What is written counts. Where the answer is that one letter, with the probabilities of its token
     at hand, they are kept; a letter that together with the other had less than `MIN_MASS` of them
     came by chance, and is none.
     """
-    reply = output.completion
-    passed, invalid = read_letter(reply)
-    read: dict[str, Any] = {"passed": passed, "invalid": invalid}
-    if reply.strip() not in ("T", "F"):
+    read = read_letter(output.completion, graded)
+    if answer_in(output.completion).text not in ("T", "F"):
         # Where one token was asked for, more of them would not have been an answer.
         more = output.usage is None or output.usage.output_tokens > 1
-        return {"passed": None, "invalid": CUT_OFF} if cut_off(output) and more else read
-    logprobs = output.choices[0].logprobs if output.choices else None
-    first = next((one for one in logprobs.content if one.token.strip()), None) if logprobs else None
-    if first is None or not first.top_logprobs:
-        return read
-    alternatives = {one.token: one.logprob for one in first.top_logprobs}
-    alternatives.setdefault(first.token, first.logprob)
-    true, false = (
-        sum(math.exp(value) for token, value in alternatives.items() if token.strip() == letter)
-        for letter in ("T", "F")
-    )
-    mass = min(1.0, true + false)
-    probability = true / (true + false)
+        if cut_off(output) and more:
+            return {"passed": None, "invalid": CUT_OFF}
+        return {"passed": read.value, "invalid": read.invalid}
+    found = {"passed": read.value, "invalid": read.invalid}
+    masses = answer_masses(output, read.at, ("T", "F"))
+    if masses is None:
+        return found
+    mass = min(1.0, sum(masses.values()))
     if mass < MIN_MASS:
-        why = f"T and F together have {mass:.0%} of the first token's probability"
-        read = {"passed": None, "invalid": why}
-    return {**read, "probability": probability, "mass": mass}
+        why = f"T and F together have {mass:.0%} of its token's probability"
+        found = {"passed": None, "invalid": why}
+    return {**found, "probability": masses["T"] / sum(masses.values()), "mass": mass}
 
 
 async def judge_letter(
@@ -147,6 +144,7 @@ async def judge_letter(
     *,
     logprobs: bool = True,
     subject: Subject | None = None,
+    graded: Sequence[str] = (),
     cache: bool | CachePolicy = False,
 ) -> LetterVerdict:
     """Ask one judge one criterion about one text, to be answered by T or F; see `judge_once`.
@@ -172,7 +170,7 @@ async def judge_letter(
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
         output = await answer(model, prompt, config, cache)
     invalid = no_answer(output, cut=False)
-    letter = letter_of(output) if invalid is None else {"passed": None, "invalid": invalid}
+    letter = letter_of(output, graded) if invalid is None else {"passed": None, "invalid": invalid}
     return LetterVerdict(criterion=criterion, judge=str(model), reply=output.completion, **letter)
 
 

@@ -88,7 +88,7 @@ def read_quoted(
 
     ``invalid`` says why the reply holds no answer, where that is known before it is read.
     """
-    read = read_json_object(reply)
+    read = read_json_object(reply, texts)
     invalid = invalid or read.invalid
     found = []
     for name in criteria:

@@ -1,30 +1,57 @@
 """One reader of replies: what a model answers, taken for what it says or for nothing.
 
-A reply may hold more than its answer: reasoning, a draft, a second thought. Every reader here goes
-the same way. Marked reasoning is taken off. Where an answer is marked as final, what stands behind
-the last mark counts and nothing else does. Otherwise all that answers must agree. What differs, is
-taken back, or stands nowhere is invalid, with the reason; nothing is guessed.
+A verdict is true or false, T or F, or a label. It may stand in a JSON object, under its name;
+behind a name of the answer ("Verdict: …", "the answer is …"); where a line or a sentence begins; in
+a clause that says no more than that it is the verdict ("so it is false"); or behind another name
+("Figures: true").
+
+What outranks what:
+
+1. Marked reasoning, what is struck out, what is quoted, and what repeats the graded texts (some
+   eight words in a row) say nothing. Nor does what the reply only reports ("it ends with …").
+2. Behind the last mark of a final answer ("Final answer: …", ``<answer>``, ``\\boxed``) counts what
+   follows; all before it is a draft.
+3. What stands behind another name counts where no verdict stands otherwise.
+
+A reply is invalid, with the reason, where verdicts that count differ, where what follows the last
+one denies it or names another, and where none stands. What follows a verdict may explain it. A
+reply that was cut off is none, and neither is one that the model refuses: what a provider says of
+that is `contrafact.models.asking.no_answer`. Nothing is guessed.
 
 Form is forgiven (fences, bold, Python's constants, a trailing comma), and what had to be repaired
-is named. A reply that was cut off is none, and neither is one that the model refuses: what a
-provider says of that is `contrafact.models.asking.no_answer`.
+is named.
 """
 
 import json
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
-from contrafact.records import CAUSES, REFUSED
+from contrafact.judges.own_words import (
+    EDGE,
+    FINAL,
+    FINAL_ENDS,
+    NAME,
+    UNSEEN,
+    bare,
+    objects_in,
+    own_words,
+    reasoning,
+    reported,
+    reported_until,
+    seen,
+    tries,
+    without,
+)
+from contrafact.judges.statements import DENIED, rank_of, taken_back, verdict_words, words_of
 from contrafact.text.delimit import replace_surrogates, shorten
 
 __all__ = [
     "MAX_CHARACTERS",
     "NO_ANSWER",
     "Answer",
-    "LabelReply",
+    "Reading",
     "Reply",
     "answer_in",
     "answer_text",
@@ -38,71 +65,19 @@ __all__ = [
 MAX_CHARACTERS = 20_000
 """A longer reply is no edit of a short text, and no judge should be made to read it."""
 
+_V = TypeVar("_V", bound=bool | str)
+
+_MOST = 500  # times that a reply may name its verdict; one that does more often goes round
+
 NO_ANSWER = "(no answer)"
 """What stands for an empty turn of a model in what it is shown again; some services refuse one."""
 
-# Reasoning, as models and their templates mark it. A close without an open ends what began before
-# the reply, since templates may open it; an open without a close leaves no answer.
-_TAG = (
-    r"(?:(?:\w+:)?think|thinking|thoughts?|reason(?:ing)?|rationale|reflection|scratchpad|analysis"
-    r"|(?:internal|inner)_(?:monologue|thoughts?))"
-)
-_OPEN = (
-    rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>"
-    r"|<\|channel\|>analysis"
-)
-_CLOSE = (
-    rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>"
-    r"|<\|channel\|>final<\|message\|>"
-)
-_REASONING = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
-
-# In a verdict, what is struck out is not said, and templates' tokens at either end say nothing.
-_STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>", re.IGNORECASE)
-_TOKENS = r"(?:(?:<\|\w{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<[be]os>)\s{0,4}){1,4}"
-_TOKENS_AROUND = re.compile(rf"\A{_TOKENS}|{_TOKENS}\Z")
-
-_NAME = r"(?:answer|verdict|judge?ment|decision|label|output|response|json|version|result|text)"
-_FINAL = re.compile(
-    rf"\b(?:final|corrected|revised)[ \t]+(?:{_NAME}|story|rewrite|headline|passage)\b"
-    r"[*_`\"')\]]*[ \t]*(?:is\b|:|=|–|—)[*_` \t]*"
-    r"|<(?:final_?)?answer>|\\boxed\s*\{",
-    re.IGNORECASE,
-)
-_FINAL_ENDS = re.compile(r"</(?:final_?)?answer>.*", re.IGNORECASE | re.DOTALL)
-_MARKED = re.compile(
-    rf"\b{_NAME}\b[*_`\"')\]]*[ \t]*(?:is\b[ \t]*:?|:|=|–|—)[\s*_`\"'“‘(\[]*", re.IGNORECASE
-)
-_TAKEN_BACK = re.compile(
-    r"\b(?:wait|hmm+|hold on|scratch that|on (?:second thoughts?|reflection|reconsideration)"
-    r"|let me (?:re\w+|correct|think again)|i (?:was|am) (?:wrong|mistaken)|correction"
-    r"|i take (?:it|that) back|actually,|oops|my (?:mistake|bad)|changed my mind)(?!\w)"
-    r"|(?:^|[.!?\n])[ \t]*(?:no|hardly|not really)\b"
-    r"|\A[\"'”’*_`.]*\s[❌✗✘]",
-    re.IGNORECASE,
-)
 _SECOND_THOUGHT = re.compile(
     r"\n[^\S\n]*\n[ \t*_]*(?:(?:wait|hmm+|no), |scratch that|correction:"
     r"|(?:wait, )?on (?:second thoughts?|reflection),"
     r"|let me (?:rewrite|redo|revise|correct|try) (?:that|this|it|again)\b)",
     re.IGNORECASE,
 )
-# A refusal is known by its form where it is all there is: one sentence that names no more than the
-# request, and one more that offers something else. Whatever else may be a refusal is unreadable.
-_REFUSAL = re.compile(
-    r"(?:(?:I(?:['’]m| am) (?:very |so )?sorry|sorry|I apologi[sz]e|unfortunately)\b[,.]? *"
-    r"(?:but )?)?"
-    r"(?:as an AI(?: language)?(?: model| assistant)?, )?"
-    r"I(?: can(?:['’]t|not| not)|['’]m (?:not able|unable) to| am (?:not able|unable) to| won['’]t)"
-    r" (?:be able to )?(?:help|assist|comply|answer|fulfill?|complete|process|respond)"
-    r"(?: you)?(?: with| to)?(?: (?:that|this|your|the))?(?: (?:request|question|prompt|task|one))?"
-    r"[.!](?: [^.!?\n]{1,120}[.!?])?",
-    re.IGNORECASE,
-)
-_KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
-_UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
-_EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—"
-_WORD = re.compile(r"[^\W_]+")
 _TRUTH = {"true": True, "false": False}
 _LETTERS = {**_TRUTH, "t": True, "f": False}
 
@@ -126,37 +101,34 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class LabelReply:
-    """A reply read as one label, or why it is none; and what came before it, if reasons did."""
+class Reading(Generic[_V]):
+    """A reply read as one verdict, or why it is none.
 
-    label: str | None
+    Attributes:
+        at: Where the verdict stands in what of the reply is seen (`seen`).
+        rationale: What came before it, where reasons were asked for.
+    """
+
+    value: _V | None
     invalid: str | None = None
+    at: int | None = None
     rationale: str | None = None
 
 
-def answer_in(reply: str) -> Answer:
+def answer_in(reply: str, graded: Sequence[str] = ()) -> Answer:
     """Return a reply without its reasoning and without what stands before an answer marked final.
 
-    A mark inside a JSON object is its text, and marks nothing.
+    A mark inside a JSON object, a quotation, or words of the texts ``graded`` marks nothing.
     """
-    text, invalid = _without_reasoning(reply)
-    removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
+    spans, invalid = reasoning(reply)
+    removed: tuple[str, ...] = ("reasoning",) if spans else ()
     if invalid:
         return Answer("", invalid, removed)
-    text = _TOKENS_AROUND.sub("", _STRUCK.sub("", text.strip(_UNSEEN)))
-    spans, _ = _objects(text)
-    marks = [
-        mark
-        for mark in _FINAL.finditer(text)
-        if not any(start < mark.start() < end for start, end in spans)
-    ]
-    if marks:
-        text = text[marks[-1].end() :]
-        if marks[-1][0].startswith("\\"):
-            text = text.partition("}")[0]
-        text = _FINAL_ENDS.sub("", text)
+    text, marked = own_words(without(reply, spans), graded, {})
+    if marked:
         removed += ("text before the final answer",)
-    return Answer(text.strip(), None if text.strip() else "empty reply", removed)
+    text = text.strip(UNSEEN)
+    return Answer(text, None if text else "empty reply", removed)
 
 
 def answer_text(reply: str) -> Answer:
@@ -166,17 +138,24 @@ def answer_text(reply: str) -> Answer:
     begins with it. A fence around the whole is taken off. One that a paragraph takes back is none,
     and so is one of dots or without an end.
     """
-    text, invalid = _without_reasoning(replace_surrogates(reply))
+    reply = replace_surrogates(reply)
+    spans, invalid = reasoning(reply)
     if invalid:
         return Answer("", invalid)
+    at, parts = 0, []
+    for start, end in spans:
+        parts.append(reply[at:start])
+        at = end
+    text = " ".join((*parts, reply[at:])).strip()
     marks = [
         mark
-        for mark in _FINAL.finditer(text)
-        if not text[: mark.start()].rpartition("\n")[2].strip(_EDGE)
+        for mark in FINAL.finditer(text)
+        if not text[: mark.start()].rpartition("\n")[2].strip(EDGE)
+        and reported_until(text, mark) is None
     ]
     if marks:
-        text = _FINAL_ENDS.sub("", text[marks[-1].end() :])
-    text = text.strip(_UNSEEN)
+        text = FINAL_ENDS.split(text[marks[-1].end() :])[0]
+    text = text.strip(UNSEEN)
     if fenced := re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?```", text, re.DOTALL):
         text = fenced[1].strip()
     if _SECOND_THOUGHT.search(text):
@@ -186,7 +165,7 @@ def answer_text(reply: str) -> Answer:
     return Answer(text, None if text.strip(" .…") else "empty reply")
 
 
-def read_json_object(reply: str) -> Reply:
+def read_json_object(reply: str, graded: Sequence[str] = ()) -> Reply:
     """Return the JSON object in a reply.
 
     Repaired, and named: reasoning, a code fence, words around the object, a trailing comma,
@@ -195,7 +174,7 @@ def read_json_object(reply: str) -> Reply:
     """
     if (value := _loads(reply)) is not None:
         return Reply(value)
-    answer = answer_in(reply)
+    answer = answer_in(reply, graded)
     if answer.invalid:
         return Reply(None, answer.removed, answer.invalid)
     text, repairs = answer.text, list(answer.removed)
@@ -203,8 +182,8 @@ def read_json_object(reply: str) -> Reply:
         return Reply(value, answer.removed)
     if "```" in text:
         repairs.append("code fence")
-    spans, open_end = _objects(text)
-    tried = [one for start, end in spans if _tries(one := text[start:end])]
+    spans, open_end = objects_in(text)
+    tried = [one for start, end in spans if tries(one := text[start:end])]
     if open_end:
         return Reply(None, tuple(repairs), "cut off inside the JSON object")
     if not tried:
@@ -214,7 +193,7 @@ def read_json_object(reply: str) -> Reply:
     read = [_repaired(one) for one in tried]
     if any(one is None for one in read):
         return Reply(None, tuple(repairs), "not JSON")
-    if any(_denied(text, start) for start, _ in spans):
+    if any(DENIED.search(text[max(0, start - 80) : start]) for start, _ in spans):
         return Reply(None, tuple(repairs), "a denied JSON object")
     (first, needed), *others = [one for one in read if one is not None]
     for other, _ in others:
@@ -224,218 +203,139 @@ def read_json_object(reply: str) -> Reply:
     return Reply(first, (*repairs, *needed))
 
 
-def read_bool(reply: str, key: str) -> tuple[bool | None, str | None]:
+def read_bool(reply: str, key: str, graded: Sequence[str] = ()) -> Reading[bool]:
     """Return a judge's true or false for one criterion, or the reason it has none.
 
-    Read are ``{key: {"value": true}}``, ``{key: true}``, ``{"value": true}`` (with Python's
-    constants or the words as strings), and the word where it stands alone: as the whole reply, on a
-    line of its own, or behind "the answer is". A word within a sentence is none.
-    """
-    answer = answer_in(reply)
-    if answer.invalid:
-        return None, answer.invalid
-    return _verdict(answer.text, _TRUTH, key)
-
-
-def read_letter(reply: str) -> tuple[bool | None, str | None]:
-    """Return the T or F of a reply, or the reason it has none; true and false are read too."""
-    answer = answer_in(reply)
-    if answer.invalid:
-        return None, _neither("") if answer.invalid == "empty reply" else answer.invalid
-    passed, invalid = _verdict(answer.text, _LETTERS, None)
-    if passed is None and invalid is not None and invalid.startswith("no "):
-        invalid = _neither(answer.text)
-    return passed, invalid
-
-
-def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> LabelReply:
-    """Return the label that a reply gives.
-
-    It is valid if exactly one label of the space stands in it as a word of its own, in any case,
-    once or repeated, and its clause says no more than that it is the label: one in another
-    statement ("far from true", "true of most banks") or taken back is none.
+    In JSON it is ``{key: {"value": true}}``, ``{key: true}`` or ``{"value": true}``.
 
     Args:
+        graded: The texts that it judges; what repeats them says nothing.
+    """
+    return _read(reply, _TRUTH, "verdict", graded, key=key)
+
+
+def read_letter(reply: str, graded: Sequence[str] = ()) -> Reading[bool]:
+    """Return the T or F of a reply, or the reason it has none; true and false are read too."""
+    found = _read(reply, _LETTERS, "verdict", graded)
+    if found.invalid in ("no verdict", "empty reply"):
+        words = " ".join(reply.split())
+        shown = f"'{shorten(words, 40)[0]}'" if words else "nothing"
+        return Reading(None, f"neither T nor F: {shown}")
+    return found
+
+
+def read_label(
+    reply: str, labels: Sequence[str], graded: Sequence[str] = (), *, reasons: bool = False
+) -> Reading[str]:
+    """Return the label that a reply gives, in any case.
+
+    Args:
+        graded: The texts that it is about; what repeats them says nothing.
         reasons: Whether reasons were asked for, with the label on the last line: then only that
             line is read, and what stands before it is the rationale.
     """
-    text, invalid = _without_reasoning(reply)
-    if invalid:
-        return LabelReply(None, invalid)
-    rationale = None
-    if reasons:
-        lines = [line for line in text.splitlines() if line.strip()]
-        # A fence or a rule below the label is no answer.
-        while lines and not re.search(r"\w", lines[-1]):
-            lines.pop()
-        rationale = "\n".join(lines[:-1]).strip() or None
-        text = lines[-1] if lines else ""
-    answer = answer_in(text)
-    if answer.invalid:
-        return LabelReply(None, answer.invalid, rationale)
-    text = _seen(answer.text)
-    words = "|".join(re.escape(label) for label in labels)
-    found = list(
-        re.finditer(rf"(?<![^\W_])(?<!\w[-‑])(?:{words})(?![^\W_]|[-‑]\w)", text, re.IGNORECASE)
-    )
-    named = list(dict.fromkeys(match.group().casefold() for match in found))
-    where = " on the last line" if reasons else ""
-    if not named:
-        return LabelReply(None, f"no label{where}", rationale)
-    if len(named) > 1:
-        return LabelReply(None, f"several labels{where}: {', '.join(named)}", rationale)
-    for match in found:
-        if not _stated(text, *match.span()):
-            words = " ".join(text[max(0, match.start() - 40) : match.end() + 40].split())
-            return LabelReply(None, f"a label in another statement{where}: '{words}'", rationale)
-    if _TAKEN_BACK.search(text[found[-1].end() :]):
-        return LabelReply(None, f"a label that is taken back{where}: {named[0]}", rationale)
-    return LabelReply(named[0], None, rationale)
-
-
-# A label counts in a clause that says no more than that it is the label.
-_CLAUSE = re.compile(
-    r"[.!?;:\n(){}\[\]–—|]|,\s+(?=(?:the|this|it|i|we)\b)"
-    r"|(?<!anything )\b(?:so|therefore|thus|hence|because|since|as|given that|but|and|which)\b",
-    re.IGNORECASE,
-)
-_FRAME = frozenset(
-    _WORD.findall("""
-    a an the this that these it its i we you my our is are was were be been has have will would must
-    should can clearly likely probably definitely most best correct right final overall here in on
-    of by to for with from say said think believe find found conclude judge consider deem choose
-    select mark classify classified label labels labelled labeled answer verdict judgement judgment
-    decision classification class category type kind result conclusion response reply output
-    prediction value option word opinion view paragraph text passage article news claim statement
-    headline story report sentence content information financial published manipulation manipulated
-    misinformation rewriting rewritten rewrite edit edited change changed alteration altered
-    perturbation perturbed distortion distorted amplification inversion yes ok okay well sure above
-    """)
-)
-_DENIAL = re.compile(
-    r"(?:\b(?:not|never|neither|nor|hardly|no|wrong|incorrect|instead of|rather than|cannot)"
-    r"|n['’]t)\W+(?:\w+\W+){0,2}$",
-    re.IGNORECASE,
-)
-_NUMBER_NEXT = re.compile(r"[^\w\n.;]{0,40}\d")
-
-
-def _stated(text: str, start: int, end: int) -> bool:
-    """Return whether what stands at a place is said there, and is no part of another statement."""
-    before, after = text[max(0, start - 160) : start], text[end : end + 160]
-    last = max((one.end() for one in _CLAUSE.finditer(before)), default=0)
-    clause = f"{before[last:]} {_CLAUSE.split(after)[0].partition(',')[0]}"
-    return (
-        all(word.casefold() in _FRAME for word in _WORD.findall(clause))
-        and not before.rstrip(" \"'“‘*_`(").endswith(("!", "¬", "~", "≠"))
-        and not _denied(before, len(before))
-        and not _NUMBER_NEXT.match(after)
-    )
-
-
-def _denied(text: str, at: int) -> bool:
-    """Return whether one of the words just before a place denies what stands there."""
-    return _DENIAL.search(text[max(0, at - 80) : at]) is not None
-
-
-def _bare(text: str) -> str:
-    """Return what stands alone without what dresses it; "!T" is no T."""
-    return text.rstrip(_EDGE).lstrip(_EDGE.replace("!", "")).casefold()
+    words = {label.casefold(): label for label in labels}
+    found = _read(reply, words, "label", graded, last_line=reasons)
+    if reasons and found.invalid == "no label":
+        return replace(found, invalid="no label on the last line")
+    return found
 
 
 def as_bool(value: object) -> bool | None:
     """Return true or false, or the word for it; None for anything else."""
     if isinstance(value, bool):
         return value
-    return _TRUTH.get(_bare(value)) if isinstance(value, str) else None
+    return _TRUTH.get(bare(value)) if isinstance(value, str) else None
 
 
-def _without_reasoning(reply: str) -> tuple[str, str | None]:
-    """Return a reply without its marked reasoning, or nothing and why."""
-    kept, depth, at = [], 0, 0
-    for mark in _REASONING.finditer(reply):
-        if mark["open"]:
-            if depth == 0:
-                kept.append(reply[at : mark.start()])
-            depth += 1
-        elif depth:
-            depth -= 1
-            at = mark.end()
-        else:  # opened before the reply began
-            kept, at = [], mark.end()
-    if depth:
-        return "", "the reasoning never ended"
-    text = " ".join((*kept, reply[at:])).strip()
-    if _REFUSAL.fullmatch(text):
-        return "", REFUSED
-    noted = _KEPT.fullmatch(text)
-    return ("", noted[1]) if noted else (text, None)
+def _read(
+    reply: str,
+    words: Mapping[str, _V],
+    noun: str,
+    graded: Sequence[str],
+    *,
+    key: str | None = None,
+    last_line: bool = False,
+) -> Reading[_V]:
+    """Return the one verdict of a reply, or why there is none; with no key, under any name."""
+    text = seen(reply)
+    spans, invalid = reasoning(text)
+    if invalid:
+        return Reading(None, invalid)
+    text, start, rationale = without(text, spans), 0, None
+    if last_line:
+        # A fence or a rule below the label is no answer.
+        last = max((one.start() for one in re.finditer(r"\w", text)), default=0)
+        start = text.rfind("\n", 0, last) + 1
+        rationale = text[:start].strip() or None
+    if not text.strip(UNSEEN):
+        return Reading(None, "empty reply")
+    text, _ = own_words(text, graded, words, start)
+    found = _verdict(text, words, noun, key)
+    return replace(found, rationale=rationale)
 
 
-def _verdict(
-    text: str, words: Mapping[str, bool], key: str | None
-) -> tuple[bool | None, str | None]:
-    """Return the one verdict of an answer, or why there is none; with no key, under any name."""
-    text = _seen(text)
-    if (whole := words.get(_bare(text))) is not None:
-        return whole, None
-    spans, open_end = _objects(text)
-    spans = [(start, end) for start, end in spans if _tries(text[start:end])]
+def _verdict(text: str, words: Mapping[str, _V], noun: str, key: str | None) -> Reading[_V]:
+    """Return the verdict in a reply's own words."""
+    if (whole := words.get(bare(text))) is not None:
+        return Reading(whole, at=re.search(r"\w", text).start())  # type: ignore[union-attr]
+    spans, open_end = objects_in(text)
+    spans = [span for span in spans if tries(text[slice(*span)]) and not reported(text, span[0])]
     if open_end:
-        return None, "cut off inside the JSON object"
-    found: list[tuple[int, bool]] = []
-    missing = None
+        return Reading(None, "cut off inside the JSON object")
+    pattern = verdict_words(tuple(words))
+    verdicts: list[tuple[int, int, int, _V]] = []  # rank, where it begins and ends, the verdict
     for start, end in spans:
-        read = _repaired(text[start:end])
-        if read is None:
-            return None, "not JSON"
-        if _denied(text, start):
-            return None, "a denied verdict"
+        if (read := _repaired(text[start:end])) is None:
+            return Reading(None, "not JSON")
+        if DENIED.search(text[max(0, start - 80) : start]):
+            return Reading(None, f"a denied {noun}")
         value = _under(read[0], key, words)
         if value is not None:
-            found.append((end, value))
+            places = pattern.finditer(text, start, end)
+            same = [place for place in places if words[place[0].casefold()] == value]
+            verdicts.append((0, same[-1].start() if same else start, end, value))
         elif key is None or _holds_truth(read[0]):
-            missing = f"no true or false under '{key}'" if key else "no T or F in the JSON object"
-    if missing:
-        return None, missing
-    outside = _blanked(text, spans)
-    for start, end, answer in _alone(outside, words):
-        if not _stated(outside, start, end):
-            return None, "a verdict in another statement"
-        found.append((end, answer))
-    if not found:
-        if spans:
-            return None, f"no true or false under '{key}'"
-        return None, "no JSON object" if key else "no T or F"
-    if len({value for _, value in found}) > 1:
-        return None, f"says both true and false: '{shorten(' '.join(text.split()), 120)[0]}'"
-    end, value = max(found)
-    if _against(outside[end:], value, words) or _TAKEN_BACK.search(outside[end:]):
-        return None, f"a verdict that is taken back: '{shorten(' '.join(text.split()), 120)[0]}'"
-    return value, None
+            where = f"under '{key}'" if key else "in the JSON object"
+            return Reading(None, f"no {noun} {where}")
+    outside = without(text, spans)
+    named = list(pattern.finditer(outside))
+    if len(named) > _MOST:
+        return Reading(None, f"a {noun} {len(named):,} times")
+    framed = {*words_of(key or "")}
+    for one in named:
+        if (rank := rank_of(outside, one.start(), one.end(), framed)) is not None:
+            verdicts.append((rank, one.start(), one.end(), words[one[0].casefold()]))
+    best = min(verdicts)[0] if verdicts else 0
+    chosen = sorted((at, value) for rank, at, _, value in verdicts if rank == best)
+    stated = [one[1] for one in chosen] or [words[one[0].casefold()] for one in named]
+    if len({*stated}) > 1:
+        names = ", ".join(str(verdict).lower() for verdict in dict.fromkeys(stated))
+        return Reading(None, f"several {noun}s: {names}")
+    if not chosen and named:
+        around = outside[max(0, named[0].start() - 40) : named[0].end() + 40]
+        return Reading(None, f"a {noun} in another statement: '{' '.join(around.split())}'")
+    if not chosen:
+        return Reading(None, f"no {noun}" + (f" under '{key}'" if spans and key else ""))
+    at, verdict = chosen[0]
+    last = max(one[2] for one in verdicts if one[3] == verdict)
+    if taken_back(outside, last, verdict, words):
+        return Reading(None, f"a {noun} that is taken back: {str(verdict).lower()}")
+    return Reading(verdict, at=at)
 
 
-def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, bool]) -> bool | None:
-    """Return the verdict of a JSON object under a name, or under its only one."""
-    if key is None:
-        given = [
-            value for name, value in found.items() if words.get(name.casefold(), value) == value
-        ]
-        given = given if len(found) == 1 else []  # {"F": true} is neither
+def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, _V]) -> _V | None:
+    """Return the verdict of a JSON object under a name, or under a name of the answer."""
+    if key is not None:
+        names = (key.casefold(), "value")
+        given = [value for name, value in found.items() if name.casefold() in names]
     else:
-        given = [value for name, value in found.items() if name.casefold() == key.casefold()]
-        given += [value for name, value in found.items() if name.casefold() == "value"]
+        given = [value for name, value in found.items() if re.fullmatch(NAME, name, re.IGNORECASE)]
+        if not given and len(found) == 1 and not {name.casefold() for name in found} & {*words}:
+            given = [*found.values()]
     read = [one.get("value") if isinstance(one, dict) else one for one in given]
-    verdicts = {
-        one if isinstance(one, bool) else words.get(_bare(one)) if isinstance(one, str) else None
-        for one in read
-    }
+    verdicts = {words.get(bare(str(one))) if isinstance(one, (bool, str)) else None for one in read}
     return verdicts.pop() if len(verdicts) == 1 else None
-
-
-def _seen(text: str) -> str:
-    """Return a text without what cannot be seen: zero-width marks, soft hyphens."""
-    return "".join(one for one in text if unicodedata.category(one) != "Cf")
 
 
 def _holds_truth(value: object) -> bool:
@@ -445,36 +345,6 @@ def _holds_truth(value: object) -> bool:
     if isinstance(value, list):
         return any(map(_holds_truth, value))
     return as_bool(value) is not None
-
-
-def _alone(text: str, words: Mapping[str, bool]) -> Iterator[tuple[int, int, bool]]:
-    """Yield where an answer that stands alone, or its mark, begins and ends, and the answer."""
-    at = 0
-    for line in text.splitlines(keepends=True):
-        if (value := words.get(_bare(line))) is not None:
-            yield at, at + len(line), value
-        at += len(line)
-    for mark in _MARKED.finditer(text):
-        word = _WORD.match(text, mark.end())
-        if word and (value := words.get(word[0].casefold())) is not None:
-            yield mark.start(), word.end(), value
-
-
-def _against(tail: str, value: bool, words: Mapping[str, bool]) -> bool:
-    """Return whether what follows a verdict names the other one, or denies it."""
-    for found in re.finditer(r"\w+", tail):
-        word = found[0]
-        # A lone letter in a sentence is a letter of the alphabet, unless it is a capital.
-        stated = words.get(word.casefold()) if len(word) > 1 or word.isupper() else None
-        if stated is not None and (stated != value or _denied(tail, found.start())):
-            return True
-    return False
-
-
-def _neither(text: str) -> str:
-    words = " ".join(text.split())
-    shown = f"'{shorten(words, 40)[0]}'" if words else "nothing"
-    return f"neither T nor F: {shown}"
 
 
 _REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
@@ -514,42 +384,3 @@ def _repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
             if (value := _loads(text)) is not None:
                 return value, repairs
     return None
-
-
-def _tries(part: str) -> bool:
-    """Return whether what stands in braces tries to be a JSON object: ``{headline}`` does not."""
-    return ":" in part or not part.strip("{} \t\r\n")
-
-
-def _objects(text: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return where the balanced top-level ``{…}`` of a text stand, and whether one is left open."""
-    found: list[tuple[int, int]] = []
-    depth, start, in_string, escaped = 0, 0, False, False
-    for position, char in enumerate(text):
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"' and depth:
-            in_string = True
-        elif char == "{":
-            if depth == 0:
-                start = position
-            depth += 1
-        elif char == "}" and depth:
-            depth -= 1
-            if depth == 0:
-                found.append((start, position + 1))
-    return found, depth > 0
-
-
-def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text of the same length in which what stands in the spans is lines of nothing."""
-    parts, at = [], 0
-    for start, end in spans:
-        parts += [text[at:start], "\n" * (end - start)]
-        at = end
-    return "".join((*parts, text[at:]))

@@ -24,10 +24,11 @@ _T = TypeVar("_T")
 _V = TypeVar("_V", bound=Verdict)
 _V_co = TypeVar("_V_co", bound=Verdict, covariant=True)
 
-Ask = Callable[[Model, Sequence[str], str, Subject | None], Awaitable[Sequence[_V]]]
+Ask = Callable[[Model, Sequence[str], str, Subject | None, Sequence[str]], Awaitable[Sequence[_V]]]
 """Asks one judge some criteria, by their names, with one prompt; returns a verdict on each.
 
-The subject is what is judged, as data: what a verifier gets, and what words are quoted from."""
+The subject is what is judged as data, for a verifier; then come the texts that the prompt shows:
+what words are quoted from, and what in a reply is none of the judge's."""
 
 
 def true_or_false(*, structured: bool = True, cache: bool | CachePolicy = False) -> Ask[Verdict]:
@@ -44,9 +45,14 @@ def letter(*, logprobs: bool = True, cache: bool | CachePolicy = False) -> Ask[L
 
 def _each(once: Callable[..., Awaitable[_V]], **how: Any) -> Ask[_V]:
     async def ask(
-        judge: Model, names: Sequence[str], prompt: str, subject: Subject | None = None
+        judge: Model,
+        names: Sequence[str],
+        prompt: str,
+        subject: Subject | None = None,
+        texts: Sequence[str] = (),
     ) -> list[_V]:
-        return [await once(judge, prompt, name, subject=subject, **how) for name in names]
+        asked = {"subject": subject, "graded": texts, **how}
+        return [await once(judge, prompt, name, **asked) for name in names]
 
     return ask
 
@@ -144,7 +150,9 @@ class Rubric(Generic[_V]):
         """Have one judge or a panel judge a text by some criteria: all calls are made at once."""
         asked = self.prompts(criteria, **texts)
         replies = await gathered(
-            self.ask(judge, names, prompt, subject) for names, prompt in asked for judge in judges
+            self.ask(judge, names, prompt, subject, tuple(texts.values()))
+            for names, prompt in asked
+            for judge in judges
         )
         members: dict[str, list[_V]] = {}
         for place, (names, _) in enumerate(asked):

@@ -31,9 +31,9 @@ _SCORE = re.compile(
 )
 
 
-def read_score(reply: str) -> tuple[float | None, str | None]:
+def read_score(reply: str, graded: str = "") -> tuple[float | None, str | None]:
     """Return the points in a judge's reply, 0 to 10, or None and the reason; no guesses."""
-    read = answer_in(reply)
+    read = answer_in(reply, [graded])
     if read.invalid:
         return None, read.invalid
     found = {float(number) for number in _SCORE.findall(read.text)}
@@ -89,9 +89,10 @@ def score_candidates(
             replies = {key: one.text for key, one in made.items()}
         else:
             replies = _by_inspect(context, journal, asked, advance)
+        shown = {one.key: one.reply.text for one in candidates}
         for key, reply in replies.items():
             candidate = key.rpartition(" judged ")[0]
-            score, reason = read_score(reply)
+            score, reason = read_score(reply, shown[candidate])
             if score is None:
                 reasons[reason or ""] += 1
                 unread[candidate] += 1

@@ -12,11 +12,9 @@ from inspect_ai.model import (
 )
 from tests.support.replies import counted, evaluated
 
-from contrafact.families.rfc.answers import label_probabilities
 from contrafact.families.rfc.data import bundled_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
 from contrafact.families.rfc.scoring import pairwise_accuracy
-from contrafact.records import MANIPULATIONS
 
 pytestmark = pytest.mark.slow  # an evaluation takes seconds to start
 
@@ -124,25 +122,3 @@ def test_logprobs_give_diagnosis_probabilities_of_four_labels(tmp_path):
 def test_pairs_of_which_one_member_was_shown_count_in_no_pairwise_figure():
     half = [{"pair_id": "a", "gold": "false", "predicted": "false"}]
     assert all(math.isnan(value) for value in pairwise_accuracy(half))
-
-
-def test_the_probability_is_read_where_the_label_begins():
-    def token(text, **top):
-        alternatives = [
-            TopLogprob(token=t, logprob=math.log(p), bytes=None) for t, p in top.items()
-        ]
-        return Logprob(token=text, logprob=-0.1, bytes=None, top_logprobs=alternatives)
-
-    reply = [token("The", The=0.9), token(" f", f=0.6, t=0.2), token("alse", alse=1.0)]
-    two = ("true", "false")
-    p_true = 0.2 / (0.2 + 0.6 + math.exp(-0.1))
-    assert label_probabilities(reply, two) == pytest.approx({"true": p_true, "false": 1 - p_true})
-    assert label_probabilities([token("Fine", Fine=1.0)], two) is None
-    assert label_probabilities([Logprob(token="true", logprob=-1, bytes=None)], two) is None
-    # A label that no alternative begins has none; words that begin no label count for nothing.
-    found = label_probabilities(
-        [token("Causal", Causal=0.6, sentiment=0.2, The=0.2)], MANIPULATIONS
-    )
-    assert found == pytest.approx(
-        {"numerical": 0, "flipping": 0, "sentiment": 0.25, "causal": 0.75}
-    )

@@ -189,13 +189,13 @@ def _against(criterion: str, by: str, why: str) -> Proposal:
     return Proposal(None, False, None, by, why)
 
 
-def proposal_from_reply(reply: str, model: str) -> Proposal:
+def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
     """Return what a model's reply says of a headline; an invalid one leaves it open, with why.
 
     It is JSON with ``event_status``, ``material_relevance`` (true or false), ``category`` (one of
     the ten, or null) and ``reason``.
     """
-    read = read_json_object(reply)
+    read = read_json_object(reply, [headline])
     if read.value is None:
         return _invalid(model, read.invalid or "not JSON")
     status, relevance = map(as_bool, map(read.value.get, ("event_status", "material_relevance")))
@@ -368,7 +368,7 @@ class ScreenStage(NewsStage, RowStage):
             proposal = proposal_by_rule(title)
             if proposal is None and ask is not None:
                 reply = await ask_screening(title, ask, template)
-                proposal = proposal_from_reply(reply, str(self.model))
+                proposal = proposal_from_reply(reply, str(self.model), title)
                 made.counts["invalid"] += proposal.labelled_by == NOBODY
             if proposal is None:
                 why = "no rule decides, and no model was asked"

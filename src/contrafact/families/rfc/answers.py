@@ -4,16 +4,16 @@ A method turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RF
 2.1).
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspect_ai.model import GenerateConfig, Logprob, ModelOutput
+from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.data import Item
 from contrafact.family.task import OUTPUT, Solving
+from contrafact.judges.probabilities import answer_masses
 from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 from contrafact.records import Rewrite
@@ -86,8 +86,8 @@ def read_answer(
     trace: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Return the answer that a model's output gives, on the last line where reasons were asked."""
-    reading = read_label(output.completion, item.labels, reasons=reasons)
-    label, invalid = reading.label, reading.invalid
+    reading = read_label(output.completion, item.labels, item.texts, reasons=reasons)
+    label, invalid = reading.value, reading.invalid
     if (stopped := no_answer(output, cut=False)) is not None:
         label, invalid = None, stopped
     # A label alone is whole; one with more behind or before it may have been a step on the way.
@@ -95,8 +95,9 @@ def read_answer(
         label, invalid = None, f"{CUT_OFF} ({invalid})" if invalid else CUT_OFF
     probabilities = None
     if label is not None:
-        found = output.choices[0].logprobs if output.choices else None
-        probabilities = label_probabilities(found.content if found else (), item.labels)
+        masses = answer_masses(output, reading.at, item.labels)
+        if masses is not None:
+            probabilities = {name: mass / sum(masses.values()) for name, mass in masses.items()}
     return Answer(
         predicted=label,
         invalid=invalid,
@@ -107,48 +108,6 @@ def read_answer(
     )
 
 
-def begun_label(token: str, labels: Sequence[str]) -> str | None:
-    """Return the first label that a token begins, in any case and after white space, if any."""
-    plain = token.strip().casefold()
-    if not plain:
-        return None
-    return next((label for label in labels if label.startswith(plain)), None)
-
-
-def label_probabilities(
-    tokens: Sequence[Logprob], labels: Sequence[str]
-) -> dict[str, float] | None:
-    """Return each label's share of the probability where a reply's label begins, if it is known.
-
-    Alternatives that begin a label, in any case, are added up by label: no two begin alike. Shares
-    add up to 1.
-    """
-    for token in reversed(_label_starts(tokens, labels)):
-        alternatives = {one.token: one.logprob for one in token.top_logprobs or ()}
-        alternatives.setdefault(token.token, token.logprob)
-        mass = dict.fromkeys(labels, 0.0)
-        for text, logprob in alternatives.items():
-            label = begun_label(text, labels)
-            if label is not None:
-                mass[label] += math.exp(logprob)
-        total = sum(mass.values())
-        if token.top_logprobs and total > 0:
-            return {label: share / total for label, share in mass.items()}
-    return None
-
-
 def reply_tokens(*, reasons: bool) -> int:
     """Return about how long a reply is, in tokens."""
     return REASONS_TOKENS if reasons else 3
-
-
-def _label_starts(tokens: Sequence[Logprob], labels: Sequence[str]) -> list[Logprob]:
-    starts = []
-    for position, token in enumerate(tokens):
-        begun = begun_label(token.token, labels)
-        if begun is None:
-            continue
-        ahead = "".join(one.token for one in tokens[position : position + 6])
-        if ahead.lstrip().casefold().startswith(begun):
-            starts.append(token)
-    return starts

@@ -91,6 +91,11 @@ class Item:
         return labels_of(self.task)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that a model is shown."""
+        return (self.shown,) if self.shown else (self.pair.original, self.pair.rewritten)
+
+    @property
     def cluster(self) -> str:
         """The source article, by which everything clusters."""
         return self.pair.article_id

@@ -240,7 +240,7 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
 
         kind = _kind(item)
         names = [one.name for one in CRITERIA[kind]]
-        given = await judging.ask(judge, names, prompt, {"texts": (item.about, item.text)})
+        given = await judging.ask(judge, names, prompt, None, (item.about, item.text))
         passed = all_pass(one.passed for one in given)
         why = "; ".join(f"{one.criterion}: {one.invalid}" for one in given if one.invalid)
         whole = Verdict(

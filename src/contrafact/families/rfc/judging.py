@@ -83,16 +83,16 @@ class Judging:
         )
 
     async def ask(
-        self, judge: Model, names: Sequence[str], prompt: str, subject: Subject | None
+        self,
+        judge: Model,
+        names: Sequence[str],
+        prompt: str,
+        subject: Subject | None,
+        texts: Sequence[str],
     ) -> list[QuotedVerdict]:
-        """Ask one judge some criteria of a pair, whose texts stand in the subject."""
+        """Ask one judge some criteria of a pair of texts."""
         return await judge_quoted(
-            judge,
-            prompt,
-            names,
-            (subject or {})["texts"],
-            structured=self.structured,
-            cache=self.cache,
+            judge, prompt, names, texts, structured=self.structured, cache=self.cache
         )
 
     def prompts(
@@ -109,7 +109,6 @@ class Judging:
         return await self._rubric.judge(
             judges,
             CRITERIA[manipulation],
-            subject={"texts": (original, rewritten)},
             original=original,
             rewritten=rewritten,
         )

@@ -46,7 +46,7 @@ from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving
-from contrafact.judges.replies import LabelReply, read_label
+from contrafact.judges.replies import Reading, read_label
 from contrafact.records import Rewrite
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
         found = _ids(recorded) if not identity else (identity,)
-        answer = _answer(recorded, recorded.text("label"), labels_of(self.name))
+        known = recorded.units.by_id.get(found[0])
+        answer = _answer(recorded, labels_of(self.name), known.texts if known else ())
         return OutputRow(found, {"": answer}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
@@ -209,23 +210,23 @@ def _ids(recorded: RecordedRow) -> tuple[str, ...]:
     return found
 
 
-def _answer(recorded: RecordedRow, label: str, labels: Sequence[str]) -> Answer:
-    reply, reason = recorded.text("reply"), recorded.text("invalid")
+def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) -> Answer:
+    label, reply, reason = map(recorded.text, ("label", "reply", "invalid"))
     if re.fullmatch(r"\s*[\d.,]+\s*", label):
         # Which number means which label nobody can tell.
         wanted = ", ".join(labels)
         raise InputError(f"the label is '{label.strip()}'", hint=f"write one of {wanted}")
     if reason and not label:
-        reading = LabelReply(None, reason)
+        reading: Reading[str] = Reading(None, reason)
     else:
         asked = not label and bool(recorded.settings.option("rationale"))
-        reading = read_label(label or reply, labels, reasons=asked)
+        reading = read_label(label or reply, labels, texts, reasons=asked)
     return Answer(
-        predicted=reading.label,
+        predicted=reading.value,
         invalid=reading.invalid,
         reply=reply or None,
         rationale=recorded.text("rationale") or reading.rationale,
-        probabilities=_probabilities(recorded, labels, reading.label) if reading.label else None,
+        probabilities=_probabilities(recorded, labels, reading.value) if reading.value else None,
     )
 
 

@@ -227,8 +227,8 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
 def _by_model(
     result: StageOutput, row: InputRow, standing: Sequence[str], reply: str, model: str
 ) -> None:
-    reading = read_label(reply, tuple(_LABELS))
-    label = _LABELS[reading.label] if reading.label else None
+    reading = read_label(reply, tuple(_LABELS), [paragraph_of(row.fields)])
+    label = _LABELS[reading.value] if reading.value else None
     by = f"model:{model}"
     if label is None:
         _set_apart(result, row, None, by, f"the model's reply has no label ({reading.invalid})")

@@ -1,0 +1,276 @@
+"""What of a reply its writer says: neither reasoning nor quotation, report or draft.
+
+Parts are taken out in place, so that what is left keeps its place.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+
+from contrafact.models.asking import CAUSES, REFUSED
+
+__all__ = [
+    "EDGE",
+    "FINAL",
+    "FINAL_ENDS",
+    "NAME",
+    "NAME_IS",
+    "UNSEEN",
+    "bare",
+    "objects_in",
+    "own_words",
+    "reasoning",
+    "reported",
+    "reported_until",
+    "seen",
+    "tries",
+    "without",
+]
+
+# Reasoning, as models and their templates mark it. A close without an open ends what began before
+# the reply, since templates may open it; an open without a close leaves no answer.
+_TAG = (
+    r"(?:(?:\w+:)?think|thinking|thoughts?|reason(?:ing)?|rationale|reflection|scratchpad|analysis"
+    r"|(?:internal|inner)_(?:monologue|thoughts?))"
+)
+_OPEN = (
+    rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>"
+    r"|<\|channel\|>analysis"
+)
+_CLOSE = (
+    rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>"
+    r"|<\|channel\|>final<\|message\|>"
+)
+_REASONING = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
+
+# In a verdict, what is struck out is not said, and templates' tokens at either end say nothing.
+_STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>", re.IGNORECASE)
+_TOKENS = r"(?:(?:<\|\w{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<[be]os>)\s{0,4}){1,4}"
+_TOKENS_AROUND = re.compile(rf"\A{_TOKENS}|{_TOKENS}\Z")
+
+NAME = (
+    r"(?:answer|verdict|judge?ment|decision|label|output|response|json|version|result|text"
+    r"|conclusion|assessment|evaluation|determination|classification|category|diagnosis|ruling)"
+)
+NAME_IS = r"[*_`\"')\]]*[ \t]*(?:is\b[ \t]*:?|:|=|–|—)"
+FINAL = re.compile(
+    rf"\b(?:final|corrected|revised)[ \t]+(?:{NAME}|story|rewrite|headline|passage)\b"
+    rf"(?:{NAME_IS}|[*_ \t]*(?=\n))[*_` \t]*"
+    r"|<(?P<tag>(?:final_?)?answer)>|\\boxed\s*\{(?:\\\w+\s*\{)?",
+    re.IGNORECASE,
+)
+FINAL_ENDS = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
+_BOX_ENDS = re.compile(r"\}{1,2}\$*")
+# A refusal is known by its form where it is all there is: one sentence that names no more than the
+# request, and one more that offers something else. Whatever else may be a refusal is unreadable.
+_REFUSAL = re.compile(
+    r"(?:(?:I(?:['’]m| am) (?:very |so )?sorry|sorry|I apologi[sz]e|unfortunately)\b[,.]? *"
+    r"(?:but )?)?"
+    r"(?:as an AI(?: language)?(?: model| assistant)?, )?"
+    r"I(?: can(?:['’]t|not| not)|['’]m (?:not able|unable) to| am (?:not able|unable) to| won['’]t)"
+    r" (?:be able to )?(?:help|assist|comply|answer|fulfill?|complete|process|respond)"
+    r"(?: you)?(?: with| to)?(?: (?:that|this|your|the))?(?: (?:request|question|prompt|task|one))?"
+    r"[.!](?: [^.!?\n]{1,120}[.!?])?",
+    re.IGNORECASE,
+)
+_KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
+UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
+EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—✅✓✔"
+
+# Quotations: what stands in marks, between ticks, or behind ">". Straight marks end within their
+# paragraph, and apostrophes are none.
+_QUOTED = re.compile(
+    r"“[^“”]{1,3000}”|„[^„“”]{1,3000}[“”]|«[^«»]{1,3000}»|‹[^‹›]{1,3000}›|「[^「」]{1,3000}」"
+    r"|『[^『』]{1,3000}』|‘[^‘\n]{1,600}’(?!\w)|(?<!\w)\"(?:[^\"\n]|\n(?!\s*\n)){1,1500}\""
+    r"|(?<![\w'])'(?=\S)(?:[^'\n]|'(?=\w)){1,600}(?<=\S)'(?!\w)|(?<!`)`[^`\n]{1,600}`(?!`)"
+    r"|^[ \t]*>[^\n]+",
+    re.MULTILINE,
+)
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_MARKED = re.compile(rf"(?:{FINAL.pattern}|\b{NAME}\b{NAME_IS})", re.IGNORECASE)
+_NAME_BEHIND = re.compile(
+    rf"[^\w\n]{{0,4}}{_MARKED.pattern}[^\w\n]*\w*(?:</\w+>|\}})?",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = ".!?\n"
+_MARKS = 100  # of a final answer that are looked at, from the last
+_COPIED = 8  # words in a row that repeat a graded text
+_REPORTS = re.compile(
+    r"\b(?:says|states|claims|asserts|reads|declares|concludes|insists|tells|instructs|announces"
+    r"|writes|adds|appends|repeats|quotes|presents|mentions|tries|attempts|calls|carries"
+    r"|(?:contains|includes)(?! no\b| nothing| not\b)|(?:ends?|ended|ending|closes?|closed|closing)"
+    r" (?:with|by|in|thus|like)|inject\w*|embed\w*|quoted|"
+    r"(?:text|response|counterfactual|paragraph|passage|article|author|writer|headline|story)"
+    r"(?:['’]s|s['’]| itself| of itself))\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"[.!?;](?=\s|\Z)|\n|\b(?:so|therefore|thus|hence|but|because|since|and)\b"
+    r"|,\s+(?=(?:the|this|it|i|we|my)\b)",
+    re.IGNORECASE,
+)
+_DESCRIBED = re.compile(
+    r"[^\w\n]*(?:is|was|are|were|appears|stands|stood|comes|came|in|at|within|inside|from|being)\b"
+    r"(?P<rest>[^.!?\n]*)",
+    re.IGNORECASE,
+)
+
+
+def seen(text: str) -> str:
+    """Return a text without what cannot be seen: zero-width marks, soft hyphens."""
+    if text.isascii():
+        return text
+    return "".join(one for one in text if unicodedata.category(one) != "Cf")
+
+
+def bare(text: str) -> str:
+    """Return what stands alone without what dresses it; "!T" is no T."""
+    return text.rstrip(EDGE).lstrip(EDGE.replace("!", "")).casefold()
+
+
+def without(text: str, spans: Sequence[tuple[int, int]], keep: str = "") -> str:
+    """Return a text of the same length with lines of nothing where spans are.
+
+    With ``keep``, a class of characters, it is a sign of its own, and such characters stay.
+    """
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        if end > at:
+            gone = text[max(at, start) : end]
+            parts += [
+                text[at:start],
+                re.sub(f"[^{keep}]", "\ufffc", gone) if keep else "\n" * len(gone),
+            ]
+            at = end
+    return "".join((*parts, text[at:]))
+
+
+def reasoning(reply: str) -> tuple[list[tuple[int, int]], str | None]:
+    """Return where a reply's marked reasoning stands, and why the rest is no answer, if it is."""
+    spans: list[tuple[int, int]] = []
+    depth, at = 0, 0
+    for mark in _REASONING.finditer(reply):
+        if mark["open"]:
+            at = mark.start() if depth == 0 else at
+            depth += 1
+        elif depth:
+            depth -= 1
+            spans += [(at, mark.end())] if depth == 0 else []
+        else:  # opened before the reply began
+            spans = [(0, mark.end())]
+    if depth:
+        return spans, "the reasoning never ended"
+    text = without(reply, spans).strip()
+    if _REFUSAL.fullmatch(text):
+        return spans, REFUSED
+    noted = _KEPT.fullmatch(text)
+    return spans, noted[1] if noted else None
+
+
+def own_words(
+    text: str, graded: Sequence[str], words: Collection[str], start: int = 0
+) -> tuple[str, bool]:
+    """Return what of a text its writer says there, in its place, and whether a final mark led it.
+
+    ``words`` are verdicts: one alone in quotation marks is said, as one in bold is.
+    """
+    text = without(text, [mark.span() for mark in _STRUCK.finditer(text)])
+    text = without(text, [mark.span() for mark in _TOKENS_AROUND.finditer(text)])
+    spans = [(one, end) for one, end in objects_in(text)[0] if tries(text[one:end])]
+    outside = without(text, spans)
+    cited = _cited(text, outside, graded, words)
+    own = without(outside, cited, _SENTENCE_ENDS)
+    described = [
+        (mark.start(), end)
+        for mark in [*FINAL.finditer(own)][-_MARKS:]
+        if (end := reported_until(own, mark)) is not None
+    ]
+    text = without(text, [*cited, *described], _SENTENCE_ENDS)
+    marks = [mark for mark in FINAL.finditer(without(own, described)) if mark.start() >= start]
+    hidden = [(0, start)]
+    if marks:
+        last = marks[-1]
+        hidden.append((0, last.end()))
+        ends = (_BOX_ENDS if last[0].startswith("\\") else FINAL_ENDS).search(own, last.end())
+        hidden += [ends.span()] if ends else []
+    return without(text, hidden), bool(marks)
+
+
+def _cited(
+    whole: str, text: str, graded: Sequence[str], words: Collection[str]
+) -> list[tuple[int, int]]:
+    """Return where a text quotes, and where it repeats the graded texts; ``whole`` has its JSON."""
+    found = []
+    lines = [line for line in whole.splitlines() if line.strip()]
+    if not _QUOTED.fullmatch(whole.strip()) and not all(line.lstrip()[0] == ">" for line in lines):
+        # A word alone in quotation marks is stressed, or a name.
+        quotes = [one for one in _QUOTED.finditer(text) if re.search(r"\w\W+\w", one[0])]
+        found = [one for one in quotes if bare(one[0]) not in words]
+        fences = [one for one in _FENCED.finditer(text) if _MARKED.search(one[0])]
+        outside = without(whole, [one.span() for one in fences])
+        if any(word in outside.casefold() for word in words if len(word) > 1):
+            found += fences
+    spans = [one.span() for one in found]
+    shown = [(one[0].casefold(), *one.span()) for one in re.finditer(r"[^\W_]+", text)]
+    for other in graded:
+        known = [one.casefold() for one in re.findall(r"[^\W_]+", other)]
+        n = min(_COPIED, max(len(known), 6))
+        runs = {tuple(known[at : at + n]) for at in range(len(known) - n + 1)}
+        spans += [
+            (shown[at][1], shown[at + n - 1][2])
+            for at in range(len(shown) - n + 1 if runs else 0)
+            if tuple(word for word, _, _ in shown[at : at + n]) in runs
+        ]
+    # A name of the answer on the line of what is repeated goes with it, and what it names.
+    marks = [_NAME_BEHIND.match(text, end) for _, end in spans]
+    return spans + [one.span() for one in marks if one]
+
+
+def reported(text: str, at: int) -> bool:
+    """Return whether what stands at a place is reported to stand elsewhere."""
+    before = re.sub(r":[\s*_>`\"“#-]*\Z", " ", text[max(0, at - 300) : at])
+    return _REPORTS.search(_SENTENCE.split(before)[-1]) is not None
+
+
+def reported_until(text: str, mark: re.Match[str]) -> int | None:
+    """Return where what a final mark marks ends, if it is only reported."""
+    word = re.compile(r"[^\W_]+").search(text, mark.end())
+    end = word.end() if word else mark.end()
+    if reported(text, mark.start()):
+        return end
+    if mark["tag"] or mark[0].startswith("\\"):
+        ends = (FINAL_ENDS if mark["tag"] else _BOX_ENDS).search(text, mark.end())
+        rest = ends and _DESCRIBED.match(text, ends.end())
+        if ends and rest and not re.match(rf" (?:my|the|our) (?:final )?{NAME}\b", rest["rest"]):
+            return ends.end()
+    return None
+
+
+def tries(part: str) -> bool:
+    """Return whether what stands in braces tries to be a JSON object: ``{headline}`` does not."""
+    return ":" in part or not part.strip("{} \t\r\n")
+
+
+def objects_in(text: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return where the balanced top-level ``{…}`` of a text stand, and whether one is left open."""
+    found: list[tuple[int, int]] = []
+    depth, start, in_string, escaped = 0, 0, False, False
+    for position, char in enumerate(text):
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"' and depth:
+            in_string = True
+        elif char == "{":
+            if depth == 0:
+                start = position
+            depth += 1
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                found.append((start, position + 1))
+    return found, depth > 0

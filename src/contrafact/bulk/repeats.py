@@ -23,7 +23,7 @@ from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.tables import part_bytes
 from contrafact.errors import InputError
-from contrafact.stages.stage import INDEX, InputRow, Look, Stage
+from contrafact.stages.stage import INDEX, InputRow, Stage, Survey
 
 __all__ = ["repeated_rows", "write_notes"]
 
@@ -39,7 +39,7 @@ def write_notes(stage: Stage, partitions: Sequence[Partition], output: Output) -
         return
     places, first = _repeats(stage, partitions)
     found = stage.prepare(
-        Look(
+        Survey(
             lambda work: mapped(partitions, partial(_looked, stage=stage, work=work), ordered=True),
             set(places.tolist()),
             elsewhere=True,

@@ -106,7 +106,7 @@ def _written_day(text: str) -> str | None:
     clock = _CLOCK.search(text)
     rest = text if clock is None else f"{text[: clock.start()]} {text[clock.end() :]}"
     rest = " ".join(_AROUND.sub(" ", rest).split())
-    form = next((found for one in _FORMS if (found := one.fullmatch(rest))), None)
+    form = next((match for form in _FORMS if (match := form.fullmatch(rest))), None)
     if form is None:
         return _in_utc(parsedate_to_datetime(text)) if _SHORT_YEAR.fullmatch(text) else None
     parts = form.groupdict()

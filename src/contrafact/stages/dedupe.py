@@ -21,9 +21,9 @@ from contrafact.stages.stage import (
     KEPT,
     REJECTS,
     InputRow,
-    Look,
     StageOutput,
     StageResult,
+    Survey,
     Work,
     Wrap,
 )
@@ -51,17 +51,17 @@ class DedupeStage(NewsStage):
         """Return what decides the results."""
         return {"near": self.near, "against": [sha256_of(path) for path in self.against]}
 
-    def prepare(self, look: Look) -> Mapping[int, Mapping[str, Any]]:
+    def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
         """Return what each item repeats that is a duplicate, in the order of the input."""
         places: list[int] = []
 
         def texts() -> Iterator[Text]:
-            parts = look.over(_signed if look.elsewhere else _texts)
+            parts = survey.over(_signed if survey.elsewhere else _texts)
             for place, text in chain.from_iterable(parts):
-                if place not in look.repeats:
+                if place not in survey.repeats:
                     places.append(place)
                     yield text
-                    look.each()
+                    survey.each()
 
         others = [_text(row.item) for path in self.against for row in news_rows(path)]
         found = find_duplicates(texts(), others, threshold=self.near)

@@ -29,10 +29,10 @@ from contrafact.files.tables import (
 from contrafact.stages.stage import (
     FAILURES,
     InputRow,
-    Look,
     Stage,
     StageOutput,
     StageResult,
+    Survey,
     Work,
     sorted_out,
 )
@@ -86,8 +86,8 @@ def stage_command(
     for line in result.lines:
         typer.echo(line, err=True)
     if failed := len(result.causes):
-        said = f"{failed:,} call{'s' * (failed != 1)} failed; the same command tries again:"
-        typer.echo(str(ModelError(said, result.causes)), err=True)
+        reason = f"{failed:,} call{'s' * (failed != 1)} failed; the same command tries again:"
+        typer.echo(str(ModelError(reason, result.causes)), err=True)
     code = 2 if result.bad else max(result.code, bool(result.causes))
     if code:
         raise typer.Exit(code)
@@ -291,7 +291,7 @@ class _Here:
             progress = Progress(stage.noun, len(rows))
         with progress as shown:
             each = (lambda: None) if shown is None else shown.one
-            notes = stage.prepare(Look(lambda work: [work(rows)], each=each))
+            notes = stage.prepare(Survey(lambda work: [work(rows)], each=each))
         for row in rows:
             row.note = notes.get(row.index, {})
 

@@ -47,11 +47,11 @@ __all__ = [
     "Count",
     "Failure",
     "InputRow",
-    "Look",
     "RowStage",
     "Stage",
     "StageOutput",
     "StageResult",
+    "Survey",
     "Work",
     "Wrap",
     "below",
@@ -261,8 +261,8 @@ Wrap = Callable[["Model"], "Model"]
 
 
 @dataclass(frozen=True)
-class Look:
-    """A look at a whole input, before any of its rows is worked on.
+class Survey:
+    """A survey of a whole input, before any of its rows is worked on.
 
     Attributes:
         over: Gives what a function makes of the rows that can be worked on, part by part, in order.
@@ -357,7 +357,7 @@ class Stage(ABC):
         problem = f"repeats line {(row.repeats or 0) + 1}"
         made.fail(row, InputError(problem, hint="leave one of them out"))
 
-    def prepare(self, look: Look) -> Mapping[int, Mapping[str, Any]]:
+    def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
         """Return, by place, what is found of rows where the whole input is looked at first."""
         return {}
 

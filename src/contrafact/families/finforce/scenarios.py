@@ -454,8 +454,8 @@ class GenerateStage(Stage):
         others = (f"{counts[key]:,} {name}" for key, name in OUTCOMES.items() if counts[key])
         rows = f"{result.given:,} {'row' if result.given == 1 else 'rows'}"
         written = f"; written to {result.out}" if result.out and not result.lines else ""
-        said = ", ".join([f"{counts['valid']:,} valid", *others])
-        typer.echo(f"{rows}: {said}{written}", err=True)
+        outcomes = ", ".join([f"{counts['valid']:,} valid", *others])
+        typer.echo(f"{rows}: {outcomes}{written}", err=True)
 
 
 def _headlines(rows: Iterable[InputRow]) -> list[Headline]:

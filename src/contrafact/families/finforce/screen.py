@@ -44,10 +44,10 @@ from contrafact.stages.stage import (
     REJECTS,
     Asked,
     InputRow,
-    Look,
     RowStage,
     StageOutput,
     StageResult,
+    Survey,
     Work,
     Wrap,
     below,
@@ -309,9 +309,9 @@ class ScreenStage(NewsStage, RowStage):
     def repeated(self, made: StageOutput, row: InputRow) -> None:
         """Leave out a row whose title and summary came before; the notes say so."""
 
-    def prepare(self, look: Look) -> Mapping[int, Mapping[str, Any]]:
+    def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
         """Return what each headline repeats that is a duplicate."""
-        ((places, texts),) = look.over(
+        ((places, texts),) = survey.over(
             lambda rows: (
                 [row.index for row in rows],
                 [Text(_id(row), row.value.title, row.value.url) for row in rows],

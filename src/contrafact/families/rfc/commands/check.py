@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.bulk import executor
 from contrafact.errors import InputError
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute
-from contrafact.files.tables import read_rows, require_tables
+from contrafact.files.tables import require_tables
 from contrafact.options import argument, bulk_options, option, takes
 from contrafact.stages.run import stage_command
 
@@ -88,16 +88,9 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    from contrafact.families.rfc.sound import check_sources
-
     if bulk is None:
         require_tables(options.file, options.labels)
     stage = options.stage()
-    if stage.settings is not None:  # what figures rest on is read before a judge is asked
-        ids = None
-        if options.labels is not None and options.file != "-" and bulk is None:
-            ids = {str(row.get("id")) for _, row in read_rows(options.file)}
-        check_sources(options.exam, options.labels, stage.settings, ids)
     if bulk is not None:
         options.refuse(["estimate", "labels"], "with --engine ray", "leave one out")
         if options.out is None:

@@ -91,6 +91,7 @@ class CheckStage(Stage):
         """Return what decides the results."""
         for path in self.rules:
             load_rules(path)
+        self._check_sources(None)
         facts = {"rule": list(self.rules), "polarity-model": self.polarity_model}
         bands = {} if self.bands is None else {"bands": {**load_bands(self.bands)}}
         return {**facts, **bands, **(self.settings.facts() if self.settings else {})}
@@ -111,6 +112,19 @@ class CheckStage(Stage):
         """Fail a row whose id came before."""
         problem = f"the id '{row.fields['id']}' came before, on line {(row.repeats or 0) + 1}"
         made.fail(row, InputError(problem, hint="give each pair an id of its own"))
+
+    def check(
+        self, rows: Sequence[InputRow], name: str, out: str | Path | None
+    ) -> Iterable[tuple[int, str]]:
+        """Read what figures rest on, before a judge is asked."""
+        self._check_sources({str(row.fields["id"]) for row in rows})
+        return ()
+
+    def _check_sources(self, ids: set[str] | None) -> None:
+        if self.settings is not None and (self.exam or self.labels):
+            from contrafact.families.rfc.sound import check_sources
+
+            check_sources(self.exam, self.labels, self.settings, ids)
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
         """Return what it costs to judge the pairs that facts leave open."""

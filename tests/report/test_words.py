@@ -1,11 +1,20 @@
 """Words that several chapters share: an interval, or the true reason for none."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from contrafact import report
+from contrafact.errors import Reason
+from contrafact.exam import correct
+from contrafact.family import exam_file
 from contrafact.family.display import with_figures
+from contrafact.report import estimates
 from contrafact.report.summary import with_interval
+from contrafact.report.words import sentences
+from contrafact.stats import correction
 from contrafact.stats.intervals import cluster_bootstrap
 
 
@@ -43,3 +52,19 @@ def test_a_figure_finds_its_line_and_two_of_one_line_are_refused() -> None:
     pd.testing.assert_frame_equal(found, expected)
     with pytest.raises(ValueError, match="more than one figure"):
         with_figures(lines, pd.concat([figures, figures]), wanted)
+
+
+def test_advice_is_given_for_reasons_that_there_are() -> None:
+    """A code that is renamed, or a template without one, would be advice that nobody gets."""
+    modules = (correction, correct, exam_file, estimates)
+    codes = {one.code for m in modules for one in vars(m).values() if isinstance(one, Reason)}
+    assert set(sentences()["changes"]) - codes == {"other"}
+    assert {"not-examined", "uninformative", "few-items", "needs-labels"} <= codes
+
+
+def test_every_sentence_is_chosen_somewhere_by_its_code() -> None:
+    parts = sentences()
+    codes = {code for part in ("first", "more", "next", "warnings") for code in parts[part]}
+    codes |= {code for part in parts["diff"].values() for code in part}
+    code = "".join(path.read_text("utf-8") for path in Path(report.__file__).parent.glob("*.py"))
+    assert [one for one in sorted(codes) if f'"{one}"' not in code] == []

@@ -217,30 +217,24 @@ def _breakdowns(data: ChapterData) -> Iterator[Section]:
         yield Section(key, title, (chart, table))
 
 
-def _paired(data: ChapterData) -> Section:
-    heading = f"Comparisons on the same {data.spec.unit[1]}"
-    return Section("paired", heading, (comparison_table(data),), "Comparisons")
-
-
-def _judge(data: ChapterData) -> Section:
-    return Section("judge", "What the judge is worth", (judge_table(data),))
-
-
 def _agreement(data: ChapterData) -> Section:
     panel, results = panel_table(data)
     return Section("agreement", "How far the judges agree", (panel,), "Agreement", results)
 
 
-def _errors(data: ChapterData) -> Section:
-    return Section("errors", "Invalid outputs", (invalid_table(data), reason_table(data)))
-
-
 _STANDARD: Mapping[str, Callable[[ChapterData], Section]] = {
     "results": _results,
-    "paired": _paired,
-    "judge": _judge,
+    "paired": lambda data: Section(
+        "paired",
+        f"Comparisons on the same {data.spec.unit[1]}",
+        (comparison_table(data),),
+        "Comparisons",
+    ),
+    "judge": lambda data: Section("judge", "What the judge is worth", (judge_table(data),)),
     "agreement": _agreement,
-    "errors": _errors,
+    "errors": lambda data: Section(
+        "errors", "Invalid outputs", (invalid_table(data), reason_table(data))
+    ),
 }
 _OWN = frozenset(("explorer", "examples", "runs", "how"))
 

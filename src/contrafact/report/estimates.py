@@ -110,13 +110,19 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         frame[column] = frame[column].where(valid)
     if spec.prepare is not None:
         frame = spec.prepare(frame)
-    # What is only shown stands once, and not in every part of the rows.
-    shown = {spec.examples.text, spec.explorer.before, spec.explorer.answer, spec.explorer.note}
-    shown |= {name for _, name in spec.examples.facts}
     once = [
-        name for name in shown - {*spec.key} if str(frame.get(name, frame["valid"]).dtype) == "str"
+        name
+        for name in _only_shown(spec) - {*spec.key}
+        if str(frame.get(name, frame["valid"]).dtype) == "str"
     ]
     return _with_strict(frame, spec).astype(dict.fromkeys(once, "category"))
+
+
+def _only_shown(spec: ReportSpec) -> set[str]:
+    """Return the columns that are only shown: their texts stand once, not in each part of rows."""
+    explorer = spec.explorer
+    shown = {spec.examples.text, explorer.before, explorer.answer, explorer.note}
+    return shown | {name for _, name in spec.examples.facts}
 
 
 def _check_once(frame: pd.DataFrame, spec: ReportSpec) -> None:

@@ -269,7 +269,8 @@ def test_a_full_disk_is_reported_and_leaves_no_half_file(start_contrafact, servi
     headlines(tmp_path / "in.jsonl", [f"News item {n} {'x' * 1000}" for n in range(60)])
     with start_contrafact(
         "generate", "in.jsonl", "--model", service.model, "--out", "out.csv",
-        env=service.environment, stderr=subprocess.PIPE, text=True,
+        env={**service.environment, "PYTHONDONTWRITEBYTECODE": "1"},
+        stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (50_000, 50_000))
         _, shown = process.communicate(timeout=100)

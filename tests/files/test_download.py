@@ -204,16 +204,16 @@ def test_a_folder_in_the_way_is_reported(server, tmp_path):
 
 
 def python(script):
-    return [sys.executable, "-c", textwrap.dedent(script)]
+    return [sys.executable, "-Bc", textwrap.dedent(script)]
 
 
 def test_a_full_disk_is_reported_and_nothing_kept(server, tmp_path):
     """A limit on file size stands in for the disk's end: the system refuses the write alike."""
     script = f"""
         import resource
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         from contrafact.files.download import fetch
         from contrafact.errors import InputError
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         try:
             fetch({server.url!r}, {str(tmp_path / "file.json")!r}, sha256={SUM!r})
         except InputError as error:

@@ -134,7 +134,7 @@ with Journal(sys.argv[1], {}) as journal:
     journal.keep("next", "c")
 """
     result = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+        [sys.executable, "-Bc", code, str(path)], capture_output=True, text=True, check=True
     )
     assert result.stdout == "cannot be written: file too large\n"
     with Journal(path, {}) as journal:

@@ -174,6 +174,7 @@ def _run(request: dict[str, Any], files: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
     # Where Python looks first, as when it starts.
     named = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     if added := [path for path in named if path not in sys.path]:

@@ -338,7 +338,7 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
     few = report(tmp_path / "few", exams=[exam(0.9, 0.7)])[1]["warnings"][-1]["text"]
     assert few.count("judged items") == 1 and "--limit" in few
     assert "not-corrected" in [warning["code"] for warning in results["warnings"]]
-    assert "uninformative" in results["opening"]["codes"]
+    assert {row["why_code"] for row in results["judged_rates"]} == {"uninformative", "needs-labels"}
 
 
 def test_an_exam_of_a_judge_that_judged_nothing_here_is_refused(tmp_path: Path) -> None:

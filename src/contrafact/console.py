@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from contrafact.secrets import redacted
+from contrafact.redaction import redacted
 
 if TYPE_CHECKING:
     import pandas as pd

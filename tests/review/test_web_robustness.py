@@ -133,14 +133,14 @@ def packed_parquet(column, rows):
 def bombs():
     long = pa.array(["x" * 200_000]).dictionary_encode()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000), long.dictionary)
-    yield "unpacks to", "a.parquet", packed_parquet(repeated, 2_000)
+    yield "a thousand times its size", "a.parquet", packed_parquet(repeated, 2_000)
     many = pa.array(["x"] * (MOST_ROWS + 1))
     yield "200,000 rows", "a.parquet", packed_parquet(many, MOST_ROWS + 1)
     sheet = io.BytesIO()
     with zipfile.ZipFile(sheet, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("xl/worksheets/sheet1.xml", b" " * (300 * 1024 * 1024))
     yield "unpacks to", "a.xlsx", sheet.getvalue()
-    yield "4,000,000 cells", "a.json", b'[{"a":[' + b"[]," * 3_000_000 + b"[]]}]"
+    yield "1,000,000 values", "a.json", b'[{"a":[' + b"[]," * 3_000_000 + b"[]]}]"
     yield "200,000 rows", "a.jsonl", b"{}\n" * (MOST_ROWS + 1)
 
 

@@ -33,7 +33,7 @@ from contrafact.models.estimate import (
 from contrafact.models.opening import call_config, open_model
 from contrafact.options import key_values
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.secrets import without_secrets
+from contrafact.redaction import without_secrets
 
 __all__ = ["prepare_exam", "run_exam"]
 

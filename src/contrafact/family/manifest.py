@@ -11,7 +11,7 @@ from contrafact import __version__
 from contrafact.family.settings import RunSettings, flat_settings, identity
 from contrafact.files.tables import table_file
 from contrafact.prompts import PromptPack
-from contrafact.secrets import LEFT_OUT, dropped_by_name, without_secrets
+from contrafact.redaction import LEFT_OUT, dropped_by_name, without_secrets
 
 __all__ = ["DataRecord", "Manifest", "PackRecord", "file_record", "hash_file", "new_manifest"]
 

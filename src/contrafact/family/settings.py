@@ -24,7 +24,7 @@ from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.options import BOUNDS, SAMPLING, TRANSPORT
-from contrafact.secrets import secrets_dropped
+from contrafact.redaction import secrets_dropped
 
 __all__ = [
     "ConfigPart",

@@ -123,8 +123,8 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
 def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
     import yaml
 
-    loader = _plain_loader()(text)
     try:
+        loader = _plain_loader()(text)
         node = loader.get_single_node()
         _check_aliases(node, path)
         values = None if node is None else loader.construct_document(node)

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from contrafact.models.asking import CAUSES, REFUSED
+from contrafact.records import CAUSES, REFUSED
 
 __all__ = [
     "EDGE",

@@ -27,7 +27,7 @@ from contrafact.models.calls import (
 )
 from contrafact.models.service import NoAnswer, is_service
 from contrafact.records import CALLED, CAUSES, CUT_OFF, FILTERED, REASONED, REFUSED, TOO_LONG
-from contrafact.secrets import redacted
+from contrafact.redaction import redacted
 from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from contrafact.models.calls import TRANSPORT
 from contrafact.models.gguf import inspect_name
 from contrafact.models.private import keep_private
 from contrafact.models.service import guard
-from contrafact.secrets import redacted, without_secrets
+from contrafact.redaction import redacted, without_secrets
 
 __all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "holds_to_choices", "open_model"]
 

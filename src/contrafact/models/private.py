@@ -12,7 +12,7 @@ from typing import Any
 from inspect_ai.model import Model, ModelAPI
 from pydantic import BaseModel
 
-from contrafact.secrets import (
+from contrafact.redaction import (
     keep_out_of_logs,
     make_public,
     redacted,

@@ -30,7 +30,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, Model
 from contrafact.console import say_once
 from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
 from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
-from contrafact.secrets import redacted
+from contrafact.redaction import redacted
 from contrafact.text.delimit import printable, shorten
 
 __all__ = ["NoAnswer", "guard", "is_service"]

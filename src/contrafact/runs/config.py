@@ -27,7 +27,7 @@ from contrafact.family.settings import (
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option_problem
-from contrafact.secrets import LEFT_OUT, secrets_dropped, without_secrets
+from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
 if TYPE_CHECKING:
     from contrafact.family.run import Prepared

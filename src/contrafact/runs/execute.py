@@ -41,6 +41,7 @@ from contrafact.models.estimate import ASK_ABOVE
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
+from contrafact.redaction import redacted, secrets_dropped, without_secrets
 from contrafact.runs.direct import PARTS, is_direct, judge_direct
 from contrafact.runs.folder import (
     BASELINE_LOGS,
@@ -54,7 +55,6 @@ from contrafact.runs.folder import (
     write_manifest,
 )
 from contrafact.runs.items import Failure, tables_of, write_tables
-from contrafact.secrets import redacted, secrets_dropped, without_secrets
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 

@@ -15,7 +15,7 @@ from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.lock import LOCK
 from contrafact.files.tables import json_line, render_csv
 from contrafact.prompts import SUFFIX, template_hash
-from contrafact.secrets import without_secrets
+from contrafact.redaction import without_secrets
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from contrafact.errors import InputError
 from contrafact.family.run import Prepared
 from contrafact.files.atomic import guard_folder, write_text
 from contrafact.files.config import ConfigFile, nearest
+from contrafact.redaction import without_secrets
 from contrafact.runs.config import (
     NOT_IN_A_GRID,
     RunConfig,
@@ -24,7 +25,6 @@ from contrafact.runs.config import (
     path_options,
 )
 from contrafact.runs.folder import CONFIG, MANIFEST
-from contrafact.secrets import without_secrets
 
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 

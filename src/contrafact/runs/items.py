@@ -20,8 +20,8 @@ from contrafact.models.asking import answered_calls, cause_of
 from contrafact.models.calls import is_cut
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
+from contrafact.redaction import redacted
 from contrafact.runs.folder import Manifest, read_manifest
-from contrafact.secrets import redacted
 
 if TYPE_CHECKING:
     import numpy as np

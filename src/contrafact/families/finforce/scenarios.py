@@ -46,7 +46,7 @@ from contrafact.models.kept import kept_piece
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline
-from contrafact.secrets import without_secrets
+from contrafact.redaction import without_secrets
 from contrafact.stages.stage import (
     KEPT,
     REJECTS,

@@ -22,7 +22,7 @@ from contrafact.models.estimate import (
 from contrafact.models.kept import KeptModel
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import open_pack
-from contrafact.secrets import without_secrets
+from contrafact.redaction import without_secrets
 
 __all__ = [
     "JudgeSettings",

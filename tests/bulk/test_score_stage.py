@@ -12,7 +12,7 @@ from contrafact.bulk.run import bulk_command
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.runs.score_stage import VERDICTS, ScoreStage
-from contrafact.stages.stage import KEPT, REJECTS
+from contrafact.stages.stage import KEPT, REJECTS, InputRow
 
 SAMPLES = Path(__file__).parents[2] / "src" / "contrafact" / "families"
 TITLES = ("Lathe maker {n} cuts its outlook", "Port {n} reopens", "Regulator fines bank {n}")
@@ -71,7 +71,7 @@ def in_partitions(stage: ScoreStage, rows: list[dict], size: int) -> dict[str, l
     first: dict[str, int] = {}
     repeats = {}
     for index, row in enumerate(rows):
-        key = stage.key(row)
+        key = stage.key(InputRow(index, row))
         known = index if key is None else first.setdefault(key, index)
         repeats |= {} if known == index else {index: known}
     tables = made_by(stage, rows, size=size, repeats=repeats).rows()

@@ -315,7 +315,7 @@ def test_lines_that_old_macs_end_are_lines(tmp_path):
 @pytest.mark.slow
 def test_a_list_is_read_in_pieces_as_it_stands(tmp_path):
     text = 'é, "5" \\ {['
-    rows = [{"text": text * (n % 7), "n": n, "more": [1.5, {"a": None}]} for n in range(60_000)]
+    rows = [{"text": text * (n % 7), "n": n, "more": [1.5, {"a": {}}]} for n in range(60_000)]
     rows[30_000]["text"] = "long, " * 600_000  # longer than a piece
     file = tmp_path / "list.json"
     lines = [json.dumps(row, ensure_ascii=bool(row["n"] % 2)) for row in rows]

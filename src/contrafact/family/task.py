@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
-from contrafact.judges.replies import NO_ANSWER, answer_text
+from contrafact.judges.replies import MAX_CHARACTERS, NO_ANSWER, answer_text
 from contrafact.models.asking import CUT_OFF, Ask, PlannedCall, Unanswered, no_answer
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
@@ -186,9 +186,14 @@ def degenerate_text(
     return output if reason is None else output.model_copy(update={"degenerate": reason})
 
 
-def read_text(output: ModelOutput, *, trace: Mapping[str, Any] | None = None) -> Output:
+def read_text(
+    output: ModelOutput,
+    *,
+    trace: Mapping[str, Any] | None = None,
+    max_characters: int = MAX_CHARACTERS,
+) -> Output:
     """Return the text that a model's output gives, or why it gives none: see `answer_text`."""
-    answer = answer_text(output.completion)
+    answer = answer_text(output.completion, max_characters)
     reason = no_answer(output) or answer.invalid
     return Output(
         text=None if reason else answer.text,

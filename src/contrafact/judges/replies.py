@@ -131,7 +131,7 @@ def answer_in(reply: str, graded: Sequence[str] = ()) -> Answer:
     return Answer(text, None if text else "empty reply", removed)
 
 
-def answer_text(reply: str) -> Answer:
+def answer_text(reply: str, max_characters: int = MAX_CHARACTERS) -> Answer:
     """Return a reply that is free text: an edit, a headline, a phrasing.
 
     As `answer_in`, but what cannot be seen stays within it, and a mark counts only where a line
@@ -160,8 +160,8 @@ def answer_text(reply: str) -> Answer:
         text = fenced[1].strip()
     if _SECOND_THOUGHT.search(text):
         return Answer("", "a text that is taken back")
-    if len(text) > MAX_CHARACTERS:
-        return Answer(text, f"the reply is over {MAX_CHARACTERS:,} characters")
+    if len(text) > max_characters:
+        return Answer(text, f"the reply is over {max_characters:,} characters")
     return Answer(text, None if text.strip(" .…") else "empty reply")
 
 

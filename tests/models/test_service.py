@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import math
 import time
 import zlib
 
@@ -143,6 +144,18 @@ def test_whatever_a_service_counts_its_answer_is_the_same(usage):
         isinstance(counts[name], int) and counts[name] >= 0
         for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     )
+
+
+@given(odd=ANYTHING)
+def test_an_odd_alternative_costs_neither_the_answer_nor_the_other_probabilities(odd):
+    sound = {"token": "T", "logprob": -0.1}
+    others = [sound, odd, {"token": "F", "logprob": odd}]
+    choice = {"message": {"content": "T"}, "logprobs": {"content": [{**sound}]}}
+    choice["logprobs"]["content"][0]["top_logprobs"] = others
+    body = json.dumps({"choices": [choice]}).encode()
+    (token,) = json.loads(received(body))["choices"][0]["logprobs"]["content"]
+    assert token["top_logprobs"][0] == sound
+    assert all(math.isfinite(one["logprob"]) for one in token["top_logprobs"])
 
 
 def test_an_answer_whose_usage_is_odd_is_kept(ask):

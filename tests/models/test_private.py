@@ -6,11 +6,15 @@ import math
 import pytest
 from inspect_ai.model import GenerateConfig, Logprob, Logprobs, ModelAPI, ModelOutput, get_model
 
+from contrafact.models.bodies import Body, bodies
 from contrafact.models.private import keep_private
+from contrafact.models.service import guard
 
 
-def private_model(monkeypatch, reply):
+def private_model(monkeypatch, reply, body=""):
     async def generate(self, *_):
+        if body:
+            bodies.get().append(Body(400, body))
         if isinstance(reply, Exception):
             raise reply
         return reply
@@ -41,3 +45,10 @@ def test_errors_that_are_each_others_cause_are_cleaned(monkeypatch):
     with pytest.raises(ConnectionError) as raised:
         ask(private_model(monkeypatch, error))
     assert "20261129" not in str((error.args, inner.args, inner.__cause__.args, raised.value))
+
+
+def test_a_filter_that_quotes_the_key_leaves_none_in_the_answer(monkeypatch):
+    words = '{"error": "content_filter: the token 20261129"}'
+    shown = ask(guard(private_model(monkeypatch, ConnectionError("400"), words)))
+    assert shown.stop_reason == "content_filter"
+    assert "content_filter" in shown.completion and "20261129" not in shown.completion

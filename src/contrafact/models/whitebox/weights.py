@@ -256,7 +256,8 @@ def _check_folder(folder: Path) -> None:
             raise InputError(problem, file=path, hint=_WHOLE) from None
     weights = [*folder.glob("*.safetensors"), *folder.glob("*.bin"), *folder.glob("*.gguf")]
     for name in named - {path.name for path in weights}:
-        raise InputError("this part of a model's weights is missing", file=folder / name, hint=_WHOLE)
+        problem = "this part of a model's weights is missing"
+        raise InputError(problem, file=folder / name, hint=_WHOLE)
     if not weights:
         raise InputError("this folder holds no weights", file=folder, hint=_FOLDER_HINT)
     for path in weights:

@@ -19,6 +19,7 @@ from inspect_ai.model import (
 from contrafact.errors import WriteError
 from contrafact.models.calls import (
     Tries,
+    asked_for,
     current_calls,
     current_tries,
     decisive,
@@ -118,11 +119,12 @@ async def answer(
     """Return a model's output. A service's empty one is asked for once more, past the cache.
 
     A call that fails raises what its last try did, in the service's words, and is not made again in
-    the same work; one that is answered without a word twice is such a call, and no reply that
-    stands.
+    the same work for the same end (`asked_for`); one that is answered without a word twice is such
+    a call, and no reply that stands.
     """
     calls = current_calls.get() if is_service(model) else None
-    key = "" if calls is None else question_key(str(model), messages, decisive(config))
+    settings = {**decisive(config), "for": asked_for.get()}
+    key = "" if calls is None else question_key(str(model), messages, settings)
     if calls is not None and key in calls.failed:
         raise calls.failed[key]
     tries = Tries()

@@ -27,7 +27,8 @@ __all__ = [
 
 LEFT_OUT = "(left out)"
 _SECRET = re.compile(
-    r"key|token|secret|passw|passphrase|credential|authorization|cookie", re.IGNORECASE
+    r"key|token|secret|passw|passphrase|pwd|credential|auth(?!or(?!iz))|bearer|cookie",
+    re.IGNORECASE,
 )
 _ALL_SECRET = re.compile(r"header|query|params|cookies", re.IGNORECASE)
 """Names of mappings of which every value may be a secret, whatever it is called."""

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import math
 import time
 import zlib
 
@@ -24,7 +25,7 @@ from contrafact.models.asking import (
     no_answer,
 )
 from contrafact.models.bodies import LONGEST, ReplyTooLongError, watch
-from contrafact.models.calls import counted_calls, is_cut, under_way
+from contrafact.models.calls import asked_for, counted_calls, is_cut, under_way
 from contrafact.models.opening import open_model
 from contrafact.models.requests import SharedSchema, closed_object
 
@@ -145,6 +146,18 @@ def test_whatever_a_service_counts_its_answer_is_the_same(usage):
     )
 
 
+@given(odd=ANYTHING)
+def test_an_odd_alternative_costs_neither_the_answer_nor_the_other_probabilities(odd):
+    sound = {"token": "T", "logprob": -0.1}
+    others = [sound, odd, {"token": "F", "logprob": odd}]
+    choice = {"message": {"content": "T"}, "logprobs": {"content": [{**sound}]}}
+    choice["logprobs"]["content"][0]["top_logprobs"] = others
+    body = json.dumps({"choices": [choice]}).encode()
+    (token,) = json.loads(received(body))["choices"][0]["logprobs"]["content"]
+    assert token["top_logprobs"][0] == sound
+    assert all(math.isfinite(one["logprob"]) for one in token["top_logprobs"])
+
+
 def test_an_answer_whose_usage_is_odd_is_kept(ask):
     (found,), requests = ask("oddusage")
     assert "take fright" in found and requests == 1
@@ -198,6 +211,21 @@ def test_who_opens_a_model_again_asks_a_quota_that_was_used_up_anew(start_servic
                 with pytest.raises(Exception, match="you have spent it"):
                     asyncio.run(answer(model, "<news>Up</news>", GenerateConfig()))
             assert running.stats()["met"] == {"quota": opened}
+
+
+def test_what_failed_is_asked_again_for_another_draw_alone(start_service, monkeypatch):
+    async def draws(model) -> None:
+        with counted_calls():
+            for draw in ("1", "2", "2"):
+                asked_for.set(draw)
+                with pytest.raises(Exception, match="on fire"):
+                    await answer(model, "<news>doomed</news>", GenerateConfig())
+
+    with start_service() as running:
+        running.make_known(monkeypatch)
+        model = open_model(f"openai-api/fake/draws-{running.port}", transport={"max_retries": 0})
+        asyncio.run(draws(model))
+        assert sum(running.stats()["met"].values()) == 2
 
 
 def test_a_wait_is_said(ask, monkeypatch, capfd):

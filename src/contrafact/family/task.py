@@ -24,6 +24,7 @@ from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
 from contrafact.judges.replies import MAX_CHARACTERS, NO_ANSWER, answer_text
 from contrafact.models.asking import CUT_OFF, Ask, PlannedCall, Unanswered, no_answer
+from contrafact.models.calls import asked_for
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 
@@ -96,6 +97,7 @@ def method_solver(
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if judged:
             judges_of_role()
+        asked_for.set(f"{state.sample_id} {state.epoch}")
         exchanges: list[tuple[str, str]] = []
         # Outputs that were made elsewhere are taken where no model is under test.
         model = get_model(default=getattr(method, "asked_model", None))

@@ -149,8 +149,7 @@ async def judge_letter(
 ) -> LetterVerdict:
     """Ask one judge one criterion about one text, to be answered by T or F; see `judge_once`.
 
-    ``logprobs`` asks for probabilities. A service that refuses the request for that reason is asked
-    once more without.
+    ``logprobs`` asks for probabilities.
     """
     if is_verifier(model):
         return await _verified(LetterVerdict, model, prompt, criterion, subject, cache)
@@ -161,14 +160,7 @@ async def judge_letter(
         # It does not reason, so that its first token is all there is to read, and it would not
         # stop by itself. Others may need tokens to reason with before they answer.
         config = config.merge(GenerateConfig(max_tokens=1))
-    try:
-        output = await answer(model, prompt, config, cache)
-    except Exception as error:
-        # Services that have no probabilities either leave them out or refuse the whole request.
-        if not logprobs or "logprob" not in str(error).lower():
-            raise
-        config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
-        output = await answer(model, prompt, config, cache)
+    output = await answer(model, prompt, config, cache)
     invalid = no_answer(output, cut=False)
     letter = letter_of(output, graded) if invalid is None else {"passed": None, "invalid": invalid}
     return LetterVerdict(criterion=criterion, judge=str(model), reply=output.completion, **letter)

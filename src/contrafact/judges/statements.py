@@ -66,7 +66,7 @@ _FRAME = frozenset(
     headline story report sentence content information financial published manipulation manipulated
     misinformation rewriting rewritten rewrite edit edited change changed alteration altered
     perturbation perturbed distortion distorted amplification inversion yes ok okay well sure above
-    case example go
+    case example go letter criterion evaluates
     """,
     )
 )

@@ -5,7 +5,7 @@ And why a call failed, in words that may be shown.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import (
     CachePolicy,
@@ -19,6 +19,7 @@ from inspect_ai.model import (
 from contrafact.errors import WriteError
 from contrafact.models.calls import (
     Tries,
+    asked_for,
     current_calls,
     current_tries,
     decisive,
@@ -118,24 +119,25 @@ async def answer(
     """Return a model's output. A service's empty one is asked for once more, past the cache.
 
     A call that fails raises what its last try did, in the service's words, and is not made again in
-    the same work; one that is answered without a word twice is such a call, and no reply that
-    stands.
+    the same work for the same end (`asked_for`); one that is answered without a word twice is such
+    a call, and no reply that stands.
     """
     calls = current_calls.get() if is_service(model) else None
-    key = "" if calls is None else question_key(str(model), messages, decisive(config))
+    settings = {**decisive(config), "for": asked_for.get()}
+    key = "" if calls is None else question_key(str(model), messages, settings)
     if calls is not None and key in calls.failed:
         raise calls.failed[key]
     tries = Tries()
     token = current_tries.set(tries)
     try:
-        output = await model.generate(messages, config=config, cache=cache)
+        output = await _generated(model, messages, config, cache)
         if is_empty(output) and is_service(model):
             limit = model.config.max_retries if config.max_retries is None else config.max_retries
             left = None if limit is None else limit - tries.made
             if left is not None and left < 0:
                 raise NoAnswer("the service replied without a word")
             again = config.model_copy(update={"max_retries": left})
-            output = await model.generate(messages, config=again, cache=False)
+            output = await _generated(model, messages, again, False)
             if is_empty(output):
                 raise NoAnswer("the service replied without a word, twice")
         return output
@@ -151,8 +153,25 @@ async def answer(
         current_tries.reset(token)
 
 
+async def _generated(
+    model: Model, messages: str | list[ChatMessage], config: GenerateConfig, cache: Any
+) -> ModelOutput:
+    """Return a model's output, without log-probabilities where it refuses the request for them.
+
+    `contrafact.models.service` does so for good; this is for models that it does not watch, and
+    whose replies it does not see.
+    """
+    try:
+        return await model.generate(messages, config=config, cache=cache)
+    except Exception as error:
+        if not config.logprobs or "logprob" not in str(error).lower():
+            raise
+        config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
+        return await model.generate(messages, config=config, cache=cache)
+
+
 def _is_of_a_service(error: Exception) -> bool:
-    """Return whether an error is of a service, and not of a program, which Python's own are."""
+    """Tell whether a service failed; Python's own errors are a program's."""
     return type(error).__module__ != "builtins" or isinstance(error, ConnectionError | TimeoutError)
 
 

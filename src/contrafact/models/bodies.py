@@ -7,6 +7,7 @@ What it hands on is plain JSON in which a field that nobody needs to read the an
 """
 
 import json
+import math
 import sys
 import zlib
 from collections.abc import AsyncIterator
@@ -146,15 +147,30 @@ def _repair_choice(choice: dict[str, Any], place: int) -> None:
 
 
 def _are_scores(logprobs: Any) -> bool:
-    """Return whether log-probabilities have the form that Inspect's reader takes, or are none."""
+    """Tell whether log-probabilities have the form that Inspect's reader takes, or are none.
+
+    Alternatives to a token that have not are left out: the others stand.
+    """
     if not isinstance(logprobs, dict) or logprobs.get("content") is None:
         return True
     tokens = logprobs["content"]
-    return isinstance(tokens, list) and all(
-        isinstance(token, dict)
-        and isinstance(token.get("token"), str)
-        and isinstance(token.get("logprob"), int | float)
-        for token in tokens
+    if not isinstance(tokens, list) or not all(map(_is_score, tokens)):
+        return False
+    for token in tokens:
+        others = token.get("top_logprobs")
+        token["top_logprobs"] = list(filter(_is_score, others)) if isinstance(others, list) else []
+    return True
+
+
+def _is_score(token: Any) -> bool:
+    """Tell whether a token comes with a finite log-probability, which files can keep."""
+    if not isinstance(token, dict) or not isinstance(token.get("token"), str):
+        return False
+    logprob, spelled = token.get("logprob"), token.get("bytes")
+    return (
+        isinstance(logprob, int | float)
+        and math.isfinite(logprob)
+        and (spelled is None or isinstance(spelled, list))
     )
 
 

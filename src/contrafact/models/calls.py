@@ -30,6 +30,7 @@ __all__ = [
     "TRANSPORT",
     "Calls",
     "Tries",
+    "asked_for",
     "asked_key",
     "counted_calls",
     "current_calls",
@@ -112,6 +113,9 @@ class Calls:
 
 current_calls: ContextVar[Calls | None] = ContextVar("current_calls", default=None)
 """What the calls of a task belong to, and of the tasks that it begins."""
+
+asked_for: ContextVar[str] = ContextVar("asked_for", default="")
+"""What a task asks for, such as a draw of an item: others may get an answer where it got none."""
 
 asked_key: ContextVar[str | None] = ContextVar("asked_key", default=None)
 """The key under which the answer is kept to what a task asks."""

@@ -140,7 +140,7 @@ def check_gguf(path: Path) -> None:
         raise InputError("this is a folder, not a GGUF file", file=path, hint=hint) from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})", file=path) from error
-    except (struct.error, KeyError, OverflowError):
+    except (struct.error, KeyError, OverflowError, RecursionError):
         whole = False
     if not whole:
         hint = "download it again, or copy it whole"

@@ -16,6 +16,7 @@ from contrafact.files.journal import Journal, hash_of
 from contrafact.models.asking import failure_cause
 from contrafact.models.calls import (
     Calls,
+    asked_for,
     asked_key,
     current_calls,
     decisive,
@@ -49,11 +50,16 @@ def work_open(
     Returns:
         Why work failed, by its key, where it did; a later start tries again.
     """
+
+    async def piece(key: str) -> Any:
+        asked_for.set(key)
+        return await work(items[key])
+
     left = [key for key in items if key not in journal.known]
     if model is not None and is_paid(model):
         ask_if_many(len(left))
     with Progress(noun, len(items), len(items) - len(left)) as steps:
-        filled = journal.fill(left, lambda key: work(items[key]), at_once=at_once, each=steps.one)
+        filled = journal.fill(left, piece, at_once=at_once, each=steps.one)
         failures = asyncio.run(filled)
     return {key: failure_cause(error) for key, error in failures.items()}
 

@@ -80,27 +80,29 @@ def _cleaned(made: Any) -> Any:
     if isinstance(made, Exception):
         _clean_error(made)
     elif isinstance(made, BaseModel):
-        text = made.model_dump_json(fallback=str)
-        if (shown := redacted(text)) != text:
-            return type(made).model_validate_json(shown)
+        values = made.model_dump(mode="json", fallback=str)
+        if (shown := _redacted_value(values)) != values:
+            return type(made).model_validate(shown)
     return made
 
 
 def _clean_error(error: BaseException) -> None:
     """Take the secrets out of an error, and out of what caused it."""
     link: BaseException | None = error
-    while link is not None:
+    cleaned: list[BaseException] = []
+    while link is not None and link not in cleaned:
+        cleaned.append(link)
         link.args = tuple(map(_redacted_value, link.args))
         for name in ("message", "body"):
             if name in vars(link):
                 setattr(link, name, _redacted_value(vars(link)[name]))
         cause = link.__cause__ or link.__context__
-        if cause is not None and cause is not error:
+        if cause is not None and cause not in cleaned:
             cause.args = tuple(map(_redacted_value, cause.args))
             if redacted(str(cause)) != str(cause):  # it words itself anew
                 cause = link.__cause__ = None
                 link.__suppress_context__ = True
-        link = None if cause is error else cause
+        link = cause
 
 
 def _redacted_value(value: Any) -> Any:

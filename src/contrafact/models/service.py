@@ -251,9 +251,10 @@ class _Guarded(ModelAPI):
 
 
 def _error_words(replies: Sequence[Body]) -> str:
-    """Return what the last reply says where it is an error, without what it quotes of the request.
+    """Return what the last reply says where it is an error, without secrets.
 
-    An error in a reply of 200 is one that names itself so.
+    What it quotes of the request is left out. An error in a reply of 200 is one that names itself
+    so.
     """
     if not replies:
         return ""
@@ -265,7 +266,8 @@ def _error_words(replies: Sequence[Body]) -> str:
         found = {"detail": found}
     if replies[-1].status < 400:
         found = {"error": found["error"]} if found.get("error") else {}
-    return shorten(json.dumps(_without_request(found), ensure_ascii=False), _KEPT_WORDS)[0]
+    words = redacted(json.dumps(_without_request(found), ensure_ascii=False))
+    return shorten(words, _KEPT_WORDS)[0]
 
 
 def _without_request(found: Any) -> Any:

@@ -251,12 +251,13 @@ def _check_folder(folder: Path) -> None:
                 _found(str(read["base_model_name_or_path"]))
             if path.name.endswith(".safetensors.index.json"):
                 named |= set(read["weight_map"].values())
-        except (ValueError, LookupError, TypeError, AttributeError, OSError):
+        except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError):
             problem = "this file of a model is damaged, or says too little"
             raise InputError(problem, file=path, hint=_WHOLE) from None
     weights = [*folder.glob("*.safetensors"), *folder.glob("*.bin"), *folder.glob("*.gguf")]
     for name in named - {path.name for path in weights}:
-        raise InputError("this part of a model's weights lacks", file=folder / name, hint=_WHOLE)
+        problem = "this part of a model's weights is missing"
+        raise InputError(problem, file=folder / name, hint=_WHOLE)
     if not weights:
         raise InputError("this folder holds no weights", file=folder, hint=_FOLDER_HINT)
     for path in weights:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from inspect_ai.model import GenerateConfig, ModelOutput, ResponseSchema
+from inspect_ai.model import GenerateConfig, ModelOutput
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
@@ -73,7 +73,8 @@ class BestOf:
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         exchanges = [] if ask.exchanges is None else ask.exchanges
-        ask = replace(ask, exchanges=exchanges)
+        config = ask.config.merge(GenerateConfig(logprobs=True))
+        scored = replace(ask, exchanges=exchanges, config=config)
         prompt = self._prompt.prompt(headline, draw)
         schema = pair_schema("original_headline", nested=True)
 
@@ -81,7 +82,7 @@ class BestOf:
             key = f"{self._seed} {headline.id} {draw} {number}"
             seed = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
             try:
-                output = await _scored(ask.sampled(seed, self._temperature), prompt, schema)
+                output = await scored.sampled(seed, self._temperature)(prompt, schema)
             except Unanswered as reason:
                 return Generation.none(str(reason)), None
             return read_pair(output), _mean_log_probability(output)
@@ -118,17 +119,6 @@ def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
             parts.append(f"mean log probability {round(one['likelihood'], 3) + 0.0:.3g}")
         found[f"Draft {one['draft']}, {fate}"] = " — ".join(parts)
     return found
-
-
-async def _scored(ask: Ask, prompt: str, schema: ResponseSchema) -> ModelOutput:
-    """Ask for a draft and how likely the model finds it; without, where that is refused."""
-    scored = replace(ask, config=ask.config.merge(GenerateConfig(logprobs=True)))
-    try:
-        return await scored(prompt, schema)
-    except Exception as error:
-        if isinstance(error, Unanswered) or "logprob" not in str(error).lower():
-            raise
-        return await ask(prompt, schema)
 
 
 def _mean_log_probability(output: ModelOutput) -> float | None:

@@ -84,6 +84,11 @@ def test_headlines_become_scenarios(models):
         items = cf.generate(table, model=models.model, judge=models.judge, out=out).items
         assert items[[*table]].equals(table), out
         assert items["valid"].tolist() == [True] * 3 and items["risk_directionality"].notna().all()
+    table = pd.DataFrame([{"headline": "Oil rises", "error": "call failed: x", "valid": "no"}])
+    for out in ("u.csv", "u.jsonl"):  # columns of an earlier result
+        found = cf.generate(table, model=models.model, judge=models.judge, out=out)
+        assert found.items[[*table]].equals(table) and found.items["contrafact_valid"].all()
+        assert found.scores.set_index("measure")["share"]["valid"] == 1 and not found.notes
     with pytest.raises(cf.InputError, match=r"data:1: no column 'headline'"):
         cf.generate([{"x": "Oil"}], model=models.model)
     with pytest.raises(cf.InputError, match="no option 'temprature'; did you mean 'temperature'"):

@@ -315,7 +315,7 @@ PLAIN = [
 def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_path):
     write_lines(tmp_path / "n.jsonl", PLAIN)
     old = {"headline": "PRICES rise in Norvania", "description": "Inflation was 3%"}
-    write_lines(tmp_path / "old.jsonl", [old])
+    write_lines(tmp_path / "old.jsonl", [old, old])
     result = news("dedupe", "n.jsonl", "--against", "old.jsonl", "--out", "d.jsonl", code=0)
     kept, dropped = read_lines(tmp_path / "d.jsonl"), read_lines(tmp_path / "d.jsonl.dropped.jsonl")
     assert [row["title"] for row in kept] == [PLAIN[0]["title"], PLAIN[1]["title"]]
@@ -325,6 +325,7 @@ def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_pat
     ledger = read_lines(tmp_path / "d.jsonl.ledger.jsonl")
     assert [event["decision"] for event in ledger] == ["kept", "kept", "dropped", "dropped"]
     assert "2 of 4 items; duplicates: 2 exact, 0 address, 0 near" in result.stdout
+    assert "old.jsonl: 1 row left out" in result.stderr  # and of the other set, what is odd
 
 
 @pytest.mark.parametrize("date", ["last Tuesday", "2024-13-45", "Q3 FY24"])

@@ -58,6 +58,8 @@ def test_rows_and_their_lines(tmp_path, start, name, data, lines):
 def test_parquet_counts_rows(tmp_path, name):
     pd.DataFrame({"h": ["a", None], "n": [1, 2]}).to_parquet(tmp_path / name)
     assert list(read_rows(tmp_path / name)) == [(1, {"h": "a", "n": 1}), (2, {"h": None, "n": 2})]
+    pd.DataFrame({"h": [], "n": []}).to_parquet(tmp_path / name)
+    assert list(read_rows(tmp_path / name)) == []  # a table of no rows is not damaged
 
 
 @pytest.mark.parametrize("data", [b'{"h": 1}\n{"h": 2}\n', b'[{"h": 1},\n{"h": 2}]'])

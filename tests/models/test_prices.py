@@ -8,10 +8,11 @@ from genai_prices import Usage, calc_price
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.files.journal import Journal
+from contrafact.families.rfc.pipeline.label import LabelStage
 from contrafact.models.estimate import answered_by, call_estimate
-from contrafact.models.kept import work_open
 from contrafact.models.prices import FREE, LISTED, UNKNOWN, Tokens, dollars, price_note
+from contrafact.stages.run import run_stage
+from contrafact.stages.stage import InputRow, StageOutput
 
 COUNTS = st.integers(0, 300_000)
 
@@ -73,27 +74,24 @@ def test_where_a_price_comes_from(model: str, note: str, cost: int | None) -> No
     ("model", "open", "wanted"),
     [("openai/gpt-4o", 1_001, [1_001]), ("openai/gpt-4o", 1_000, []), ("embedded/x", 1_001, [])],
 )
-def test_many_paid_calls_are_confirmed_before_the_first(model, open, wanted, tmp_path):
+def test_many_paid_calls_are_confirmed_before_the_first(model, open, wanted, monkeypatch):
     class NoError(Exception):
         """The answer is no."""
 
     asked: list[int] = []
-    worked: list[int] = []
+    worked: list[InputRow] = []
 
     def no(calls: int) -> None:
         asked.append(calls)
         raise NoError
 
-    async def work(item: int) -> str:
-        worked.append(item)
-        return "done"
+    async def work(rows: list[InputRow]) -> StageOutput:
+        worked.extend(rows)
+        return StageOutput()
 
-    items = {str(one): one for one in range(open)}
-    with (
-        Journal(tmp_path / "answers.jsonl", {}) as answers,
-        answered_by(no, lambda _: None),
-        pytest.raises(NoError) if wanted else nullcontext(),
-    ):
-        work_open(items, work, answers, at_once=8, noun="items", model=model)
+    monkeypatch.setattr(LabelStage, "open", lambda *_: work)
+    rows = [{"id": str(n), "title": "A ferry gained", "candidates": []} for n in range(open)]
+    with answered_by(no, lambda _: None), pytest.raises(NoError) if wanted else nullcontext():
+        run_stage(LabelStage("one", model), rows)
     assert asked == wanted
     assert len(worked) == (0 if wanted else open)

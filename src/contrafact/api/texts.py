@@ -1,6 +1,7 @@
 """Functions that make and check texts: each is one family's, and does what its command does."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -91,26 +92,28 @@ def generate(
             failed = True
         for cost in costs:
             return make_estimate(f"{model} · {method}", cost)
-        items = _scenario_items(made, file)
-    causes = items["error"].dropna().astype(str)
+        items, added = _scenario_items(made, file)
+    causes = items[added["error"]].dropna().astype(str)
     causes = causes[causes.str.startswith("call failed: ")]
     if failed and len(causes) == len(items):
         raise ModelError(f"{len(items)} of {len(items)} rows failed:", causes)
-    valid = items["valid"].fillna(False).astype(bool)
+    valid = items[added["valid"]].fillna(False).astype(bool)
     rows = [("valid", valid.mean(), len(items))]
-    columns = list(items.columns)
-    for name in columns[columns.index("error") + 1 :] if judges else ():
-        passed = items.loc[valid, name].dropna().astype(float)
-        rows.append((str(name), passed.mean(), len(passed)))
+    for name in list(added)[list(added).index("error") + 1 :] if judges else ():
+        passed = items.loc[valid, added[name]].dropna().astype(float)
+        rows.append((name, passed.mean(), len(passed)))
     scores = pd.DataFrame(rows, columns=["measure", "share", "n"])
     notes = [f"{len(causes)} rows failed; the column error says why"] if len(causes) else []
     title = f"{len(items)} headlines, {model} · {method}"
     found = Result(title, as_given(data, items, rows=True), scores, tuple(notes))
-    return replace(found, edits=_scenarios(items.head(SHOWN)))
+    return replace(found, edits=_scenarios(items.head(SHOWN), added))
 
 
-def _scenario_items(made: Path, file: Path) -> "pd.DataFrame":
-    """Return a file of scenarios: the cells of its input, as they came, and the columns added."""
+def _scenario_items(made: Path, file: Path) -> "tuple[pd.DataFrame, dict[str, str]]":
+    """Return a file of scenarios: the cells of its input, as they came, and the columns added.
+
+    Of each column added its name is returned too, by the name it has where the input lacks that.
+    """
     import pandas as pd
 
     from contrafact.corpus.datasets import data_source
@@ -120,23 +123,24 @@ def _scenario_items(made: Path, file: Path) -> "pd.DataFrame":
     rows = islice(open_table(data_source(str(file)).path, decimals=False).rows, len(items))
     given = pd.DataFrame([json.loads(json_line(row)) for _, row in rows])
     added = items.iloc[:, len(given.columns) :]
+    names = {re.sub("^(contrafact_)+", "", name): name for name in added.columns}
     if made.suffix.lower() in (".csv", ".tsv"):
-        judged = list(added.columns)[list(added.columns).index("error") + 1 :]
+        judged = list(names)[list(names).index("error") + 1 :]
         added = added.astype(object).where(added != "", None)
         words = {"True": True, "False": False}
         for name in ("valid", *judged):
-            added[name] = added[name].map(words.get).astype(object)
-    return pd.concat([given, added], axis=1)
+            added[names[name]] = added[names[name]].map(words.get).astype(object)
+    return pd.concat([given, added], axis=1), names
 
 
-def _scenarios(items: "pd.DataFrame") -> list[tuple[str, str, str]]:
+def _scenarios(items: "pd.DataFrame", added: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Return what was written, each with its side and the headline it was written for."""
     headline = next((name for name in items.columns if fold(name) == "headline"), None)
     return [
         (side, str(row[headline]), text)
         for row in (items.to_dict("records") if headline is not None else ())
         for side in ("risk", "opportunity")
-        if isinstance(text := row[f"{side}_counterfactual"], str)
+        if isinstance(text := row[added[f"{side}_counterfactual"]], str)
     ]
 
 

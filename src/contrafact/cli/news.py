@@ -136,7 +136,7 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> N
     if without:
         typer.echo(f"{without:,} have a title and no summary")
     if dates := len(notes.found.get(BAD_DATE, ())):
-        typer.echo(f"{dates:,} {BAD_DATE}")
+        typer.echo(f"{dates:,} items {BAD_DATE}")
     if fetched.dropped:
         typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
     for note in pages.notes:

@@ -3,7 +3,7 @@
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -159,7 +159,6 @@ def find_duplicates(
     *,
     threshold: float = THRESHOLD,
     figures: bool = True,
-    progress: Callable[[], None] = lambda: None,
 ) -> list[Duplicate]:
     """Return those texts that are duplicates of an earlier one, or of one in another set.
 
@@ -188,7 +187,6 @@ def find_duplicates(
             before.add(entry, keys)
         else:
             found.append(Duplicate(position, *other))
-        progress()
     return found
 
 

@@ -4,6 +4,7 @@ Answers stand in a journal by what was asked (judge, question, which repeat), so
 was killed goes on, a longer one asks only what is new, and one that is repeated asks nothing.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ from typing import Any
 from inspect_ai.model import Model
 
 import contrafact
+from contrafact.console import Progress
 from contrafact.family.exam import Examiner, ExamItem
 from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
-from contrafact.models.kept import work_open
+from contrafact.models.asking import failure_cause
 
 __all__ = ["JudgeCall", "ask_questions", "questions_of"]
 
@@ -136,5 +138,10 @@ def ask_questions(
         return found
 
     # Questions of the same criterion follow each other, so that prefix caches serve.
-    ordered = sorted(open_ones.items(), key=lambda item: (item[1].criterion, item[1].swapped))
-    return work_open(dict(ordered), ask, answers, at_once=at_once, noun="questions")
+    ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))
+    with Progress("questions", len(ordered)) as steps:
+        filled = answers.fill(
+            ordered, lambda key: ask(open_ones[key]), at_once=at_once, each=steps.one
+        )
+        failures = asyncio.run(filled)
+    return {key: failure_cause(error) for key, error in failures.items()}

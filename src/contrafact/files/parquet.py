@@ -115,7 +115,8 @@ def _check(described: Any, stream: BinaryIO, name: str, size: int) -> tuple[list
 
 def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
     """Yield the bytes that each page of a column unpacks to, and a dictionary's entries."""
-    at = chunk.data_page_offset
+    if not (at := chunk.data_page_offset):
+        return  # of no rows
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         at = min(at, chunk.dictionary_page_offset)
     end = at + chunk.total_compressed_size

@@ -1,67 +1,26 @@
 """Answers that are kept as they come: work that is killed and repeated asks only what is open.
 
-There are two sizes of what is kept. A piece of work that is one call, or whose parts cost nothing,
-is kept whole under its name (`work_open`); where a piece takes several calls, each answer is kept
-besides, by its model (`KeptModel`).
+Each answer is kept by its model (`KeptModel`); a piece of work that asks none is kept whole
+(`kept_piece`).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
 
-from contrafact.console import Progress
-from contrafact.files.journal import Journal, hash_of
-from contrafact.models.asking import failure_cause
+from contrafact.files.journal import hash_of
 from contrafact.models.calls import (
     Calls,
-    asked_for,
     asked_key,
     current_calls,
     decisive,
     keep_answer,
     question_key,
 )
-from contrafact.models.estimate import ask_if_many
-from contrafact.models.prices import is_paid
 
-__all__ = ["KeptModel", "kept_piece", "work_open"]
-
-_T = TypeVar("_T")
-
-
-def work_open(
-    items: Mapping[str, _T],
-    work: Callable[[_T], Awaitable[Any]],
-    journal: Journal,
-    *,
-    at_once: int,
-    noun: str,
-    model: str | None = None,
-) -> dict[str, str]:
-    """Work on the items that the journal has no piece of, and keep the pieces as they come.
-
-    Args:
-        items: By the key of the piece that is made of each.
-        noun: What progress calls them.
-        model: Who is called once for each piece; many paid calls of it are confirmed first.
-
-    Returns:
-        Why work failed, by its key, where it did; a later start tries again.
-    """
-
-    async def piece(key: str) -> Any:
-        asked_for.set(key)
-        return await work(items[key])
-
-    left = [key for key in items if key not in journal.known]
-    if model is not None and is_paid(model):
-        ask_if_many(len(left))
-    with Progress(noun, len(items), len(items) - len(left)) as steps:
-        filled = journal.fill(left, piece, at_once=at_once, each=steps.one)
-        failures = asyncio.run(filled)
-    return {key: failure_cause(error) for key, error in failures.items()}
+__all__ = ["KeptModel", "kept_piece"]
 
 
 async def kept_piece(asked: object, work: Callable[[], Awaitable[Any]]) -> Any:

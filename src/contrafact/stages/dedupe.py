@@ -16,6 +16,7 @@ from contrafact.corpus.duplicates import (
 )
 from contrafact.corpus.news_items import news_record, news_rows
 from contrafact.files.download import sha256_of
+from contrafact.files.tables import RowNotes
 from contrafact.stages.news import NewsStage
 from contrafact.stages.stage import (
     KEPT,
@@ -63,7 +64,12 @@ class DedupeStage(NewsStage):
                     yield text
                     survey.each()
 
-        others = [_text(row.item) for path in self.against for row in news_rows(path)]
+        others: list[Text] = []
+        for path in self.against:
+            notes = RowNotes()
+            others += [_text(row.item) for row in news_rows(path, notes)]
+            for note in notes.lines():
+                typer.echo(f"{path}: {note}", err=True)
         found = find_duplicates(texts(), others, threshold=self.near)
         return {places[duplicate.position]: vars(duplicate) for duplicate in found}
 

@@ -423,6 +423,10 @@ class RowStage(Stage):
         async def bounded(row: InputRow) -> StageOutput:
             made = StageOutput()
             async with free:
+                if self.asked is not None:  # a row may get an answer where its equal got none
+                    from contrafact.models.calls import asked_for
+
+                    asked_for.set(f"row {row.index}")
                 try:
                     await work_on(made, row)
                 except InputError as error:

@@ -19,7 +19,6 @@ from contrafact.models.estimate import (
     judge_estimates,
     sampled,
 )
-from contrafact.models.kept import KeptModel
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.redaction import without_secrets
@@ -53,13 +52,12 @@ class JudgeSettings:
         return Judging(pack, self.each, self.numerical, self.structured)
 
     def models(self) -> list[Model]:
-        """Return the judges, opened; they look for an answer in the journal of the work first."""
+        """Return the judges, opened."""
         config = call_config(self.max_connections, **self.bounds)
-        opened = (open_model(name, config=config, **self.judge_args) for name in self.judges)
-        return [KeptModel(model) for model in opened]
+        return [open_model(name, config=config, **self.judge_args) for name in self.judges]
 
     def open(
-        self, at_once: int, wrap: Callable[[Model], Model] = lambda model: model
+        self, at_once: int, wrap: Callable[[Model], Model]
     ) -> "Callable[..., Coroutine[Any, Any, list[JudgedPair]]]":
         """Return `judge_pairs` with the judges open, so many pairs at a time."""
         judges = [wrap(model) for model in self.models()]

@@ -33,7 +33,9 @@ _SECRET = re.compile(
 _ALL_SECRET = re.compile(r"header|query|params|cookies", re.IGNORECASE)
 """Names of mappings of which every value may be a secret, whatever it is called."""
 _COUNTS = {"max_tokens", "reasoning_tokens"}
-_IN_ENVIRONMENT = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+_IN_ENVIRONMENT = re.compile(r"SECRET|PASSWORD|CREDENTIAL")
+_MADE_IN_ENVIRONMENT = re.compile(r"KEY|TOKEN")
+"""What programs make, so that a word under such a name (``KEYMAP``) is none of them."""
 
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]*://)([^\s\"'<>]+)")
 _USERINFO = re.compile(r"(?<=://)[^/@\s\"'<>]+:[^/@\s\"'<>]*@")
@@ -183,6 +185,8 @@ def make_public(text: str) -> None:
 def _in_environment(name: str, value: str) -> frozenset[str]:
     if _IN_ENVIRONMENT.search(name.upper()):
         return _forms(value, certain=True)
+    if _MADE_IN_ENVIRONMENT.search(name.upper()):
+        return _forms(value, certain=not value.isalpha())
     found: set[str] = set()
     if "://" in value and re.search("URL|URI|BASE|ENDPOINT|PROXY|HOST", name.upper()):
         for scheme, rest in _ADDRESS.findall(value):

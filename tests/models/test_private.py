@@ -38,6 +38,14 @@ def test_a_key_that_is_a_number_costs_no_figure_of_a_reply(monkeypatch, logprob)
     assert shown.choices[0].logprobs.content[0].logprob == logprob
 
 
+def test_a_word_under_a_name_like_a_keys_stays_in_replies(monkeypatch):
+    monkeypatch.setenv("KEYMAP", "international")
+    monkeypatch.setenv("DESK_PASSWORD", "correcthorse")
+    output = ModelOutput.from_content("m", "international trade, correcthorse")
+    shown = ask(private_model(monkeypatch, output))
+    assert shown.completion == "international trade, (left out)"
+
+
 def test_errors_that_are_each_others_cause_are_cleaned(monkeypatch):
     error, inner = ConnectionError("20261129 is bad"), OSError("20261129 fell")
     error.__cause__, inner.__cause__ = inner, OSError("20261129 broke")

@@ -422,3 +422,9 @@ def test_what_is_passed_to_inspect_is_named_and_typed_as_inspect_has_it():
         for name, field in model.model_fields.items():
             theirs = GenerateConfig.model_fields[name].annotation
             assert set(get_args(field.annotation)) <= set(get_args(theirs)), name
+
+
+def test_a_key_that_is_merged_gives_way_to_the_one_that_is_written(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("base: &base\n  x: 1\n  y: 2\nz:\n  <<: *base\n  y: 3\n")
+    assert read_config(path).values["z"] == {"x": 1, "y": 3}

@@ -123,18 +123,6 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
 def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
     import yaml
 
-    try:
-        loader = _plain_loader()(text)
-        node = loader.get_single_node()
-        _check_aliases(node, path)
-        values = None if node is None else loader.construct_document(node)
-    except yaml.YAMLError as error:
-        raise _bad_yaml(error, text, path) from error
-    except RecursionError as error:
-        raise InputError("not YAML: nested too deeply", file=path) from error
-    except ValueError as error:
-        problem, hint = _NO_NUMBER
-        raise InputError(f"not YAML: {problem}", file=path, hint=hint) from error
     lines: dict[tuple[str, ...], int] = {}
 
     def note(node: Any, at: tuple[str, ...]) -> None:
@@ -152,8 +140,20 @@ def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
             if value.id == "mapping":
                 note(value, where)
 
-    if isinstance(values, dict):
-        note(node, ())
+    try:
+        loader = _plain_loader()(text)
+        node = loader.get_single_node()
+        _check_aliases(node, path)
+        if node is not None and node.id == "mapping":
+            note(node, ())  # before keys that are merged (<<) stand beside those they give way to
+        values = None if node is None else loader.construct_document(node)
+    except yaml.YAMLError as error:
+        raise _bad_yaml(error, text, path) from error
+    except RecursionError as error:
+        raise InputError("not YAML: nested too deeply", file=path) from error
+    except ValueError as error:
+        problem, hint = _NO_NUMBER
+        raise InputError(f"not YAML: {problem}", file=path, hint=hint) from error
     return values, lines
 
 

@@ -1,7 +1,7 @@
 """What a report is made from: the items of all runs of a task, the runs' facts, people's labels.
 
 Where people labelled a random part of the items that a judge judged, their labels say what they
-would say of all of them, whatever the judge is worth (`contrafact.stats.correction.ppi_mean`).
+would say of all of them, whatever the judge is worth (`contrafact.stats.correction.ppi_share`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

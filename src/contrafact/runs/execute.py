@@ -305,6 +305,8 @@ def _set_torn_logs_aside(folder: Path) -> None:
                 read_eval_log(str(path), header_only=True)
             elif path.suffix == ".json":
                 json.loads(path.read_bytes())
+        except OSError:  # says nothing of what is in the log
+            raise
         except Exception:  # noqa: BLE001 - of Inspect, zipfile, and whatever reads what is in it
             path.replace(path.with_name(f"{path.name}.damaged"))
             say_once(f"{path}: is damaged, and set aside; what it held is done again")

@@ -24,6 +24,7 @@ def read(text: str) -> list[tuple[str, float | None, str]]:
     ("text", "expected"),
     [
         ("Veltrane earns $1.5bn", [("$1.5bn", 1.5e9, "money")]),
+        ("$1099 million, by its form 1099", [("$1099 million", 1.099e9, "money")]),
         ("a €40 million plant", [("€40 million", 4e7, "money")]),
         ("Rs 1,200 crore", [("Rs 1,200 crore", 1.2e10, "money")]),
         ("₹12,50,000", [("₹12,50,000", 1.25e6, "money")]),

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from contrafact.api.results import Estimate, Result
 
-__all__ = ["EstimatedOperation", "Operation", "TableOperation"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _Table = TypeVar("_Table", bound="IntoDataFrame")

@@ -18,26 +18,6 @@ from contrafact.text.delimit import shorten
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Count",
-    "Level",
-    "Names",
-    "PathLikeOrNone",
-    "Paths",
-    "Seed",
-    "as_given",
-    "as_path",
-    "check_options",
-    "columns_of",
-    "command_options",
-    "frame_of",
-    "is_path",
-    "names_of",
-    "output_file",
-    "read_frame",
-    "rows_file",
-]
-
 PathLikeOrNone = str | PathLike[str] | None
 Names = str | Sequence[str] | None
 """One name, several, or none."""

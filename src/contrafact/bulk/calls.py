@@ -23,8 +23,6 @@ from contrafact.models.calls import Calls
 from contrafact.models.kept import KeptModel
 from contrafact.models.opening import TRANSPORT
 
-__all__ = ["BulkModel", "Connections", "Gate", "Limits"]
-
 WINDOW = 5.0
 """Seconds over which refused calls (429) are counted."""
 

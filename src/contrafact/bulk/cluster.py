@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError, ModelError
 
-__all__ = ["Cluster", "check_address", "cluster", "mapped"]
-
 _Item = TypeVar("_Item")
 
 MOST_BLOCKS = 10_000

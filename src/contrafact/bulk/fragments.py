@@ -17,8 +17,6 @@ from contrafact.files.json_rows import json_problem
 from contrafact.files.limits import bounded_rows, limit, over
 from contrafact.files.parquet import MOST_PARTS
 
-__all__ = ["BadRow", "Fragment", "fragments_of", "read_fragment"]
-
 _CHUNK = 1 << 20
 _BATCH = 256  # rows of Parquet that are unpacked at once
 _TAIL = 8  # of a Parquet file: the length of its footer, and a mark

@@ -23,8 +23,6 @@ from contrafact.bulk.tables import common_schema, part_bytes, recast
 from contrafact.errors import InputError
 from contrafact.stages.stage import FAILURES, KEPT, StageOutput
 
-__all__ = ["Output", "Partition"]
-
 _JOB = "_manifest/job.json"
 
 

@@ -13,8 +13,6 @@ from pyarrow import fs  # type: ignore[import-untyped]
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 
-__all__ = ["Place", "input_files"]
-
 _WILD = "*?["
 _SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 _HIDDEN = (".", "_")

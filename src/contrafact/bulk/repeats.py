@@ -25,8 +25,6 @@ from contrafact.bulk.tables import part_bytes
 from contrafact.errors import InputError
 from contrafact.stages.stage import INDEX, InputRow, Stage, Survey
 
-__all__ = ["repeated_rows", "write_notes"]
-
 _DONE = "_work/notes.json"
 
 Places = NDArray[np.int64]

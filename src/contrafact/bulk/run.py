@@ -31,8 +31,6 @@ from contrafact.stages.stage import (
     StageResult,
 )
 
-__all__ = ["Summary", "bulk_command", "counts_in"]
-
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
 

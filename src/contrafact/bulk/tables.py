@@ -16,8 +16,6 @@ from contrafact.files.tables import is_storable
 from contrafact.stages.stage import INDEX
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["common_schema", "from_bytes", "from_cells", "part_bytes", "recast"]
-
 _MARK = {b"contrafact": b"json"}
 _RAGGED = {b"contrafact": b"ragged"}  # objects of the column had not all the same keys
 _GROUP = 10_000

@@ -18,8 +18,6 @@ from contrafact.stages.stage import INDEX, InputRow, Stage, StageOutput, Work, s
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
-__all__ = ["Asker", "alone", "work_on"]
-
 _T = TypeVar("_T")
 
 _ROWS_PER_CALL = 3

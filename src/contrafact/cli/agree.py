@@ -10,8 +10,6 @@ from contrafact.options import Options, argument, option, takes
 if TYPE_CHECKING:
     from contrafact.study.agreement import Against, Agreement
 
-__all__ = ["agree"]
-
 _SHOWN = 20
 
 

@@ -11,8 +11,6 @@ from contrafact.family import Lazy, families
 if TYPE_CHECKING:
     from contrafact.family.data import DataSpec
 
-__all__ = ["app"]
-
 
 def _schemas() -> "Mapping[str, Lazy[DataSpec]]":
     schemas = {name: spec for one in families().values() for name, spec in one.data.items()}

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from contrafact.report.chapter import Chapter
     from contrafact.runs.execute import RunResult
 
-__all__ = ["command"]
-
 DEMO_MODEL = "embedded/smollm2-135m"
 """The model that works in the demo: it needs no key and no network."""
 

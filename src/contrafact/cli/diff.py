@@ -11,8 +11,6 @@ from contrafact.options import Options, argument, option, takes
 if TYPE_CHECKING:
     from contrafact.report.diff import RunDiff
 
-__all__ = ["diff"]
-
 _TEXT = 300
 """So many characters of a text are shown on a terminal."""
 

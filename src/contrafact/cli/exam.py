@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, SurfaceRow
     from contrafact.family.settings import TaskOptions
 
-__all__ = ["ExamCommand", "command"]
-
 _NONE = "–"  # where nothing could be read, or nothing was there
 
 

@@ -14,16 +14,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from contrafact.options import parameter
 
-__all__ = [
-    "LazyGroup",
-    "MethodsCommand",
-    "TaskGroup",
-    "command_of",
-    "method_lines",
-    "option_of",
-    "typed_after",
-]
-
 
 @cache
 def command_of(

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from contrafact.errors import InputError
 
-__all__ = ["app", "offer_weights"]
-
 app = typer.Typer(help="Models at hand, and weights brought to this machine.", no_args_is_help=True)
 
 

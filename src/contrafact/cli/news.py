@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from contrafact.files.journal import Journal
     from contrafact.files.tables import RowNotes
 
-__all__ = ["app"]
-
 SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 
 _ITEMS = "News items: JSONL, CSV, Parquet."

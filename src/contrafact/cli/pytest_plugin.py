@@ -12,8 +12,6 @@ import pytest
 if TYPE_CHECKING:
     from contrafact.report.regression import Rule
 
-__all__ = ["no_regression"]
-
 
 def _check(
     run_a: str | Path,

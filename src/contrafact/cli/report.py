@@ -6,8 +6,6 @@ import typer
 
 from contrafact.options import Options, argument, option, takes
 
-__all__ = ["report"]
-
 
 class _Options(Options):
     dirs: list[Path] = argument("DIR…", "Run folders, as `contrafact run` wrote.")

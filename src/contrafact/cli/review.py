@@ -15,8 +15,6 @@ from contrafact.review.store import check_installed, missing_file, open_store
 if TYPE_CHECKING:
     from contrafact.review.web.studio import TrustedProxy
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Human quality assurance: from the first label to adjudication.", no_args_is_help=True
 )

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from contrafact.review.plan import Labels
     from contrafact.stats.intervals import Interval
 
-__all__ = ["estimate", "plan", "residual"]
-
 
 class _Plan(Options):
     budget: int = option("How many items to label.", min=1, metavar="N")

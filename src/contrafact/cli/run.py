@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
 
-__all__ = ["app", "evaluate", "given_options", "options_of", "run_and_report", "show_failures"]
-
 
 class RunGroup(TaskGroup):
     """The commands that run a task, and ``--config FILE``, where the file names the task."""

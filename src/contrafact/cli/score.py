@@ -17,8 +17,6 @@ from contrafact.options import as_command, bulk_options, parameter
 if TYPE_CHECKING:
     from contrafact.family import Task
 
-__all__ = ["app"]
-
 
 class ScoreGroup(TaskGroup):
     """The commands that score a task's outputs; a run's folder stands for one too."""

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from contrafact.family import ShownText
     from contrafact.family.report import ReportSpec, TerminalColumn
 
-__all__ = ["edit_text", "show_agreement", "show_results"]
-
-
 _AROUND = 8  # words that are shown on each side of a change
 _STYLES = {"same": "", "removed": "red strike", "added": "bold green"}
 _MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}

@@ -8,8 +8,6 @@ import typer
 
 from contrafact.cli.lazy import method_lines
 
-__all__ = ["init", "methods", "prompts"]
-
 prompts = typer.Typer(help="Prompt packs.", no_args_is_help=True)
 
 _FILES = {

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from contrafact.family import Family
     from contrafact.family.study import StudySpec, StudyTable
 
-__all__ = ["study_group"]
-
 _WIDE = 10
 """A table with more columns than this is shown row by row."""
 

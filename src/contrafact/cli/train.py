@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from contrafact.family.training import TrainingSpec
     from contrafact.training.run import Training
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Training of models whose weights are at hand.", no_args_is_help=True)
 
 

@@ -7,8 +7,6 @@ import typer
 
 from contrafact.options import Options, option, takes
 
-__all__ = ["whatif"]
-
 
 class _Options(Options):
     model: str = option(

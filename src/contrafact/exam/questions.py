@@ -19,8 +19,6 @@ from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
 from contrafact.models.asking import failure_cause
 
-__all__ = ["JudgeCall", "ask_questions", "questions_of"]
-
 
 @dataclass(frozen=True)
 class JudgeCall:

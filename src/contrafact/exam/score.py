@@ -43,15 +43,6 @@ from contrafact.stats.intervals import (
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.likeness import bleu, rouge_l
 
-__all__ = [
-    "exam_rows",
-    "examine",
-    "leak_notes",
-    "likeness",
-    "surface_rows",
-    "unread_notes",
-]
-
 _STREAMS = {"criterion": 1, "surface": 2, "repeats": 3, "together": 4}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95

@@ -14,8 +14,6 @@ from contrafact.errors import InputError
 from contrafact.files.fields import FIELD_NAMES, fold
 from contrafact.files.limits import limit, over
 
-__all__ = ["KNOWN_NAMES", "Cells", "filled", "header_place", "laid_out"]
-
 Cells = tuple[int, list[Any]]
 """A row's line, counted from 1, and its cells."""
 

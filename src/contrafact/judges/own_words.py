@@ -9,24 +9,6 @@ from collections.abc import Collection, Sequence
 
 from contrafact.records import CAUSES, REFUSED
 
-__all__ = [
-    "EDGE",
-    "FINAL",
-    "FINAL_ENDS",
-    "NAME",
-    "NAME_IS",
-    "UNSEEN",
-    "bare",
-    "objects_in",
-    "own_words",
-    "reasoning",
-    "reported",
-    "reported_until",
-    "seen",
-    "tries",
-    "without",
-]
-
 # Reasoning, as models and their templates mark it. A close without an open ends what began before
 # the reply, since templates may open it; an open without a close leaves no answer.
 _TAG = (

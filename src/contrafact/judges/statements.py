@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from contrafact.judges.own_words import NAME, NAME_IS, reported
 
-__all__ = ["DENIED", "rank_of", "taken_back", "verdict_words", "words_of"]
-
 _V = TypeVar("_V", bound=bool | str)
 
 _NAMED = re.compile(rf"\b{NAME}\b{NAME_IS}[\s*_`\"'“‘(\[✅✓✔❌✗✘-]*\Z", re.IGNORECASE)

@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LONGEST", "Body", "ReplyTooLongError", "bodies", "watch"]
-
 LONGEST = 8 * 2**20
 """Bytes of a reply, unpacked, that are read: a hundred times what a long answer takes."""
 

@@ -20,8 +20,6 @@ from contrafact.redaction import (
     without_secrets,
 )
 
-__all__ = ["keep_private"]
-
 _asking: ContextVar[bool] = ContextVar("_asking", default=False)
 
 

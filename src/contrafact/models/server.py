@@ -25,14 +25,6 @@ from weakref import WeakValueDictionary
 
 from contrafact.errors import InputError
 
-__all__ = [
-    "EmbeddedServer",
-    "PromptTooLong",
-    "ServerSettings",
-    "check_runtime",
-    "shared_server",
-]
-
 _MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
 # How long a thread that waits for the others spins before it sleeps, in rounds of some ten
 # nanoseconds. libgomp's own is 300,000: on cores that other programs keep busy, a thread then

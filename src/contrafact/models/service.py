@@ -33,8 +33,6 @@ from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, u
 from contrafact.redaction import redacted
 from contrafact.text.delimit import printable, shorten
 
-__all__ = ["NoAnswer", "guard", "is_service"]
-
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
 )

@@ -10,8 +10,6 @@ from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_prompts
 from contrafact.runs.items import RunItems
 
-__all__ = ["changes_between"]
-
 _Samples = Mapping[str, Mapping[str, Any]]
 _FIELDS = ("input", "target", "metadata")
 

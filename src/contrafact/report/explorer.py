@@ -22,8 +22,6 @@ from contrafact.family.report import ChapterData, Explorer
 from contrafact.report.examples import filled
 from contrafact.text.diff import MANY_CHANGES, SHARED_WORDS
 
-__all__ = ["CHUNK", "MOST_ITEMS", "Packed", "pack", "pack_items", "unpack"]
-
 MOST_ITEMS = 20_000
 """So many outputs are on a page; of more, those of units drawn at random."""
 CHUNK = 200

@@ -17,8 +17,6 @@ from contrafact.report.words import run_facts
 from contrafact.report.write import heading_groups, row_groups
 from contrafact.text.delimit import visible_html, visible_text
 
-__all__ = ["render_page"]
-
 
 def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:
     """Return the page as HTML; when it was made is ISO 8601, if known.

@@ -27,8 +27,6 @@ from contrafact.stats.correction import UNINFORMATIVE
 from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Summary", "summarise", "with_interval"]
-
 _SIGNIFICANT = 0.05
 """Below this adjusted p-value a paired difference is called more than chance would make."""
 _SOUND = Measure("sound", "", column="_sound", forms=("all",), compared="sound")

@@ -6,8 +6,6 @@ from contrafact.family.display import Column, Table, listed
 from contrafact.family.report import ChapterData
 from contrafact.runs.items import agreement, cluster_labels
 
-__all__ = ["comparison_table", "corrected_table", "judge_table", "panel_table"]
-
 
 def comparison_table(data: ChapterData) -> Table | None:
     """Return the paired comparisons as a table, or None where there is nothing to compare."""

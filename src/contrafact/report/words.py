@@ -17,8 +17,6 @@ from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.models.asking import CAUSES, CUT_OFF
 from contrafact.models.gguf import EMBEDDED_NAMES
 
-__all__ = ["facts", "how_to_read", "not_examined", "run_facts", "sentence", "sentences", "warnings"]
-
 _OTHER_ROLES = {"baseline": "without a model", "mark": "as references and controls"}
 _ENOUGH_VERDICTS = 20
 _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given

@@ -7,8 +7,6 @@ from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
 from contrafact.stats.votes import majority
 
-__all__ = ["Assignment", "Ballot", "Decision", "asked_questions", "ballot_of", "rule_for"]
-
 
 @dataclass(frozen=True)
 class Assignment:

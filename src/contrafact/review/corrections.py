@@ -13,8 +13,6 @@ from contrafact.review.setup import needed_fields
 from contrafact.review.state import Change, ReviewItem
 from contrafact.review.workflow import release_due
 
-__all__ = ["edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw"]
-
 
 def reopen(change: Change, who: str, item: str, reason: str, stage: str | None = None) -> None:
     """Send an item back to a stage that it has been at, wherever it is now.

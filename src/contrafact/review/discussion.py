@@ -10,8 +10,6 @@ from contrafact.review.events import NotAllowed
 from contrafact.review.project import Stage
 from contrafact.review.state import Change, Person, ReviewItem, ReviewState
 
-__all__ = ["can_record", "say", "thread", "under_discussion", "voices"]
-
 LONGEST_REMARK = 10_000  # characters
 
 

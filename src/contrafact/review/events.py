@@ -31,8 +31,6 @@ from typing import Any, Literal
 
 from contrafact.errors import InputError
 
-__all__ = ["SYSTEM", "Event", "EventKind", "NotAllowed", "current_definition", "current_kind"]
-
 EventKind = Literal[
     "project",
     "person",

@@ -29,8 +29,6 @@ from contrafact.review.events import (
 )
 from contrafact.review.project import OUTCOMES, Project, Stage
 
-__all__ = ["Batch", "Change", "Person", "ReviewItem", "ReviewState", "Vote", "replay"]
-
 
 @dataclass(frozen=True)
 class Person:

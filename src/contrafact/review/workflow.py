@@ -20,19 +20,6 @@ from contrafact.review.project import OUTCOMES, Project, Stage
 from contrafact.review.state import Change, ReviewItem, ReviewState, Vote
 from contrafact.stats.votes import majority
 
-__all__ = [
-    "LEASE",
-    "agreed_answers",
-    "answer",
-    "audit_rows",
-    "release_due",
-    "set_stage_open",
-    "settle",
-    "undo",
-    "undoable",
-]
-
-
 LEASE = timedelta(minutes=30)
 """How long an item stays with somebody who does not answer."""
 

@@ -28,8 +28,6 @@ from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL
 from contrafact.runs.items import Failure, RunTables, failure_of, verifier_usage
 
-__all__ = ["PARTS", "evaluated", "is_direct", "judge_direct", "judged_sample"]
-
 MOST_LOGGED = 500
 """Of more outputs that no model judges there is no log, which takes some 38 ms an output: those of
 500 as long as 5,000 outputs take without."""

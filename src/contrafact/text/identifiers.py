@@ -16,8 +16,6 @@ from contrafact.errors import InputError
 from contrafact.text.numerals import WORDS, has_words, plain_digits, words_value
 from contrafact.text.tokens import Presence, folded
 
-__all__ = ["MOST_FIGURES", "Identifier", "IdentifierKind", "identifiers", "too_many_figures"]
-
 MOST_FIGURES = 5_000
 """Numbers, in digits or in words, beyond which a text is not read: it is no prose."""
 

@@ -30,19 +30,6 @@ from contrafact.training.trainers import Steps, TokenizedExample, check_targets
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = [
-    "Advance",
-    "Stages",
-    "TrainingContext",
-    "check_same",
-    "counted_steps",
-    "read_json",
-    "read_lines",
-    "run_stage",
-    "stage_journal",
-    "write_json",
-]
-
 Advance = Callable[[int], None]
 """Called with how many more pieces of work are done."""
 

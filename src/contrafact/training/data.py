@@ -11,8 +11,6 @@ from contrafact.errors import InputError
 from contrafact.family.training import Answer, TrainingItem, TrainingSpec
 from contrafact.text.delimit import delimit
 
-__all__ = ["Example", "Pool", "load_pool", "share_out"]
-
 Example = tuple[str, Answer]
 """An item and its right answer."""
 

@@ -24,17 +24,6 @@ from contrafact.records import content_id
 from contrafact.training.config import NewItems, Sampled
 from contrafact.training.context import Advance, TrainingContext
 
-__all__ = [
-    "Candidate",
-    "Reply",
-    "candidates_by_method",
-    "candidates_by_model",
-    "check_context",
-    "generate_items",
-    "generate_replies",
-    "open_method",
-]
-
 _ROWS = 48  # on two cores the best measured; few rows cost nearly as much as many
 _ECHO = 6  # words in a row that are no coincidence
 _MARKS = ".,:;!?\"'“”‘’"

@@ -20,8 +20,6 @@ from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import Candidate, generate_replies
 from contrafact.training.preferences import ScoredCandidate
 
-__all__ = ["score_candidates"]
-
 _HIGHEST = 10  # points that an answer can have
 _AT_ONCE = 16
 _SCORE = re.compile(

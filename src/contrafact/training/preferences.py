@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-__all__ = ["ScoredCandidate", "pair_up"]
-
 
 @dataclass(frozen=True)
 class ScoredCandidate:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["write_results"]
-
 Row = Mapping[str, Any]
 
 

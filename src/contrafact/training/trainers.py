@@ -35,17 +35,6 @@ from contrafact.training.config import (
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "Steps",
-    "TokenizedExample",
-    "check_targets",
-    "check_trainers",
-    "prefer",
-    "reward",
-    "teach",
-    "warm_up",
-]
-
 Steps = Callable[[int, int], None]
 """Called after each step with the steps done and the steps there are."""
 

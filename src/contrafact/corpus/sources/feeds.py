@@ -26,8 +26,6 @@ from contrafact.corpus.sources.base import (
 )
 from contrafact.errors import InputError, require
 
-__all__ = ["html_to_text", "rss", "yahoo"]
-
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
 _WINDOWS = {  # what Windows-1252 has where ISO-8859-1 has control characters, but for five of them
     byte: bytes([byte]).decode("cp1252")

@@ -24,8 +24,6 @@ from contrafact.corpus.sources.base import (
 from contrafact.corpus.sources.feeds import html_to_text
 from contrafact.errors import InputError
 
-__all__ = ["newsapi"]
-
 KEY_VARIABLE = "NEWSAPI_API_KEY"
 _PAGE_SIZE = 100  # the most that NewsAPI gives at once
 _KEY_TROUBLE = frozenset({"apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing"})

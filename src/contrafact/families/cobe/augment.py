@@ -45,16 +45,6 @@ from contrafact.stages.stage import (
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.tokens import stem
 
-__all__ = [
-    "AugmentStage",
-    "Rejected",
-    "Variation",
-    "augment_template",
-    "guard_approved",
-    "plan_variations",
-    "without_intervention",
-]
-
 Way = Literal["domain", "clause-order", "sentence-structure"]
 WAYS: tuple[Way, ...] = get_args(Way)
 _QUOTED = 0.6  # of a criterion's content words must be in its text for it to quote facts of it

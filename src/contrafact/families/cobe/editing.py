@@ -26,8 +26,6 @@ from contrafact.prompts import PromptPack
 from contrafact.records import GRAPHS
 from contrafact.text.delimit import delimit
 
-__all__ = ["EDITING", "compared_texts", "write_held_out"]
-
 _HELD_GRAPHS = frozenset(("diamond", "hybrid"))
 _HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
 _HELD_EVENTS = {

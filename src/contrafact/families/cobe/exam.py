@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["EXAM", "examiner", "leak_item"]
-
 _DRAWN = (
     560  # items where neither a number nor a file is given: 25 or more that fail each criterion
 )

@@ -16,8 +16,6 @@ from contrafact.families.cobe.synth.prove import Facts, situation_of
 from contrafact.families.cobe.synth.reading import CUES, Mention
 from contrafact.families.cobe.verifier import decisions
 
-__all__ = ["in_place"]
-
 _PART = re.compile(r"[^.!?\n]+[.!?\n]*")
 _LINKS = tuple(cue for cue, (place, _) in CUES.items() if place == "link")
 """With these a sentence looks back to the one before it."""

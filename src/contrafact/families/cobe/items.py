@@ -53,13 +53,6 @@ from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import number, score_metadata
 from contrafact.records import Story
 
-__all__ = [
-    "ITEM_COLUMNS",
-    "REFERENCE",
-    "SCORER",
-    "item_rows",
-]
-
 SCORER = "edit"
 """The scorer's name in logs, behind the package's."""
 

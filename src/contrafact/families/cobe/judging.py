@@ -20,12 +20,6 @@ from contrafact.judges.rubric import Judged, Rubric, letter
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Story
 
-__all__ = [
-    "JudgedEdit",
-    "Judging",
-    "probability",
-]
-
 _TEMPLATES = {
     "E1": "cobe/judge-unchanged",
     "E2": "cobe/judge-changed",

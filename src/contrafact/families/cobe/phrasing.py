@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from contrafact.errors import InputError
 
-__all__ = ["condition_of", "free_forms", "queries"]
-
 _A = "Rewrite the original text, based on what would have happened instead had {}."
 _B = "Based on the preceding text, rewrite the scenario to reflect what happens if {}."
 _C = "Rewrite the above passage to illustrate what would have occurred had {}."

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["READING", "bundled_reading"]
-
 OUTCOMES = ("stays", "changes", "up", "down", "cannot be told", "true", "false")
 SOUND = ("sane", "odd", "absurd")
 _KIND = "reading"

@@ -35,8 +35,6 @@ from contrafact.family.tables import invalid_table, measure_chart, measure_table
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval, clustered_proportion
 
-__all__ = ["SPEC", "prepare", "suggested_modes"]
-
 _PAPER = "contrafact.families.cobe"
 
 CRITERION_LABELS: Mapping[str, str] = {

@@ -5,8 +5,6 @@ from pydantic import Field
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, StructuredOptions
 
-__all__ = ["CAUSES", "DEMO", "CobeOptions"]
-
 CAUSES = "causes"
 """The criterion that is asked besides, on request, with story and query: would the causes that
 connectors name be there, had the story gone as is supposed?"""

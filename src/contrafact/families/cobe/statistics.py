@@ -37,8 +37,6 @@ from contrafact.text.parsing import parsed
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
-__all__ = ["SPEC"]
-
 _CLAUSAL = frozenset(
     ("ROOT", "csubj", "csubjpass", "ccomp", "xcomp", "advcl", "relcl", "acl", "parataxis", "pcomp")
 )

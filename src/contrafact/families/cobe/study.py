@@ -19,8 +19,6 @@ from contrafact.family.study import Question, StudySpec, StudyTable, spread_over
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CAUSES_STUDY", "CRITERIA", "STUDY"]
-
 
 def _pool(items: "pd.DataFrame") -> "pd.DataFrame":
     return items[items["text"].notna() & items["judge"].notna()]

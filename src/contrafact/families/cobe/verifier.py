@@ -25,8 +25,6 @@ from contrafact.families.cobe.synth.reading import Reading
 from contrafact.families.cobe.synth.response import ReadResponse
 from contrafact.judges.verifier import Decision, Subject
 
-__all__ = ["decide", "decisions", "proof"]
-
 _KEPT = 64
 _CRITERIA = (*CRITERION_NAMES, CAUSES)
 _HOLDS = {

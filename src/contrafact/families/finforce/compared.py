@@ -11,8 +11,6 @@ from typing import Any
 
 from contrafact.records import SIDES
 
-__all__ = ["compared_texts"]
-
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows of outputs for the first bundled headlines that have references.

@@ -21,20 +21,6 @@ from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_nam
 from contrafact.records import SIDES, ForwardPair, Headline
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "CATEGORIES",
-    "FIELDS",
-    "PUBLISHED_COUNTS",
-    "RawItem",
-    "bundled_headlines",
-    "bundled_shots",
-    "canonical_category",
-    "load_headlines",
-    "raw_items",
-    "review_rows",
-]
-
-
 FIELDS = ("headline", "category", "description", "date", "classification", "risk", "opportunity")
 """What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 

@@ -21,8 +21,6 @@ from contrafact.files.tables import Row, RowNotes
 from contrafact.records import SIDES, content_id
 from contrafact.text.delimit import hostile_characters, printable
 
-__all__ = ["LONGEST", "SHORTEST", "SPEC", "check_items"]
-
 SHORTEST = 15
 """Characters below which a headline is called near-empty; the benchmark's shortest has 25."""
 LONGEST = 2_000

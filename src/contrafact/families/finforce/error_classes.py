@@ -19,8 +19,6 @@ from contrafact.text.tokens import same_root
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["classify_many", "entities_lost"]
-
 SIMILAR_DISTANCE = 0.10
 """A counterfactual at most this far from its headline says much the same. In the supplement's
 3,368 counterfactuals, what lies below is nearly always one word or one figure exchanged; clauses

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["EXAM", "examiner", "surface_items"]
-
 _FORWARD, _DIRECTION = CRITERIA
 
 

@@ -14,8 +14,6 @@ from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData
 from contrafact.records import CRITERIA, SIDES
 
-__all__ = ["fluency_notes", "paper_fluency", "with_paper", "with_published_scope"]
-
 PAPER = "contrafact.families.finforce"
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
 """Names of the fluency model whose perplexities the paper's may stand beside."""

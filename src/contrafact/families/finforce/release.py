@@ -24,8 +24,6 @@ from contrafact.corpus.release import (
 )
 from contrafact.families.finforce.data import CATEGORIES
 
-__all__ = ["Released", "release_files", "row_schema"]
-
 CLASSIFICATION = "market_event"
 _FIELDS: Fields = {
     "id": ("string", "Content hash of the headline."),

@@ -39,8 +39,6 @@ from contrafact.family.report import (
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.records import CRITERIA, SIDES
 
-__all__ = ["SPEC", "prepare"]
-
 _CHIP_LABELS = {"forward_compatibility": "Forward-compatible", "directionality": "Directional"}
 _CLASS_LABELS = {
     "similar_semantics": "Similar semantics",

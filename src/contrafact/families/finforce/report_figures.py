@@ -25,17 +25,6 @@ from contrafact.family.tables import measure_table, notes_on
 from contrafact.records import CRITERIA, SIDES
 from contrafact.stats.replicates import Bootstrap, Replicates, Sampler, mean_over
 
-__all__ = [
-    "COSTS",
-    "CRITERION_NAMES",
-    "ERROR_CLASSES",
-    "PLAIN_CAPTION",
-    "base_distance",
-    "few_shot_change",
-    "risk_against_opportunity",
-    "side_figures",
-]
-
 CRITERION_NAMES = {
     "forward_compatibility": "Forward-compatibility",
     "directionality": "Directionality",

@@ -18,13 +18,6 @@ from contrafact.files.fields import unguarded
 from contrafact.files.sheets import unguarded_row
 from contrafact.records import content_id
 
-__all__ = [
-    "ReviewedHeadline",
-    "is_review_export",
-    "read_review_export",
-    "rows_of_items",
-]
-
 _OUTCOMES: dict[str, Decision] = {
     "final": "kept",
     "removed": "dropped",

@@ -55,25 +55,6 @@ from contrafact.stages.stage import (
 from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit, printable
 
-__all__ = [
-    "NOBODY",
-    "SHEET_COLUMNS",
-    "Outcome",
-    "Proposal",
-    "ScreenStage",
-    "SheetDecision",
-    "ask_screening",
-    "outcome_event",
-    "outcome_of",
-    "proposal_by_rule",
-    "proposal_event",
-    "proposal_from_reply",
-    "read_sheets",
-    "screened_row",
-    "screening_template",
-    "sheet_row",
-]
-
 NOBODY = "nobody"
 """Who labelled a headline that neither a rule nor a model settled."""
 

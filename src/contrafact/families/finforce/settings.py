@@ -14,8 +14,6 @@ from contrafact.family.settings import (
     StructuredOptions,
 )
 
-__all__ = ["DEMO", "PRESETS", "FinforceOptions"]
-
 
 class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     """Options of forward counterfactuals."""

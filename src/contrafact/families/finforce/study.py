@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["STUDY"]
-
 _MARKS = ("trivial_consequences", "financially_unrealistic")
 """Figure 4's error classes that need a person's judgement; a blank is no answer."""
 _ANSWERS = ("TRUE", "FALSE")

@@ -37,8 +37,6 @@ from contrafact.text.delimit import delimit
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import entities_many
 
-__all__ = ["TRAINING", "check_pairs"]
-
 # Data
 
 

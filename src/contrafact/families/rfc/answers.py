@@ -18,8 +18,6 @@ from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 from contrafact.records import Rewrite
 
-__all__ = ["Answer", "answer_of", "answering", "item_of", "read_answer", "reply_tokens"]
-
 _ALTERNATIVES = 20  # to a token that are asked for: the most that OpenAI gives
 REASONS_TOKENS = 120
 """About how long a rationale is, for estimates."""

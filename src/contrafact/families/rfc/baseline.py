@@ -19,8 +19,6 @@ from contrafact.families.rfc.data import Item
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.diff import surface
 
-__all__ = ["TEXT_FEATURES", "Baseline", "cross_validated", "pair_features", "text_features"]
-
 FOLDS = 10
 """Folds, or as many as there are articles if these are fewer."""
 

@@ -23,12 +23,6 @@ from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.redaction import without_secrets
 
-__all__ = [
-    "JudgeSettings",
-    "JudgedPair",
-    "judge_pairs",
-]
-
 _VERDICT_TOKENS = 40  # of a reply, for one criterion
 _Pair = tuple[Any, str, str]  # manipulation, original, rewritten
 

@@ -30,21 +30,6 @@ from contrafact.files.tables import BAD_DATE, BROKEN, Row, RowNotes, read_rows, 
 from contrafact.records import Rewrite, content_id
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "FIELDS",
-    "REPEATED",
-    "Item",
-    "PairNotes",
-    "bundled_pairs",
-    "bundled_shots",
-    "content_of",
-    "items_of",
-    "label_conflicts",
-    "load_pairs",
-    "read_pairs",
-    "review_rows",
-]
-
 FIELDS = (
     *("id", "article_id", "original", "rewritten", "manipulation", "category", "rewriter"),
     *("ticker", "date", "url"),

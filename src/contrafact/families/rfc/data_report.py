@@ -29,8 +29,6 @@ from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
 from contrafact.records import MANIPULATIONS, Rewrite
 
-__all__ = ["SPEC", "check_pairs"]
-
 
 def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
     """Return what is in a file of pairs, by manipulation, and what is wrong with its rows."""

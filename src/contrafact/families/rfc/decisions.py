@@ -32,16 +32,6 @@ from contrafact.errors import InputError, value_problem
 from contrafact.files.sheets import unguarded_row
 from contrafact.files.tables import read_rows, source_name
 
-__all__ = [
-    "REVIEW_STAGES",
-    "Fate",
-    "ReviewDecision",
-    "State",
-    "follow",
-    "load_decisions",
-    "published_schema",
-]
-
 ReviewStage = Literal[
     "expert-review",
     "audit",

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["EXAM", "examiner", "surface_items"]
-
 WHOLES: tuple[Manipulation, ...] = ("flipping", "sentiment", "causal")
 """The kinds whose meaning a judge decides."""
 

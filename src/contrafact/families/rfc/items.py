@@ -49,14 +49,6 @@ from contrafact.families.rfc.labels import TRUE
 from contrafact.family.task import score_metadata
 from contrafact.records import MANIPULATIONS
 
-__all__ = [
-    "ITEM_COLUMNS",
-    "PROBABILITIES",
-    "SCORER",
-    "item_row",
-    "items_frame",
-]
-
 SCORER = "label"
 
 PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}

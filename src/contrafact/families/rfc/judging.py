@@ -22,8 +22,6 @@ from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Manipulation
 
-__all__ = ["CRITERIA", "UNDECIDED", "Judging", "check_judges", "settled"]
-
 _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
     "numerical": {
         "plausible": "a figure is not plausible",

@@ -13,18 +13,6 @@ from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 from contrafact.records import MANIPULATIONS, Manipulation
 
-__all__ = [
-    "FALSE",
-    "LENGTH_BANDS",
-    "MANIPULATION_SPELLINGS",
-    "TRUE",
-    "Bands",
-    "TaskName",
-    "labels_of",
-    "load_bands",
-    "manipulation_named",
-]
-
 TaskName = Literal["rfc-detect", "rfc-diagnose"]
 
 TRUE = "true"

@@ -26,8 +26,6 @@ from contrafact.text.diff import surface
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["diagnostics", "leakage", "summary"]
-
 FEWEST_ARTICLES = 10
 """A manipulation with fewer articles than this is not probed by itself."""
 

@@ -26,8 +26,6 @@ from contrafact.prompts import PromptTemplate
 from contrafact.records import Manipulation, Rewrite
 from contrafact.text.delimit import delimit
 
-__all__ = ["VARIABLES", "OneCall", "kind_of", "texts_of"]
-
 VARIABLES: Mapping[str, set[str]] = {
     "detect": {"paragraph", "shots"},
     "diagnose": {"original", "paragraph"},

@@ -48,8 +48,6 @@ from contrafact.family.report import (
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["DETECT", "DIAGNOSE", "prepare"]
-
 _ENOUGH_ANSWERS = 20
 _ONE_ANSWER = 0.95  # from this share on, a system nearly always says the same
 _REASONS_LIMIT = 600

@@ -40,15 +40,6 @@ from contrafact.stats.classification import (
 from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Sampler
 
-__all__ = [
-    "by_shots",
-    "confusion",
-    "label_figures",
-    "pair_frame",
-    "pairwise",
-    "surface",
-]
-
 PAPER = "contrafact.families.rfc"
 SURFACE = "surface"
 MEDIAN = "median of the models"

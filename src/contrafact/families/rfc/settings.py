@@ -8,8 +8,6 @@ from pydantic import Field
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, TaskOptions
 
-__all__ = ["DEMO", "PRESETS", "DetectOptions", "DiagnoseOptions", "LabelOptions"]
-
 
 class LabelOptions(TaskOptions):
     """Options of both tasks."""

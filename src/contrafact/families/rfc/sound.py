@@ -34,8 +34,6 @@ from contrafact.stats.correction import (
 )
 from contrafact.stats.intervals import effective_number
 
-__all__ = ["ALL", "Counted", "Sound", "counted", "signs_of", "sound_of"]
-
 ALL = "all"
 
 _SOUND = Question("sound")

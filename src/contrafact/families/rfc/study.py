@@ -23,8 +23,6 @@ from contrafact.records import MANIPULATIONS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DETECT", "DIAGNOSE"]
-
 
 def _pairs(path: Path) -> "pd.DataFrame":
     import pandas as pd

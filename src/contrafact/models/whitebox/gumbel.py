@@ -23,19 +23,6 @@ from contrafact.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "CLOSE",
-    "DrawnNoise",
-    "HindsightNoise",
-    "Noise",
-    "Sampling",
-    "check_finite",
-    "choose",
-    "draw",
-    "log_probabilities",
-    "noise_of",
-]
-
 CLOSE = 1e-3
 """Logits, at temperature 1: a lead below this may turn with the batch an item stands in."""
 

@@ -16,18 +16,6 @@ from contrafact.models.whitebox.weights import CausalModel
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "Prefix",
-    "PrefixStore",
-    "PromptBatch",
-    "ServedPrompt",
-    "by_length",
-    "common_length",
-    "plain_layers",
-    "prefix_cache",
-    "read_prefix",
-]
-
 Tokens = tuple[int, ...]
 
 ServedPrompt = tuple[Tokens, "Prefix | None", int]

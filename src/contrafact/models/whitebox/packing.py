@@ -22,8 +22,6 @@ from contrafact.models.whitebox.weights import CausalModel
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["can_pack", "last_logits", "packed"]
-
 _ROW = 384  # tokens of a row, about: a token is held against all of its row, seen or not
 _KINDS = frozenset({"gpt2", "llama", "qwen2", "qwen3"})
 

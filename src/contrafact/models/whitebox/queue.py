@@ -13,8 +13,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-__all__ = ["BatchQueue", "QueueClosed"]
-
 _Request = TypeVar("_Request")
 _Response = TypeVar("_Response")
 

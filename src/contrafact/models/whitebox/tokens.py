@@ -7,14 +7,6 @@ from contrafact.errors import InputError
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.text.delimit import tokenizable
 
-__all__ = [
-    "continuation_text",
-    "conversation_tokens",
-    "end_tokens",
-    "prompt_tokens",
-    "text_tokens",
-]
-
 
 def end_tokens(causal: CausalModel) -> frozenset[int]:
     """Return the tokens that end a text: the tokenizer's, and those of the model's settings."""

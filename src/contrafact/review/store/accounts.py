@@ -22,11 +22,6 @@ from contrafact.review.store.database import accounts, audit, invites, reading, 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-__all__ = [
-    "LONGEST", "SHORTEST", "Account", "Accounts", "account_of", "hash_password",
-    "password_matches", "password_outdated", "secret_hash",
-]  # fmt: skip
-
 INVITE_LIFE = timedelta(days=7)
 """How long an invitation can be used."""
 SHORTEST = 12

@@ -23,26 +23,6 @@ from contrafact.files.atomic import os_problem
 from contrafact.review.events import Event
 from contrafact.review.state import ReviewItem
 
-__all__ = [
-    "accounts",
-    "attempts",
-    "audit",
-    "connect",
-    "database_problem",
-    "database_url",
-    "event_of",
-    "event_row",
-    "events",
-    "invites",
-    "item_row",
-    "items",
-    "metadata",
-    "reading",
-    "reviews",
-    "sessions",
-    "votes",
-]
-
 _HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
 _MIGRATION_LOCK = 0x636F6E74

@@ -26,8 +26,6 @@ from contrafact.review.store.accounts import (
 )
 from contrafact.review.store.database import accounts, attempts, reading, sessions
 
-__all__ = ["FREE", "FREE_ACCOUNT", "IDLE", "LIFE", "Sessions", "TooManyAttempts"]
-
 _LOG = logging.getLogger(__name__)
 # All in seconds.
 IDLE = 2 * 3600.0  # a session that is not used for so long ends

@@ -24,24 +24,6 @@ from contrafact.review.store.accounts import Account
 from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio, redirect_to, render
 
-__all__ = [
-    "KEY",
-    "LongText",
-    "ManagerPage",
-    "MemberPage",
-    "NeedsSignIn",
-    "ReviewPage",
-    "Text",
-    "TheAccount",
-    "TheKey",
-    "TheManagerPage",
-    "TheMemberPage",
-    "TheReviewPage",
-    "TheStudio",
-    "check_form",
-    "client_address",
-]
-
 KEY = "^[A-Za-z0-9_-]{8,64}$"
 """The key of a form, under which it counts once."""
 TheKey = Annotated[str, Form(alias="request", pattern=KEY)]

@@ -12,8 +12,6 @@ from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["ConnectionLimits", "limited_protocol"]
-
 
 @dataclass(frozen=True)
 class ConnectionLimits:

@@ -17,8 +17,6 @@ from contrafact.review.web.access import LongText, MemberPage, Text, TheKey, The
 from contrafact.review.web.item_view import item_view, summary
 from contrafact.review.web.studio import redirect_to, request_key
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 

@@ -16,11 +16,6 @@ from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
-__all__ = [
-    "ItemView", "answered", "compared_sides", "ended_items", "is_undecided", "item_view",
-    "shown_fields", "summary", "training_feedback",
-]  # fmt: skip
-
 WHY = ("why", "explanation")
 """Columns of training items that say why their known answer is right; the first that is there."""
 _SHORT = 160  # characters of an item's text in lists

@@ -37,8 +37,6 @@ from contrafact.review.web.studio import redirect_to
 from contrafact.review.web.uploads import read_project
 from contrafact.review.workflow import set_stage_open, settle
 
-__all__ = ["router"]
-
 _LOG_LINES = 500
 _DESCRIPTIONS: dict[Export, str] = {
     "decisions": "what stands, as rfc finalize and finforce release read it",

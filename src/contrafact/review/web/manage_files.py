@@ -22,8 +22,6 @@ from contrafact.review.state import ReviewState
 from contrafact.review.web.access import LongText, ManagerPage, TheReviewPage
 from contrafact.review.web.uploads import read_project, shown_name, uploaded
 
-__all__ = ["router"]
-
 _TYPES = {
     "jsonl": "application/jsonl; charset=utf-8",
     "csv": "text/csv; charset=utf-8",

@@ -22,8 +22,6 @@ from contrafact.review.web.item_view import (
     summary,
 )
 
-__all__ = ["router"]
-
 FIELD = "field."
 """What the name of a field of an item begins with in a form; the field's name follows."""
 PAGE_ITEMS = 50

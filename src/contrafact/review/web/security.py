@@ -24,9 +24,6 @@ from contrafact.review.events import NotAllowed
 from contrafact.review.store.accounts import Account
 from contrafact.review.web.studio import Studio
 
-__all__ = ["HEADERS", "PeerMiddleware", "SecurityMiddleware", "set_session"]
-
-
 _LOG = logging.getLogger("contrafact.review.web.requests")
 HEADERS = {
     "content-security-policy": (

@@ -10,8 +10,6 @@ from contrafact.review.web.access import Text, TheAccount, TheStudio, client_add
 from contrafact.review.web.security import set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
-__all__ = ["router"]
-
 router = APIRouter()
 _LENGTHS = {"shortest": SHORTEST, "longest": LONGEST}
 

@@ -16,8 +16,6 @@ from contrafact.errors import InputError
 from contrafact.files.limits import read_apart
 from contrafact.review.project import Project, builtin_projects, load_project, parse_project
 
-__all__ = ["read_project", "shown_name", "uploaded"]
-
 MOST_ROWS = 200_000
 """Rows of one upload: more than a team reviews in a year."""
 _MIB = 2**20

@@ -34,8 +34,6 @@ from contrafact.review.web.studio import (
     request_key,
 )
 
-__all__ = ["router"]
-
 ANSWER = "answer."
 """What the name of an answer's field begins with; the question's name follows."""
 _VERSION = re.compile(r"[a-z0-9-]{1,40}")

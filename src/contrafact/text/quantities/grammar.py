@@ -27,8 +27,6 @@ from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
 from contrafact.text.quantities.roles import cue_data
 from contrafact.text.tokens import Presence, folded
 
-__all__ = ["found_quantities"]
-
 _OF_COUNTRY = {
     ("canadian", "dollar"): "CAD",
     ("australian", "dollar"): "AUD",

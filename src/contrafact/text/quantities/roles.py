@@ -11,16 +11,6 @@ from typing import Any
 from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role
 from contrafact.text.tokens import alternation, folded
 
-__all__ = [
-    "Cue",
-    "cue_data",
-    "cues",
-    "expression",
-    "nearest_cue",
-    "outcome",
-    "role_and_unit",
-]
-
 
 @cache
 def cue_data() -> dict[str, Any]:

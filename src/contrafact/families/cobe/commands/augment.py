@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from contrafact.families.cobe.augment import Variation
     from contrafact.records import Story
 
-__all__ = ["augment"]
-
 _WRITING = ("temperature", "max_tokens")
 
 

@@ -10,8 +10,6 @@ from contrafact.options import Options, argument, option, takes
 if TYPE_CHECKING:
     from contrafact.judges.surface import LeakRow
 
-__all__ = ["leak", "prove"]
-
 _SHOWN = 20
 
 

@@ -12,8 +12,6 @@ from contrafact.family.task import Turn, Turns, read_text
 from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
-__all__ = ["method"]
-
 STEPS = ("situate", "intervene", "predict", "write")
 _STEP_TOKENS = 110
 

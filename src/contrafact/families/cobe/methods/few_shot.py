@@ -18,8 +18,6 @@ from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.delimit import delimit
 
-__all__ = ["EDIT_TOKENS", "Prompted", "method"]
-
 _DEFAULT_SHOTS = 3
 EDIT_TOKENS = 70
 """About how long an edited scenario is, for estimates."""

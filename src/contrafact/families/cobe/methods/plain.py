@@ -3,8 +3,6 @@
 from contrafact.families.cobe.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
 
-__all__ = ["method"]
-
 
 def method(context: MethodContext) -> Prompted:
     """Return the method."""

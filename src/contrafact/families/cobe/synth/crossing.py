@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
 
-__all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block"]
-
 SIZE = 4
 """Stories in a block."""
 _DRAWS, _POOL = 160, 28

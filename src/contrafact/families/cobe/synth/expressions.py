@@ -14,8 +14,6 @@ from types import MappingProxyType
 
 from contrafact.causal.model import Graph, Mechanism, Model, Noise, Value, Variable
 
-__all__ = ["ScmText", "build", "graph_name"]
-
 _MOST_ROWS = 4096
 """Rows of one mechanism's table."""
 _OPERATORS = (

@@ -18,21 +18,6 @@ from contrafact.errors import InputError
 from contrafact.files.config import read_toml
 from contrafact.records import DOMAINS
 
-__all__ = [
-    "AMOUNTS",
-    "ANSWERS",
-    "CRITERIA",
-    "Clause",
-    "Event",
-    "Library",
-    "Move",
-    "Pair",
-    "Quantity",
-    "Scene",
-    "bundled_library",
-    "load_library",
-]
-
 ANSWERS = (1, 2)
 CRITERIA = 3
 """Which of an event's wordings, once drawn, serve answers and criteria; the story has the first."""

@@ -13,15 +13,6 @@ from contrafact.families.cobe.synth.library import AMOUNTS, CRITERIA, Clause, Pa
 from contrafact.families.cobe.synth.plots import QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import Relation
 
-__all__ = [
-    "Narrative",
-    "Wordings",
-    "criterion_texts",
-    "draw_wordings",
-    "realize",
-    "sentence",
-]
-
 _LINKS = {
     True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
     False: ("Even so,", "Nevertheless,", "All the same,", "Despite this,", "In spite of this,"),

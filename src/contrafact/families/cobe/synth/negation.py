@@ -8,8 +8,6 @@ The verb is found as the word that a file's ``supposed`` form of the clause has 
 import re
 from collections.abc import Iterator
 
-__all__ = ["negations"]
-
 _IRREGULAR = {
     past: base
     for base, pasts in (

@@ -15,8 +15,6 @@ from random import Random
 from contrafact.families.cobe.synth.expressions import ScmText, graph_name
 from contrafact.families.cobe.synth.library import Event, Library, Quantity, Scene
 
-__all__ = ["LEVELS_OF_BASE", "QUANTITY", "Gate", "Measure", "Plot", "draw_plot"]
-
 LEVELS_OF_BASE = 4
 """How many values the part of a quantity has that no told event decides."""
 QUANTITY = "q"

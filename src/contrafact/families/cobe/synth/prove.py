@@ -24,20 +24,6 @@ from contrafact.families.cobe.synth.relations import Family, Joining, Relation, 
 from contrafact.families.cobe.synth.response import ResponseReader
 from contrafact.records import content_id
 
-__all__ = [
-    "Facts",
-    "Proven",
-    "check_story",
-    "criterion_problem",
-    "direction_of",
-    "misjoined",
-    "opened_proof",
-    "prove_rows",
-    "reverses_cause",
-    "situation_of",
-    "with_proofs",
-]
-
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
 _WAYS = {
     "up": ("is higher than", "goes up from", "is more than", "goes above"),

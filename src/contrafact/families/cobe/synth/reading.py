@@ -7,18 +7,6 @@ from typing import Any
 
 from contrafact.causal.model import Value
 
-__all__ = [
-    "CUES",
-    "NUMBER",
-    "Claim",
-    "Mention",
-    "Reader",
-    "Reading",
-    "Sentence",
-    "left_open",
-    "masked",
-]
-
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
 _MARK = "\x00"  # stands on both sides of the index of a mention, in place of its words
 SENTENCE_END = re.compile(r"[.!?:\n]+")

@@ -16,8 +16,6 @@ from math import prod
 
 from contrafact.causal.model import Value
 
-__all__ = ["Family", "Joining", "Relation", "family_of"]
-
 _MOST_MODELS = 4096
 
 

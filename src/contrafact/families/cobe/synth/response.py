@@ -23,8 +23,6 @@ from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.negation import negations
 from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
 
-__all__ = ["CLOSINGS", "OPENINGS", "ReadResponse", "ResponseReader"]
-
 OPENINGS = (
     "Here is the passage, rewritten for the change you describe:",
     "Sure! This is how it goes:",

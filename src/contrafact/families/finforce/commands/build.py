@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from contrafact.families.finforce.review_exports import ReviewedHeadline
     from contrafact.families.finforce.screen import Outcome, SheetDecision
 
-__all__ = ["release", "screen"]
-
 _MODEL = "With a model"
 
 

@@ -24,8 +24,6 @@ from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
-__all__ = ["OPTIONS", "draft_details", "method"]
-
 OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8}
 """``n``: how many drafts. ``temperature``: of the drafts."""
 

@@ -16,8 +16,6 @@ from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit
 from contrafact.text.parsing import Span, mask_spans, noun_phrases
 
-__all__ = ["method"]
-
 MASK = "[MASK]"
 _LAST_WORD = re.compile(r"\w+\W*$")
 

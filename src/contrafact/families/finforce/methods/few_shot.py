@@ -18,8 +18,6 @@ from contrafact.prompts import PromptPack
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
 
-__all__ = ["Prompted", "method"]
-
 DEFAULT_SHOTS = 3
 
 

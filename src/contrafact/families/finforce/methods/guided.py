@@ -8,8 +8,6 @@ keep the headline's names. Beside ``zero-shot`` it measures what asking for that
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
 
-__all__ = ["method"]
-
 
 def method(context: MethodContext) -> Prompted:
     """Return the method; how many examples others show does not concern it."""

@@ -14,8 +14,6 @@ from contrafact.family.method import MethodContext
 from contrafact.family.task import Turns
 from contrafact.records import Headline
 
-__all__ = ["method"]
-
 
 def method(context: MethodContext) -> Turns[Headline, Generation]:
     """Return the method."""

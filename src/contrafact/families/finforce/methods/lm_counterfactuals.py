@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from contrafact.models.whitebox.completion import Completion
     from contrafact.models.whitebox.provider import Engine, WhiteboxSettings
 
-__all__ = ["OPTIONS", "method"]
-
 OPTIONS: Mapping[str, Option] = {
     "noise": "shared",
     "prompts": "each",

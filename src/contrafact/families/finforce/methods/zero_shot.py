@@ -3,8 +3,6 @@
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
 
-__all__ = ["method"]
-
 
 def method(context: MethodContext) -> Prompted:
     """Return the method; how many examples others show does not concern it."""

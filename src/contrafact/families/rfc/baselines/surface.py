@@ -12,8 +12,6 @@ from contrafact.families.rfc.data import items_of
 from contrafact.families.rfc.labels import TaskName
 from contrafact.family.method import MethodContext
 
-__all__ = ["method"]
-
 
 def method(context: MethodContext) -> Baseline:
     """Return the method."""

@@ -6,8 +6,6 @@ from contrafact.bulk import executor
 from contrafact.options import Options, argument, bulk_options, option, takes
 from contrafact.stages.run import stage_command
 
-__all__ = ["bucket"]
-
 
 class _Options(Options):
     file: str = argument("FILE", "Articles: CSV, JSON, JSON Lines, Parquet, or `-`.")

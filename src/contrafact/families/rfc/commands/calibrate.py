@@ -6,8 +6,6 @@ import typer
 
 from contrafact.options import Options, argument, option, takes
 
-__all__ = ["calibrate"]
-
 
 class _Options(Options):
     file: str = argument("FILE", "Rows with id, manipulation, original, rewritten, valid.")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.pipeline.finalize import Contract, Standing
     from contrafact.stages.stage import StageOutput
 
-__all__ = ["finalize"]
-
 
 def _show_schema(asked: bool) -> None:
     if asked:

@@ -6,8 +6,6 @@ import typer
 
 from contrafact.options import Options, argument, option, takes
 
-__all__ = ["hydrate"]
-
 
 class _Options(Options):
     file: str = argument("FILE", "The published rows: JSONL, JSON, CSV, Parquet.")

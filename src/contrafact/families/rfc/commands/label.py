@@ -8,8 +8,6 @@ from contrafact.families.rfc.commands.shared import absolute
 from contrafact.options import CallOptions, argument, bulk_options, option, takes
 from contrafact.stages.run import stage_command
 
-__all__ = ["label"]
-
 _MODEL = "With a model"
 
 

@@ -11,8 +11,6 @@ from contrafact.options import Options, argument, option, takes
 if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
 
-__all__ = ["ledger"]
-
 
 class _Options(Options):
     files: list[str] = argument("FILE…", "Ledgers, in the order of the stages.")

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from contrafact.stages.stage import InputRow
 
 
-__all__ = ["release"]
-
-
 class _Options(ReleaseOptions):
     file: str = argument("FILE", "The final pairs, as `rfc finalize` writes them.")
     out: Path = option("The folder to make.", metavar="DIR")

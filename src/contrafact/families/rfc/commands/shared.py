@@ -8,8 +8,6 @@ from contrafact.options import TRANSPORT, CallOptions, key_values, option
 if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
 
-__all__ = ["BANDS", "JudgeOptions", "absolute"]
-
 BANDS: Any = option("Bands of length, as `rfc calibrate --out` writes them.", None, metavar="FILE")
 """The attribute ``bands`` of commands' options."""
 

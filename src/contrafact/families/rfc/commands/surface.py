@@ -10,8 +10,6 @@ from contrafact.options import Options, argument, option, takes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["report_leaks", "surface"]
-
 
 class _Options(Options):
     file: str = argument("PAIRS", "Pairs with their originals.")

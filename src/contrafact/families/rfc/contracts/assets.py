@@ -14,8 +14,6 @@ from contrafact.families.rfc.contracts.rules import Finding, review, rule
 from contrafact.families.rfc.contracts.vocabulary import expression, groups
 from contrafact.text.tokens import alternation
 
-__all__ = ["assets"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asset:

@@ -16,8 +16,6 @@ from contrafact.families.rfc.contracts.vocabulary import is_content, words
 from contrafact.text.english import is_modifier
 from contrafact.text.tokens import stem
 
-__all__ = []
-
 
 def _content(tokens: list[Token]) -> list[Token]:
     return [token for token in tokens if token.is_word and is_content(token.key)]

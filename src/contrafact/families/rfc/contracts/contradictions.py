@@ -16,8 +16,6 @@ from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, same_measure, worth
 from contrafact.text.relations import comparatives, earlier_and_later
 
-__all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
-
 NEAR = 60
 """Characters between a figure and what it is said with, at most (ours)."""
 

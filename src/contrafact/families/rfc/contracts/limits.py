@@ -14,22 +14,6 @@ from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, worth
 
-__all__ = [
-    "MACRO",
-    "MACRO_LIMITS",
-    "SMALL_NUMBER",
-    "TWICE",
-    "WHOLE",
-    "allowed",
-    "is_bounded_share",
-    "is_exempt",
-    "is_period",
-    "is_version",
-    "macro_problem",
-    "perturbed_quantities",
-    "role_of",
-]
-
 SMALL_NUMBER = 20
 """The largest number in words that may count people or turns and stay (ours)."""
 

@@ -16,8 +16,6 @@ from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.families.rfc.contracts.vocabulary import groups, is_common, is_known_name, words
 from contrafact.text.tokens import normal
 
-__all__ = ["is_name"]
-
 SHOUTED_SHARE = 0.7
 """Share of capital letters beyond which a sentence is shouted, and capitals mean nothing (ours)."""
 

@@ -19,8 +19,6 @@ from contrafact.text.quantities.quantity import in_one_spelling
 from contrafact.text.times import TimeReference
 from contrafact.text.tokens import stem
 
-__all__ = ["matched_quantities", "place", "quantity_matches"]
-
 
 def place(found: Quantity | Identifier | TimeReference) -> Span:
     """Return where something is in its text, in characters."""

@@ -37,8 +37,6 @@ from contrafact.text.relations import (
     relations,
 )
 
-__all__ = ["ways"]
-
 Matched = tuple[Quantity, Quantity]
 
 

@@ -15,8 +15,6 @@ from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.records import Manipulation
 from contrafact.text.diff import token_count
 
-__all__ = ["accusation", "blank", "chatter", "identical", "sensational"]
-
 SHORTENED = 60
 """Characters of the rewrite that a message quotes at most."""
 

@@ -14,8 +14,6 @@ from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Identifier
 from contrafact.text.times import time_parts
 
-__all__ = []
-
 
 @rule(
     "date-changed",

@@ -8,8 +8,6 @@ from typing import Any
 
 from contrafact.text.english import is_english
 
-__all__ = ["expression", "groups", "is_common", "is_content", "is_known_name", "pattern", "words"]
-
 # Lists and patterns
 
 

@@ -9,8 +9,6 @@ from contrafact.families.rfc.methods import asks_for_reasons
 from contrafact.families.rfc.prompting import OneCall
 from contrafact.family.method import MethodContext
 
-__all__ = ["OPTIONS", "method"]
-
 QUESTIONS = ("own", "paper")
 OPTIONS = {"question": "own"}
 

@@ -16,8 +16,6 @@ from contrafact.family.method import MethodContext
 from contrafact.judges.replies import NO_ANSWER, answer_text
 from contrafact.models.asking import Ask, PlannedCall
 
-__all__ = ["method"]
-
 
 class Reflect:
     name = "reflect"

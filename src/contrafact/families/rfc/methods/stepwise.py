@@ -7,8 +7,6 @@ kept as the answer's rationale.
 from contrafact.families.rfc.prompting import OneCall
 from contrafact.family.method import MethodContext
 
-__all__ = ["method"]
-
 
 def method(context: MethodContext) -> OneCall:
     """Return the method."""

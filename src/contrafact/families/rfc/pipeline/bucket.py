@@ -27,8 +27,6 @@ from contrafact.stages.stage import (
 )
 from contrafact.text.words.lexicon import LISTS, spots
 
-__all__ = ["BucketStage", "bucket", "bucket_news"]
-
 STAGE = "bucket"
 RULE = "rule:appendix O"
 

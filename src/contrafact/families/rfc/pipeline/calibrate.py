@@ -9,8 +9,6 @@ from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.stages.stage import InputRow
 from contrafact.text.diff import token_ratio
 
-__all__ = ["calibrate", "valid_ratios"]
-
 MIN_EXAMPLES = 20
 """Fewer valid examples than this, and a band is said to be unsure; the paper had 50."""
 

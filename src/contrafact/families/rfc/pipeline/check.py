@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.sound import Sound
     from contrafact.models.estimate import CallEstimate
 
-__all__ = ["CheckStage"]
-
 _FIELDS = ("id", "manipulation", "original", "rewritten")
 _COLUMNS = {
     "pairs": "pairs",

@@ -14,8 +14,6 @@ from operator import attrgetter
 from contrafact.records import Edit
 from contrafact.text.diff import word_diff
 
-__all__ = ["NoRewrite", "RuleRewrite", "apply", "between", "compose", "replace_at", "with_articles"]
-
 _SILENT_H = ("hour", "honest", "honour", "honor", "heir")
 # Written with a vowel, spoken with "you" or "w".
 _CONSONANT_SOUND = re.compile(r"(?:uni(?!n|m)|use|usu|usag|util|eu|one(?!r)|once|ura|ufo)", re.I)

@@ -18,16 +18,6 @@ from contrafact.stats.sampling import stratified_share
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "HARD",
-    "REVIEW",
-    "Standing",
-    "Undecided",
-    "audit_table",
-    "finalize",
-    "retention_table",
-]
-
 STAGE = "finalize"
 HARD = "hard"
 REVIEW = "review"

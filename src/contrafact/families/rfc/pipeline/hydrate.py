@@ -19,8 +19,6 @@ from contrafact.records import NewsItem, Rewrite
 from contrafact.stages.stage import KEPT, REJECTS, StageOutput
 from contrafact.text.diff import normalised_edit_distance
 
-__all__ = ["Published", "hydrate", "load_published"]
-
 MIN_SIMILARITY = 0.5
 """One minus the edit distance over the longer text, under which an article is another text."""
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more
     from contrafact.models.estimate import CallEstimate
     from contrafact.prompts import PromptPack, PromptTemplate
 
-__all__ = ["LabelStage", "PerArticle", "ask_label", "is_open", "label_template", "paragraph_of"]
-
 PerArticle = Literal["one", "all"]
 NO_CATEGORY = "No-Categorized"
 STAGE = "label"

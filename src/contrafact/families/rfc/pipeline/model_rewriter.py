@@ -43,8 +43,6 @@ from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
-__all__ = ["Decoding", "ModelRewriter", "load_decoding", "open_templates", "planned_call"]
-
 NOT_JUDGED = "no judge was asked what it means"
 """Why a rewrite against which no fact speaks is undecided, where no judge is named."""
 

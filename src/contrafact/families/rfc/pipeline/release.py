@@ -35,8 +35,6 @@ from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import InputRow
 
-__all__ = ["Release", "leaks", "original_hash", "release", "row_schema"]
-
 SHINGLE = 8
 """So many words in a row of an original, and a field gives part of it away."""
 

@@ -16,17 +16,6 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.labels import Bands
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
-__all__ = [
-    "Assignment",
-    "RewriteOutcome",
-    "assignment_of",
-    "pair_row",
-    "refused",
-    "rewrite_by_rules",
-    "seed_of",
-    "why_kept",
-]
-
 BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
 """Why a row whose rewrite is a matter of meaning is dropped where no model writes."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.models.estimate import CallEstimate
 
-__all__ = ["RewriteStage"]
-
 
 @dataclass(frozen=True)
 class RewriteStage(RowStage):

@@ -15,8 +15,6 @@ from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import InputRow
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["passed_of", "read_stage", "stage_fields"]
-
 
 def read_stage(
     path: str | Path,

@@ -13,8 +13,6 @@ from alembic import context, op
 
 from contrafact.review.store.database import metadata
 
-__all__ = ["downgrade", "upgrade"]
-
 revision = "0005"
 down_revision = None
 

@@ -13,8 +13,9 @@ import pytest
 from pyarrow import parquet
 
 from contrafact.errors import InputError
+from contrafact.files.apart import read_apart
 from contrafact.files.config import read_config
-from contrafact.files.limits import VARIABLE, read_apart
+from contrafact.files.limits import VARIABLE
 from contrafact.files.tables import read_rows
 
 LIMITS = {

@@ -6,10 +6,7 @@ before they are made. `read_apart` reads a file that strangers sent in a process
 and time.
 """
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,7 +14,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError
 
-__all__ = ["bounded_rows", "limit", "most_unpacked", "over", "read_apart"]
+__all__ = ["VARIABLE", "bounded_rows", "limit", "most_unpacked", "named_limits", "over", "passed"]
 
 VARIABLE = "CONTRAFACT_LIMITS"
 """The variable that names other limits: ``rows=1000,cells=20000``."""
@@ -50,7 +47,7 @@ _VALUE = 64  # bytes that a value takes, about
 
 def limit(name: str) -> int:
     """Return a limit, by its name in `VARIABLE` or as it is by itself, with the memory there is."""
-    named = _limits(os.environ.get(VARIABLE, ""))
+    named = named_limits(os.environ.get(VARIABLE, ""))
     if name in named:
         return named[name]
     most = _LIMITS[name][0]
@@ -76,7 +73,12 @@ def most_unpacked(size: int) -> int:
 
 
 @cache
-def _limits(text: str) -> dict[str, int]:
+def named_limits(text: str) -> dict[str, int]:
+    """Return the limits that a variable's text names.
+
+    Raises:
+        InputError: No limit has such a name, or its number is none.
+    """
     limits = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.partition("=")
@@ -91,8 +93,13 @@ def _limits(text: str) -> dict[str, int]:
 
 def over(name: str, file: str, line: int | None = None) -> InputError:
     """Return the error that a file is over a limit."""
+    return passed(name, limit(name), file, line)
+
+
+def passed(name: str, number: int, file: str | Path, line: int | None = None) -> InputError:
+    """Return the error that a file is over a number, which is the limit of a name for it."""
     hint = f"if that is meant, set {VARIABLE}={name}=NUMBER to a larger one"
-    return InputError(_LIMITS[name][1].format(limit(name)), file=file, line=line, hint=hint)
+    return InputError(_LIMITS[name][1].format(number), file=file, line=line, hint=hint)
 
 
 def bounded_rows(
@@ -136,58 +143,3 @@ def _extent(row: Mapping[str, Any]) -> tuple[int, int, int]:
         )
         level = [value for part in inner for value in part if isinstance(value, dict | list)]
     return values, depth, size
-
-
-def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
-    """Read a table once in a process of its own, which ends where a limit is passed.
-
-    Args:
-        limits: By name, what bounds it; what the variable says goes before.
-        variable: The environment's variable for limits of this kind of file.
-
-    Raises:
-        InputError: A limit is passed, or the table cannot be read.
-    """
-    limits = {**limits, **_limits(os.environ.get(variable, ""))}
-    told = ",".join(f"{name}={number}" for name, number in limits.items())
-    read = subprocess.run(
-        [sys.executable, "-m", "contrafact.files.limits", str(path)],
-        env={**os.environ, VARIABLE: told, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    if read.returncode == 0:
-        return
-    try:
-        problem, line, hint = json.loads(read.stdout)
-    except ValueError:  # the system ended it: by SIGXCPU, or where no memory was left
-        name = "seconds" if -read.returncode in (9, 24) else "memory"
-        problem, line = _LIMITS[name][1].format(limits[name]), None
-        hint = f"if that is meant, set {VARIABLE}={name}=NUMBER to a larger one"
-    raise InputError(problem, file=path, line=line, hint=hint.replace(VARIABLE, variable))
-
-
-def _main(path: str) -> int:
-    """Read a table to its end; a problem is printed, as JSON."""
-    import resource
-
-    memory, seconds = limit("memory"), limit("seconds")
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from contrafact.files.tables import read_rows
-
-    try:
-        for _ in read_rows(path):
-            pass
-    except MemoryError:
-        return 1
-    except InputError as error:
-        print(json.dumps([error.problem, error.line, error.hint or ""]))
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1]))

@@ -13,7 +13,7 @@ from shutil import copyfileobj
 from fastapi import UploadFile
 
 from contrafact.errors import InputError
-from contrafact.files.limits import read_apart
+from contrafact.files.apart import read_apart
 from contrafact.review.project import Project, builtin_projects, load_project, parse_project
 
 MOST_ROWS = 200_000

@@ -1,0 +1,71 @@
+"""A table read once in a process of its own, which ends where a limit is passed.
+
+What a stranger uploads may take all memory or time there is before any count of its rows stops it:
+the operating system ends that process, and the one that asked goes on.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from contrafact.errors import InputError
+from contrafact.files.limits import VARIABLE, limit, named_limits, passed
+from contrafact.files.tables import read_rows
+
+__all__ = ["read_apart"]
+
+
+def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
+    """Read a table once in a process of its own, which ends where a limit is passed.
+
+    Args:
+        limits: The limits by name, which those of the variable replace.
+        variable: The environment's variable for limits of this kind of file.
+
+    Raises:
+        InputError: A limit is passed, or the table cannot be read.
+    """
+    limits = {**limits, **named_limits(os.environ.get(variable, ""))}
+    text = ",".join(f"{name}={number}" for name, number in limits.items())
+    process = subprocess.run(
+        [sys.executable, "-m", "contrafact.files.apart", str(path)],
+        env={**os.environ, VARIABLE: text, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if process.returncode == 0:
+        return
+    try:
+        problem, line, hint = json.loads(process.stdout)
+    except ValueError:  # the system ended it: by SIGXCPU, or where no memory was left
+        name = "seconds" if -process.returncode in (9, 24) else "memory"
+        error = passed(name, limits[name], path)
+        problem, line, hint = error.problem, error.line, error.hint or ""
+    raise InputError(problem, file=path, line=line, hint=hint.replace(VARIABLE, variable))
+
+
+def _main(path: str) -> int:
+    """Read a table to its end; a problem is printed, as JSON."""
+    import resource  # which Windows does not have
+
+    memory, seconds = limit("memory"), limit("seconds")
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        for _ in read_rows(path):
+            pass
+    except MemoryError:
+        return 1
+    except InputError as error:
+        print(json.dumps([error.problem, error.line, error.hint or ""]))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1]))

@@ -119,6 +119,12 @@ def test_longer_outputs_are_named_and_decide_where_length_sways_the_judge(sways)
     assert scores_by(frame.assign(text=alike), exam(0.7, 0.9)).iloc[0]["unlike"] == ""
 
 
+def test_a_run_of_one_cluster_is_compared_with_no_exam_since_nothing_says_how_clusters_vary():
+    frame = items(0.8, 0.7, 0.9, n=40).assign(sample_id="h", text="word " * 30)
+    frame.loc[:9, "text"] = "word"
+    assert scores_by(frame, exam(0.7, 0.9)).iloc[0]["unlike"] == ""
+
+
 def test_what_an_exam_saw_of_right_items_alone_says_nothing_of_a_run():
     frame = items(0.8, 0.7, 0.9).assign(text="word " * 30)
     known = exam(0.7, 0.9)

@@ -356,6 +356,8 @@ def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
     gap = max(low - share, share - high)
     own = effective_number(values, values.index.to_numpy(object))
     numbers = ((share, own), (near.estimate or 0.0, near.n_effective))
+    if not all(n for _, n in numbers):
+        return ""  # outcomes of one cluster that differ do not say how clusters vary
     spread = math.sqrt(
         sum((p * n + 1.0) * (n - p * n + 1.0) / (n + 2.0) ** 2 / n for p, n in numbers)
     )

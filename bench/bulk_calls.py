@@ -24,9 +24,9 @@ from bench.orchestration import CONNECTIONS, LATENCY, WRITER, _serving
 from contrafact.bulk.cluster import cluster
 from contrafact.bulk.run import bulk_command
 from contrafact.families.finforce.generation import run_method
+from contrafact.families.finforce.records import Headline
 from contrafact.families.finforce.scenarios import GenerateStage
 from contrafact.models.asking import Ask
-from contrafact.records import Headline
 from contrafact.runs import execute as executing
 from contrafact.runs.prepare import make_settings, prepare
 

@@ -30,9 +30,9 @@ from bench._clock import timed
 from bench._headlines import headlines
 from contrafact.families.finforce.generation import run_method
 from contrafact.families.finforce.judging import criteria_of
+from contrafact.families.finforce.records import SIDES
 from contrafact.judges.judge import judge_once
 from contrafact.models.asking import Ask
-from contrafact.records import SIDES
 from contrafact.runs import execute as executing
 from contrafact.runs import items
 from contrafact.runs.prepare import Prepared, make_settings, prepare

@@ -152,9 +152,9 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
 
     from contrafact.families.finforce.generation import run_method
     from contrafact.families.finforce.methods import METHODS
+    from contrafact.families.finforce.records import Headline
     from contrafact.family.method import MethodContext
     from contrafact.models.asking import Ask
-    from contrafact.records import Headline
 
     page = ROOT / "docs" / "tutorials" / "method-researcher.md"
     source = r"```python title=\"my_methods/mechanism.py\"\n(.*?)```"

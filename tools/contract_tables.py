@@ -18,8 +18,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair_check import CONTRACTS, check_pairs
 from contrafact.families.rfc.contracts.rules import Rule
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.files.atomic import write_text
-from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.quantities import quantities
 
 BEGIN = "<!-- rules: begin (python tools/contract_tables.py docs/contracts.md) -->"

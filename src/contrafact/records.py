@@ -6,61 +6,25 @@ Ids are content hashes, so that the same input has the same id in every run.
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    SkipValidation,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
     "CALLED",
     "CAUSES",
-    "CRITERIA",
     "CUT_OFF",
-    "DOMAINS",
     "FILTERED",
-    "GRAPHS",
-    "MANIPULATIONS",
     "REASONED",
     "REFUSED",
-    "SIDES",
     "TOO_LONG",
     "Criterion",
-    "Edit",
-    "ForwardPair",
-    "Headline",
-    "Manipulation",
     "NewsItem",
     "Output",
-    "Rewrite",
-    "Side",
-    "Story",
+    "Record",
     "Verdict",
     "content_id",
 ]
-
-Side = Literal["risk", "opportunity"]
-SIDES: tuple[Side, Side] = ("risk", "opportunity")
-CRITERIA: tuple[str, str] = ("forward_compatibility", "directionality")
-
-Manipulation = Literal["numerical", "flipping", "sentiment", "causal"]
-MANIPULATIONS: tuple[Manipulation, ...] = ("numerical", "flipping", "sentiment", "causal")
-
-GRAPHS: tuple[str, ...] = ("chain", "collider", "correlated", "diamond", "fork", "hybrid")
-DOMAINS: tuple[str, ...] = (
-    "Health and Medicine",
-    "Engineering",
-    "History and Geography",
-    "Economics and Finance",
-    "Arts and Entertainment",
-    "Science and Technology",
-    "Human Activities and Behavior",
-)
 
 CUT_OFF = "cut off at the token limit"
 FILTERED = "refused by the provider's content filter"
@@ -93,64 +57,13 @@ def content_id(*parts: str, prefix: str = "") -> str:
     return prefix + digest.hexdigest()[:12]
 
 
-_PLAIN = PlainSerializer(lambda one: dict(one.items()), return_type=dict[str, Any])
+class Record(BaseModel):
+    """What every record is: frozen, without further fields, its texts as they were given."""
 
-
-class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
 
 
-class Headline(_Record):
-    """A market headline, as an analyst or a dataset gives it."""
-
-    id: str = Field(description="Content hash of the text; the same headline has one id anywhere.")
-    text: str = Field(description="The headline as it was given, delimiters and all.")
-    category: str | None = Field(
-        default=None, description="One of the ten market categories, in the benchmark's spelling."
-    )
-    description: str | None = Field(
-        default=None, description="The lead paragraph that came with the headline, if any."
-    )
-    date: str | None = Field(
-        default=None, description="When it was published, as it was given: a day or a moment."
-    )
-    reference: "ForwardPair | None" = Field(
-        default=None, description="Counterfactuals published with the headline, if any."
-    )
-
-    @classmethod
-    def of(
-        cls,
-        text: str,
-        *,
-        category: str | None = None,
-        description: str | None = None,
-        date: str | None = None,
-        reference: "ForwardPair | None" = None,
-    ) -> Self:
-        """Return the headline with the id that its text gives it."""
-        return cls(
-            id=content_id(text, prefix="h"),
-            text=text,
-            category=category,
-            description=description,
-            date=date,
-            reference=reference,
-        )
-
-
-class ForwardPair(_Record):
-    """What could happen next: one adverse and one favourable continuation of a headline."""
-
-    risk: str = Field(description="The counterfactual in which market conditions get worse.")
-    opportunity: str = Field(description="The counterfactual in which they get better.")
-
-    def side(self, side: Side) -> str:
-        """Return the counterfactual of one side."""
-        return self.risk if side == "risk" else self.opportunity
-
-
-class Output(_Record):
+class Output(Record):
     """What a method made of one item: a text, or the reason why there is none."""
 
     text: str | None = Field(description="The text that is judged; none where it is invalid.")
@@ -174,7 +87,7 @@ class Output(_Record):
         return self
 
 
-class Criterion(_Record):
+class Criterion(Record):
     """One question that a judge answers about one text with true or false."""
 
     name: str = Field(description="The field's name of the criterion, e.g. 'directionality'.")
@@ -182,7 +95,7 @@ class Criterion(_Record):
     text: str = Field(default="", description="The statement that it checks, where an item has it.")
 
 
-class Verdict(_Record):
+class Verdict(Record):
     """A judge's answer to one criterion about one text."""
 
     criterion: str = Field(description="The name of the criterion that was judged.")
@@ -200,7 +113,7 @@ class Verdict(_Record):
         return self
 
 
-class NewsItem(_Record):
+class NewsItem(Record):
     """A news article as a source gives it: its title and its summary, and where it is from."""
 
     id: str = Field(description="Content hash of title and summary.")
@@ -228,68 +141,3 @@ class NewsItem(_Record):
         if not title or not summary:
             return title or summary
         return f"{title} {summary}" if title[-1] in ".!?:;…" else f"{title}. {summary}"
-
-
-class Edit(_Record):
-    """One replacement in a text: what stood where, what stands there now, and why."""
-
-    start: int = Field(ge=0, description="Where the replaced words begin in the original.")
-    end: int = Field(ge=0, description="Where they end.")
-    before: str = Field(description="The replaced words: original[start:end].")
-    after: str = Field(description="What stands there now.")
-    why: str = Field(description="The rule that made the edit.")
-
-
-class Rewrite(_Record):
-    """A paragraph and its manipulated version."""
-
-    id: str = Field(description="Content hash of both texts and the manipulation.")
-    article_id: str = Field(description="The article it comes from; everything clusters by it.")
-    manipulation: Manipulation = Field(description="What was done to the original.")
-    original: str = Field(description="The paragraph as it was published (label: true).")
-    rewritten: str = Field(description="The manipulated paragraph (label: false).")
-    rewriter: str = Field(default="", description="'rules', or 'model:' and the model's name.")
-    edits: tuple[Edit, ...] = Field(default=(), description="What was replaced by what, where.")
-    attempts: int = Field(default=1, ge=1, description="How many tries it took.")
-    ticker: str | None = Field(default=None, description="The stock the article was found under.")
-    date: str | None = Field(
-        default=None,
-        description="Day of publication, YYYY-MM-DD; as it was given where no day can be read.",
-    )
-    url: str | None = Field(default=None, description="Where the article is.")
-    category: str | None = Field(default=None, description="Its market category, where known.")
-
-    @classmethod
-    def of(
-        cls, manipulation: Manipulation, original: str, rewritten: str, **fields: object
-    ) -> Self:
-        """Return the pair with the id that its contents give it."""
-        identity = content_id(original, rewritten, manipulation, prefix="p")
-        both = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
-        return cls.model_validate({"id": identity, **both, **fields})
-
-
-class Story(_Record):
-    """A scenario, a hypothetical change of it asked in three ways, and how edits are judged."""
-
-    id: str = Field(description="Core set and variation, as in '307v8'.")
-    core_set_id: int = Field(ge=0, description="The story that this one varies.")
-    variation_id: int = Field(ge=0, description="Which variation of it this is.")
-    domain: str = Field(description="What it is about, in the file's spelling.")
-    text: str = Field(description="The scenario as it happened.")
-    queries: tuple[str, str, str] = Field(description="The same change, asked in three phrasings.")
-    answer: str = Field(default="", description="One valid edit; many are possible.")
-    unchanged: str = Field(default="", description="E1: what is not downstream and stays.")
-    changed: str = Field(default="", description="E2: what is downstream and changes.")
-    numerical: str | None = Field(default=None, description="E4: which way quantities move.")
-    latent: str | None = Field(default=None, description="E5: what is not stated and stays.")
-    other_criteria: tuple[str, ...] = Field(
-        default=(), description="Criteria of no known kind; kept, and not asked."
-    )
-    graph: str | None = Field(default=None, description="The type of its causal graph, if stated.")
-    failure_modes: tuple[int, ...] = Field(
-        default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
-    )
-    proof: Annotated[SkipValidation[Mapping[str, Any]], _PLAIN] | None = Field(
-        default=None, repr=False, description="What its criteria follow from, where that is known."
-    )

@@ -74,6 +74,11 @@ def test_without_an_audit_it_says_that_there_is_none(quick_contrafact, build):
         (None, "x.jsonl: no such file"),
         ("", "x.jsonl: holds no events"),
         ('{"item_id": "a"}\n', "x.jsonl:1: is not a ledger event: stage"),
+        (
+            '{"item_id": "a", "stage": "x", "decision": "kept", "by": "rule:x", '
+            '"manipulation": "numerics"}\n',
+            "x.jsonl:1: is not a ledger event: manipulation",
+        ),
         ("nonsense\n", "x.jsonl:1: is not a ledger event"),
     ],
 )

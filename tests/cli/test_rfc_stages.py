@@ -8,7 +8,8 @@ import pytest
 from tests.support.lines import one_line, read_lines, write_lines
 
 from contrafact.corpus.ledger import read_ledger
-from contrafact.records import NewsItem, Rewrite
+from contrafact.families.rfc.records import Rewrite
+from contrafact.records import NewsItem
 
 NEWS = [
     ("Brackwater Ferries gained 8% on Monday", "Fares rose due to demand, the company said."),

@@ -78,7 +78,7 @@ def test_what_is_no_event_is_reported_by_its_line(tmp_path):
         {"by": "person:"},
         {"inclusion_probability": 0.0},
         {"inclusion_probability": 1.5},
-        {"manipulation": "other"},
+        {"manipulation": ""},
         {"stage": ""},
     ],
 )

@@ -10,11 +10,11 @@ from contrafact.exam.score import surface_rows
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.exam import examiner, finforce_items, surface_items
+from contrafact.families.finforce.records import SIDES
 from contrafact.family.exam import draw_crossed, draw_items
 from contrafact.family.settings import StructuredOptions
 from contrafact.judges.surface import CRITERION_LIMIT, OVERALL_LIMIT
 from contrafact.prompts import open_pack
-from contrafact.records import SIDES
 
 
 def test_the_ten_categories_stand_alike_and_there_are_fails_of_every_kind():

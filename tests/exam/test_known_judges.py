@@ -7,10 +7,10 @@ from tests.support.lines import write_lines
 
 from contrafact.families.finforce.exam import examiner, finforce_items
 from contrafact.families.finforce.judging import Judging
+from contrafact.families.finforce.records import CRITERIA, SIDES, Headline
 from contrafact.family.exam_file import read_exam
 from contrafact.family.settings import StructuredOptions
 from contrafact.prompts import open_pack
-from contrafact.records import CRITERIA, SIDES, Headline
 
 FORWARD, DIRECTION = CRITERIA
 

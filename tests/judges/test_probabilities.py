@@ -12,9 +12,9 @@ from inspect_ai.model import (
     TopLogprob,
 )
 
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.judges.probabilities import answer_masses
 from contrafact.judges.replies import read_label, read_letter
-from contrafact.records import MANIPULATIONS
 
 LETTERS, LABELS = ("T", "F"), ("true", "false")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.judges.replies import read_bool, read_label, read_letter
-from contrafact.records import MANIPULATIONS
 
 HEAD, *KNOWN = map(
     json.loads, (Path(__file__).parent / "known_replies.jsonl").read_text("utf-8").splitlines()

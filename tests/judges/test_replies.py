@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.judges.replies import (
     answer_text,
     read_bool,
@@ -13,7 +14,6 @@ from contrafact.judges.replies import (
     read_label,
     read_letter,
 )
-from contrafact.records import MANIPULATIONS
 
 DETECT = ("true", "false")
 DIAGNOSE = MANIPULATIONS

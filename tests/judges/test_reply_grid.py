@@ -40,12 +40,13 @@ from contrafact.families.rfc.pipeline.model_rewriter import (
     open_templates,
 )
 from contrafact.families.rfc.pipeline.rewrite import Assignment
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.family.task import read_text
 from contrafact.judges.judge import judge_letter, judge_once
 from contrafact.judges.quoted import judge_quoted
 from contrafact.models.asking import FILTERED, REFUSED, kept_reply, no_answer
 from contrafact.prompts import open_pack
-from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.records import NewsItem
 from contrafact.stages.stage import KEPT, InputRow, StageOutput
 from contrafact.training.judging import read_score
 

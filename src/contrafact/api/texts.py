@@ -296,8 +296,8 @@ def rewrite(
 
     from contrafact.families.rfc.commands.rewrite import RewriteOptions
     from contrafact.families.rfc.commands.rewrite import rewrite as command
+    from contrafact.families.rfc.records import Rewrite
     from contrafact.files.journal import sidecar_path
-    from contrafact.records import Rewrite
 
     columns = columns_of(options)
     options = command_options(RewriteOptions, options)

@@ -24,7 +24,6 @@ from contrafact.files.atomic import atomic_path, os_problem
 from contrafact.files.journal import sidecar_path
 from contrafact.files.lock import locked_file
 from contrafact.files.tables import json_line
-from contrafact.records import Manipulation
 
 __all__ = [
     "Decision",
@@ -54,8 +53,10 @@ class LedgerEvent(BaseModel):
 
     item_id: str = Field(min_length=1, description="The item that was decided on.")
     article_id: str | None = Field(default=None, description="The article it comes from.")
-    manipulation: Manipulation | None = Field(
-        default=None, description="The item's manipulation; none before it has one."
+    manipulation: str | None = Field(
+        default=None,
+        min_length=1,
+        description="What kind of item it is, in its family's word; none before it is of one.",
     )
     stage: str = Field(min_length=1, description="The stage that decided, e.g. 'bucket'.")
     decision: Decision = Field(description="What was decided.")
@@ -152,7 +153,7 @@ class Ledger:
                 return
             whole += len(line)
             if line.strip():
-                yield _event(line, number, self.path)
+                yield _event(line, number, self.path, LedgerEvent)
 
 
 Piece = tuple[Mapping[str, Iterable[Mapping[str, Any]]], Iterable[LedgerEvent]]
@@ -184,15 +185,16 @@ def write_stage(
         Ledger(sidecar_path(out, "ledger")).append(events(), distinct=distinct)
 
 
-def read_ledger(path: str | Path) -> list[LedgerEvent]:
+def read_ledger(path: str | Path, event: type[LedgerEvent] = LedgerEvent) -> Sequence[LedgerEvent]:
     """Return the events of a ledger, in the order in which they were added.
 
-    A last line without its line feed was never wholly written, and is passed over.
+    A last line without its line feed was never wholly written, and is passed over. ``event`` is a
+    family's own model of its events, where it knows more of what their fields may hold.
     """
     try:
         with Path(path).open("rb") as stream:
             return [
-                _event(line, number, path)
+                _event(line, number, path, event)
                 for number, line in enumerate(stream, start=1)
                 if line.strip() and line.endswith(b"\n")
             ]
@@ -202,9 +204,9 @@ def read_ledger(path: str | Path) -> list[LedgerEvent]:
         raise os_problem(error, path, doing="cannot be read") from error
 
 
-def _event(line: bytes, number: int, path: str | Path) -> LedgerEvent:
+def _event(line: bytes, number: int, path: str | Path, model: type[LedgerEvent]) -> LedgerEvent:
     try:
-        return LedgerEvent.model_validate_json(line)
+        return model.model_validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

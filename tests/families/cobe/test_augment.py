@@ -24,7 +24,7 @@ from contrafact.families.cobe.data import (
     load_stories,
     write_stories,
 )
-from contrafact.records import DOMAINS
+from contrafact.families.cobe.records import DOMAINS
 from contrafact.stages.run import run_stage
 
 STORIES = bundled_stories()

@@ -19,7 +19,7 @@ from contrafact.families.cobe.data import (
     load_stories,
 )
 from contrafact.families.cobe.phrasing import free_forms
-from contrafact.records import DOMAINS, GRAPHS
+from contrafact.families.cobe.records import DOMAINS, GRAPHS
 
 BECAUSE = r"\b(?:Because|Since)\b"
 

@@ -14,11 +14,11 @@ from tests.support.made_exams import examined
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import ITEM_COLUMNS, REFERENCE
+from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
-from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter
 from contrafact.report.estimates import prepare_items

@@ -21,11 +21,11 @@ from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import check_texts, read_pair, run_method
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.best_of import draft_details
+from contrafact.families.finforce.records import SIDES, Headline
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask
-from contrafact.records import SIDES, Headline
 from contrafact.text.degenerate import (
     EQUAL_SIDES,
     FOREIGN,

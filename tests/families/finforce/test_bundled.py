@@ -5,7 +5,7 @@ import pandas as pd
 
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many, entities_lost
-from contrafact.records import SIDES
+from contrafact.families.finforce.records import SIDES
 from contrafact.text.parsing import entities
 
 

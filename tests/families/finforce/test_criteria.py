@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import pytest
 
+from contrafact.families.finforce.records import CRITERIA, SIDES
 from contrafact.prompts import default_templates
-from contrafact.records import CRITERIA, SIDES
 from contrafact.review.project import load_project
 
 FAMILY = files("contrafact.families.finforce")

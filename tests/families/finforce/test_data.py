@@ -9,8 +9,9 @@ from contrafact.families.finforce.data import (
     canonical_category,
     load_headlines,
 )
+from contrafact.families.finforce.records import ForwardPair
 from contrafact.files.tables import RowNotes
-from contrafact.records import ForwardPair, content_id
+from contrafact.records import content_id
 
 BENCHMARK = [
     {

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from contrafact.families.finforce.records import CRITERIA
 from contrafact.families.finforce.training import (
     TRAINING,
     check_pairs,
@@ -14,7 +15,6 @@ from contrafact.families.finforce.training import (
 )
 from contrafact.family.training import CheckedReply
 from contrafact.prompts import open_pack
-from contrafact.records import CRITERIA
 from contrafact.training.evaluation import metrics_rows
 from contrafact.training.results import metrics_figure
 

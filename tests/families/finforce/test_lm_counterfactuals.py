@@ -11,6 +11,7 @@ from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.lm_counterfactuals import _engine, read_line
+from contrafact.families.finforce.records import SIDES, Headline
 from contrafact.families.finforce.task import finforce
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
@@ -23,7 +24,6 @@ from contrafact.models.whitebox.noise import (
 )
 from contrafact.models.whitebox.weights import shared_causal, weights_name
 from contrafact.prompts import export_default_pack, open_pack
-from contrafact.records import SIDES, Headline
 from contrafact.text.diff import normalised_edit_distance
 
 HEADLINES = bundled_headlines()[:2]

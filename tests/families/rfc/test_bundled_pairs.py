@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from contrafact.families.rfc.data import bundled_pairs, bundled_shots
-from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.families.rfc.records import MANIPULATIONS, Rewrite
 
 SAMPLES = resources.files("contrafact.families.rfc") / "samples"
 

@@ -6,10 +6,10 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Check
 from contrafact.families.rfc.contracts.rules import fail
 from contrafact.families.rfc.judging import CRITERIA, Judging, check_judges, settled
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.judges.judge import panel_verdict
 from contrafact.judges.quoted import QuotedVerdict
 from contrafact.judges.rubric import Judged
-from contrafact.records import MANIPULATIONS
 
 PAIR = "Norrick rose on Tuesday.", "Norrick fell on Tuesday."
 OPEN, PASSED = Check(None, (), ()), Check(True, (), ())

@@ -1,7 +1,7 @@
 """The label spaces, and what published files call the manipulations."""
 
 from contrafact.families.rfc.labels import labels_of, manipulation_named
-from contrafact.records import MANIPULATIONS
+from contrafact.families.rfc.records import MANIPULATIONS
 
 
 def test_the_label_spaces_are_the_papers():

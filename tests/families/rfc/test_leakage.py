@@ -12,7 +12,7 @@ from contrafact.families.rfc.leakage import (
     leakage,
     summary,
 )
-from contrafact.records import Rewrite
+from contrafact.families.rfc.records import Rewrite
 
 WORDS = ("sales", "costs", "orders", "profit", "margin", "demand", "supply", "output", "prices")
 

@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.family import published
-from contrafact.records import MANIPULATIONS
 
 PAPER = "contrafact.families.rfc"
 _HALF_UNIT = 0.0005  # everything is printed with three decimals

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
 from contrafact.families.rfc.report_figures import (
     by_shots,
@@ -19,7 +20,6 @@ from contrafact.families.rfc.report_figures import (
 from contrafact.family.display import GridChart, Table
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
-from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.examples import draw_examples, marked_text

@@ -22,6 +22,7 @@ from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import APPROVAL, write_stories
 from contrafact.families.cobe.phrasing import condition_of, queries
+from contrafact.families.cobe.records import DOMAINS, Story
 from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.delimited import Dialect
 from contrafact.files.tables import RowNotes, read_rows
@@ -31,7 +32,6 @@ from contrafact.models.estimate import CallEstimate
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.prices import is_paid
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
-from contrafact.records import DOMAINS, Story
 from contrafact.stages.stage import (
     Asked,
     Failure,

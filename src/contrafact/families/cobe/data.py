@@ -35,13 +35,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import free_forms
+from contrafact.families.cobe.records import DOMAINS, GRAPHS, Story
 from contrafact.families.cobe.synth.prove import opened_proof
 from contrafact.family.data import contradictions
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import PackedObject
 from contrafact.files.tables import Row, few, line_list, read_rows, source_name
 from contrafact.judges.verifier import Subject
-from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [

@@ -17,13 +17,13 @@ from typing import Any
 
 from contrafact.families.cobe.data import PHRASINGS, read_story
 from contrafact.families.cobe.in_place import in_place
+from contrafact.families.cobe.records import GRAPHS
 from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import Cell, compose_block
 from contrafact.families.cobe.synth.library import Library, Scene, bundled_library
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_text
 from contrafact.prompts import PromptPack
-from contrafact.records import GRAPHS
 from contrafact.text.delimit import delimit
 
 _HELD_GRAPHS = frozenset(("diamond", "hybrid"))

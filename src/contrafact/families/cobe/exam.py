@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import TaskOptions
 from contrafact.judges.verifier import Subject
-from contrafact.records import Story, content_id
+from contrafact.records import content_id
 from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ none (its failure is the run's to tell). The columns, in this order:
 ``sample_id``          the story's id, as in ``307v8``; intervals cluster by it
 ``phrasing``           ``A``, ``B`` or ``C``: which of the story's three queries was asked
 ``domain``             the story's domain, in the file's spelling
-``graph``              the story's type of graph (one of ``records.GRAPHS``), or None
+``graph``              the story's type of graph (one of ``families.cobe.records.GRAPHS``), or None
 ``failure_modes``      the failure modes (appendix B.1) that the story is labelled with: their
                        numbers in rising order, joined by spaces ("1 6"); "" where none is
 ``story``              the scenario as it happened
@@ -49,9 +49,9 @@ from typing import Any
 from inspect_ai.log import EvalSample
 
 from contrafact.families.cobe.data import CRITERION_NAMES
+from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import number, score_metadata
-from contrafact.records import Story
 
 SCORER = "edit"
 """The scorer's name in logs, behind the package's."""

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.cobe.data import criteria_of, subject_of
+from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.judges.judge import LetterVerdict
 from contrafact.judges.rubric import Judged, Rubric, letter
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import Criterion, Story
+from contrafact.records import Criterion
 
 _TEMPLATES = {
     "E1": "cobe/judge-unchanged",

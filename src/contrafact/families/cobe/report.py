@@ -14,6 +14,7 @@ import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import REFERENCE
+from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.display import Column, Table, finished_table, with_published
@@ -32,7 +33,6 @@ from contrafact.family.report import (
     TerminalColumn,
 )
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
-from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval, clustered_proportion
 
 _PAPER = "contrafact.families.cobe"

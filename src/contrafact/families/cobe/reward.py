@@ -24,12 +24,12 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import queries_of, read_story, story_object
 from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
+from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.stories import Form, reward_of
 from contrafact.family.settings import judge_names
 from contrafact.judges.replies import answer_text
 from contrafact.judges.verifier import UNDECIDED
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import Story
 
 __all__ = ["edit_reward", "reward_rows"]
 

@@ -30,11 +30,11 @@ from inspect_ai.solver import TaskState
 from contrafact.families.cobe.data import StoryQuery, query_of
 from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
+from contrafact.families.cobe.records import Story
 from contrafact.family.task import log_scorer, number, output_of, rates
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
-from contrafact.records import Story
 
 __all__ = ["failure_modes", "judged_edit", "suggested_mode"]
 

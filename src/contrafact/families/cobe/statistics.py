@@ -22,6 +22,7 @@ from contrafact.families.cobe.data import (
     known_story,
     story_rows,
 )
+from contrafact.families.cobe.records import DOMAINS, GRAPHS, Story
 from contrafact.family.data import (
     DataReport,
     DataSpec,
@@ -31,7 +32,6 @@ from contrafact.family.data import (
 )
 from contrafact.family.published import published_facts
 from contrafact.files.tables import Row, source_name
-from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.parsing import parsed
 
 if TYPE_CHECKING:

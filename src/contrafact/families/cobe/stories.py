@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
+from contrafact.families.cobe.records import GRAPHS, Story
 from contrafact.families.cobe.synth.compose import blocks_ahead, cells_of, compose_block
 from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
@@ -29,7 +30,6 @@ from contrafact.families.cobe.synth.prove import situation_of
 from contrafact.families.cobe.verifier import decisions
 from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import GRAPHS, Story
 from contrafact.text.delimit import delimit
 
 __all__ = [

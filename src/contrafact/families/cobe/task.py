@@ -30,6 +30,7 @@ from contrafact.families.cobe.data import (
 from contrafact.families.cobe.items import ITEM_COLUMNS, SCORER, item_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
+from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family import ShownText
@@ -40,7 +41,7 @@ from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.prompts import PromptPack
-from contrafact.records import Output, Story
+from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 
 __all__ = ["RUN", "cobe", "shown_texts"]

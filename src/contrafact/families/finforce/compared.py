@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contrafact.records import SIDES
+from contrafact.families.finforce.records import SIDES
 
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.families.finforce.records import SIDES, ForwardPair, Headline
 from contrafact.family.data import contradictions
 from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
 from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
-from contrafact.records import SIDES, ForwardPair, Headline
 from contrafact.text.delimit import replace_surrogates
 
 FIELDS = ("headline", "category", "description", "date", "classification", "risk", "opportunity")

@@ -15,10 +15,11 @@ from contrafact.families.finforce.data import (
     labels_of,
     raw_items,
 )
+from contrafact.families.finforce.records import SIDES
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.fields import column_of, fold_row, is_absent
 from contrafact.files.tables import Row, RowNotes
-from contrafact.records import SIDES, content_id
+from contrafact.records import content_id
 from contrafact.text.delimit import hostile_characters, printable
 
 SHORTEST = 15

@@ -30,9 +30,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import StructuredOptions
-from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
+from contrafact.records import content_id
 from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:

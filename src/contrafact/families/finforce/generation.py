@@ -11,12 +11,12 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
+from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import Method, MethodContext
 from contrafact.family.task import Turn
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered, no_answer
 from contrafact.models.requests import OneItemArray, SharedSchema, closed_object
-from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit, replace_surrogates
 

@@ -16,12 +16,13 @@ from inspect_ai.model import CachePolicy, Model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
+from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.family.task import OUTPUT, log_scorer, number, rate_of, rates_of_criterion
 from contrafact.judges.judge import judges_of_role
 from contrafact.judges.rubric import Judged, Rubric, gathered, true_or_false
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
+from contrafact.records import Criterion, Verdict
 
 __all__ = [
     "FAULTS",

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from contrafact.families.finforce.records import CRITERIA, SIDES
 from contrafact.family.display import Table, listed, with_published
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData
-from contrafact.records import CRITERIA, SIDES
 
 PAPER = "contrafact.families.finforce"
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from contrafact.families.finforce.published import with_published_scope
+from contrafact.families.finforce.records import CRITERIA, SIDES
 from contrafact.families.finforce.report_figures import (
     COSTS,
     CRITERION_NAMES,
@@ -37,7 +38,6 @@ from contrafact.family.report import (
     TerminalColumn,
 )
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
-from contrafact.records import CRITERIA, SIDES
 
 _CHIP_LABELS = {"forward_compatibility": "Forward-compatible", "directionality": "Directional"}
 _CLASS_LABELS = {

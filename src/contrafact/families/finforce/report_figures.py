@@ -18,11 +18,11 @@ from contrafact.families.finforce.published import (
     paper_fluency,
     with_paper,
 )
+from contrafact.families.finforce.records import CRITERIA, SIDES
 from contrafact.family.display import Column, GridChart, Panel, finished_table, with_figures
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import measure_table, notes_on
-from contrafact.records import CRITERIA, SIDES
 from contrafact.stats.replicates import Bootstrap, Replicates, Sampler, mean_over
 
 CRITERION_NAMES = {

@@ -20,6 +20,7 @@ from contrafact.families.finforce.data import bundled_shots, load_headlines
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.records import CRITERIA, SIDES, Headline
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family.method import Method, MethodContext
 from contrafact.family.settings import RunSettings, check_verifiers, judge_names
@@ -45,7 +46,6 @@ from contrafact.models.estimate import (
 from contrafact.models.kept import kept_piece
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.redaction import without_secrets
 from contrafact.stages.stage import (
     KEPT,

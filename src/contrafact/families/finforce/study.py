@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrafact.families.finforce.records import CRITERIA
 from contrafact.family.study import Question, StudySpec, StudyTable
-from contrafact.records import CRITERIA
 
 if TYPE_CHECKING:
     import numpy as np

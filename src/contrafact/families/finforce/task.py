@@ -30,6 +30,7 @@ from contrafact.families.finforce.generation import (
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.best_of import draft_details
+from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task, task_arguments
@@ -48,7 +49,6 @@ from contrafact.files.tables import RowNotes
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
-from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import Batch, across
 from contrafact.text.delimit import replace_surrogates
 

@@ -21,6 +21,7 @@ from contrafact.families.finforce.data import (
 from contrafact.families.finforce.generation import Generation, read_pair
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
+from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.families.finforce.screen import proposal_by_rule
 from contrafact.family.training import (
     Answer,
@@ -32,7 +33,7 @@ from contrafact.family.training import (
 )
 from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack
-from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
+from contrafact.records import content_id
 from contrafact.text.delimit import delimit
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import entities_many

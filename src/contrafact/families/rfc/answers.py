@@ -12,11 +12,11 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.records import Rewrite
 from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.probabilities import answer_masses
 from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
-from contrafact.records import Rewrite
 
 _ALTERNATIVES = 20  # to a token that are asked for: the most that OpenAI gives
 REASONS_TOKENS = 120

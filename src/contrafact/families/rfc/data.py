@@ -24,10 +24,11 @@ from pydantic import ValidationError
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of, manipulation_named
+from contrafact.families.rfc.records import Rewrite
 from contrafact.family.data import contradictions
 from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
 from contrafact.files.tables import BAD_DATE, BROKEN, Row, RowNotes, read_rows, source_name
-from contrafact.records import Rewrite, content_id
+from contrafact.records import content_id
 from contrafact.text.delimit import replace_surrogates
 
 FIELDS = (

@@ -18,6 +18,7 @@ from contrafact.families.rfc.data import (
     read_pairs,
 )
 from contrafact.families.rfc.labels import manipulation_named
+from contrafact.families.rfc.records import MANIPULATIONS, Rewrite
 from contrafact.family.data import (
     DataReport,
     DataSpec,
@@ -27,7 +28,6 @@ from contrafact.family.data import (
 )
 from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
-from contrafact.records import MANIPULATIONS, Rewrite
 
 
 def check_pairs(rows: Iterable[Row], name: str) -> DataReport:

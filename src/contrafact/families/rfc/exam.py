@@ -20,9 +20,10 @@ from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items
 from contrafact.family.settings import StructuredOptions
-from contrafact.records import MANIPULATIONS, Manipulation, Verdict, content_id
+from contrafact.records import Verdict, content_id
 from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:

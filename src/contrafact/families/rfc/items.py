@@ -46,8 +46,8 @@ from inspect_ai.log import EvalSample
 from contrafact.families.rfc.answers import item_of
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import TRUE
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.family.task import score_metadata
-from contrafact.records import MANIPULATIONS
 
 SCORER = "label"
 

@@ -15,12 +15,13 @@ from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.rfc.contracts import Check, Finding, fail, review
 from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
+from contrafact.families.rfc.records import Manipulation
 from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
 from contrafact.judges.rubric import Judged, Rubric
 from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import Criterion, Manipulation
+from contrafact.records import Criterion
 
 _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
     "numerical": {

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.files.atomic import os_problem
-from contrafact.records import MANIPULATIONS, Manipulation
 
 TaskName = Literal["rfc-detect", "rfc-diagnose"]
 

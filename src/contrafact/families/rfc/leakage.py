@@ -19,7 +19,7 @@ from contrafact.errors import InputError, require
 from contrafact.families.rfc.baseline import TEXT_FEATURES, cross_validated, text_features
 from contrafact.families.rfc.data import items_of
 from contrafact.families.rfc.labels import FALSE, TRUE
-from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.families.rfc.records import MANIPULATIONS, Rewrite
 from contrafact.stats.classification import auroc
 from contrafact.text.diff import surface
 

@@ -18,12 +18,12 @@ from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.families.rfc.methods import asks_for_reasons
+from contrafact.families.rfc.records import Manipulation, Rewrite
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.models.opening import holds_to_choices
 from contrafact.models.requests import GUIDED_CHOICE
 from contrafact.prompts import PromptTemplate
-from contrafact.records import Manipulation, Rewrite
 from contrafact.text.delimit import delimit
 
 VARIABLES: Mapping[str, set[str]] = {

@@ -14,6 +14,7 @@ import pandas as pd
 
 from contrafact.families.rfc.items import PROBABILITIES
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
     PAPER,
@@ -46,7 +47,6 @@ from contrafact.family.report import (
     TerminalColumn,
 )
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
-from contrafact.records import MANIPULATIONS
 
 _ENOUGH_ANSWERS = 20
 _ONE_ANSWER = 0.95  # from this share on, a system nearly always says the same

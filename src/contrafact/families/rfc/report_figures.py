@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from contrafact.families.rfc.items import PROBABILITIES
 from contrafact.families.rfc.labels import TRUE, TaskName, labels_of
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.family.display import (
     OWN,
     Column,
@@ -29,7 +30,6 @@ from contrafact.family.display import (
 )
 from contrafact.family.published import published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
-from contrafact.records import MANIPULATIONS
 from contrafact.stats.classification import (
     MEASURES,
     auroc,

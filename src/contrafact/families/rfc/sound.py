@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from contrafact.errors import InputError
 from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
 from contrafact.families.rfc.judging import CRITERIA
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.family.exam_file import CriterionExam, Exam, read_exam
 from contrafact.family.study import Question
 from contrafact.files.tables import read_rows
-from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.stats.correction import (
     MIN_YOUDEN,
     ExamRate,

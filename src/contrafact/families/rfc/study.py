@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import FALSE, MANIPULATION_SPELLINGS, TRUE
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.family.study import Question, StudySpec, StudyTable
-from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:
     import pandas as pd

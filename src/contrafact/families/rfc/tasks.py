@@ -37,6 +37,7 @@ from contrafact.families.rfc.labels import (
     labels_of,
 )
 from contrafact.families.rfc.methods import methods_of
+from contrafact.families.rfc.records import Rewrite
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family import ShownText
@@ -47,7 +48,6 @@ from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.replies import Reading, read_label
-from contrafact.records import Rewrite
 
 if TYPE_CHECKING:
     import pandas as pd

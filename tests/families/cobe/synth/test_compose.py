@@ -19,6 +19,7 @@ from contrafact.families.cobe.data import (
     read_story,
     story_object,
 )
+from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import (
     Cell,
@@ -28,7 +29,6 @@ from contrafact.families.cobe.synth.compose import (
 from contrafact.families.cobe.synth.library import bundled_library, load_library
 from contrafact.families.cobe.synth.prove import check_story, prove_rows
 from contrafact.families.cobe.synth.reading import Reader
-from contrafact.records import DOMAINS, GRAPHS
 
 LIBRARY = bundled_library()
 

@@ -12,10 +12,10 @@ from contrafact.families.rfc.baseline import article_folds, cross_validated
 from contrafact.families.rfc.data import bundled_pairs, items_of
 from contrafact.families.rfc.items import ITEM_COLUMNS, item_row, items_frame
 from contrafact.families.rfc.methods import methods_of
+from contrafact.families.rfc.records import Rewrite
 from contrafact.families.rfc.scoring import pairwise_accuracy
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
-from contrafact.records import Rewrite
 
 
 def baseline_rows(task, pairs, *, seed=0, names=None):

@@ -7,7 +7,7 @@ from runpy import run_path
 import pytest
 
 from contrafact.families.rfc.contracts import CONTRACTS, check_pair
-from contrafact.records import MANIPULATIONS
+from contrafact.families.rfc.records import MANIPULATIONS
 
 HERE = Path(__file__).parent
 thresholds = run_path(str(HERE.parents[3] / "tools" / "contract_tables.py"))["thresholds"]

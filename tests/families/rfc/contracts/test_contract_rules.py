@@ -18,7 +18,7 @@ from contrafact.families.rfc.contracts import (
 )
 from contrafact.families.rfc.contracts.pair_check import contract
 from contrafact.families.rfc.contracts.rules import TOPICS, rules_in
-from contrafact.records import MANIPULATIONS
+from contrafact.families.rfc.records import MANIPULATIONS
 
 ROOT = Path(__file__).parents[4]
 DOCS = ROOT / "docs"

@@ -13,7 +13,7 @@ from contrafact.corpus.ledger import read_ledger
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.bucket import BucketStage, bucket, bucket_news
-from contrafact.records import MANIPULATIONS
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.stages.run import run_stage
 from contrafact.stages.stage import KEPT, REJECTS, InputRow
 

@@ -13,7 +13,7 @@ from contrafact.families.rfc.pipeline.edits import (
     with_articles,
 )
 from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
-from contrafact.records import Edit
+from contrafact.families.rfc.records import Edit
 
 NEWS = "Norrick Steel raised its dividend 8% to $1.35 a share on sales of $4.6 billion."
 

@@ -25,7 +25,7 @@ from contrafact.families.rfc.pipeline.finalize import (
     finalize,
     retention_table,
 )
-from contrafact.records import Rewrite
+from contrafact.families.rfc.records import Rewrite
 from contrafact.stages.stage import KEPT, REJECTS, InputRow
 
 

@@ -7,8 +7,9 @@ from contrafact.corpus.release import Facts
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.hydrate import hydrate, load_published
 from contrafact.families.rfc.pipeline.release import release
+from contrafact.families.rfc.records import Rewrite
 from contrafact.files.tables import read_rows
-from contrafact.records import NewsItem, Rewrite
+from contrafact.records import NewsItem
 from contrafact.stages.stage import KEPT, REJECTS, InputRow
 
 TITLE = "Brackwater Ferries gained 8% on Monday"

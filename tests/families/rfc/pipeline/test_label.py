@@ -14,8 +14,8 @@ from contrafact.families.rfc.pipeline.label import (
     paragraph_of,
     refuted,
 )
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.prompts import open_pack
-from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import APART, KEPT, REJECTS, InputRow, StageOutput
 
 RISE = "Brackwater Ferries gained 8% because fares went up"

@@ -18,7 +18,7 @@ from contrafact.families.rfc.pipeline.release import (
     release,
     row_schema,
 )
-from contrafact.records import Rewrite
+from contrafact.families.rfc.records import Rewrite
 from contrafact.stages.stage import InputRow
 
 FACTS = Facts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")

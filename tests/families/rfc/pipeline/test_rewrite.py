@@ -27,8 +27,9 @@ from contrafact.families.rfc.pipeline.rewrite import (
     seed_of,
 )
 from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.prompts import open_pack
-from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.records import NewsItem
 from contrafact.stages.run import run_stage
 from contrafact.stages.stage import KEPT, StageOutput
 from contrafact.text.diff import token_count

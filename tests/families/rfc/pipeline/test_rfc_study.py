@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from tests.support.sheets import fill
 
+from contrafact.families.rfc.records import MANIPULATIONS, Rewrite
 from contrafact.family import families
 from contrafact.files.tables import write_rows
-from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.study.sample import draw_study, read_source
 from contrafact.study.score import read_answers, read_key, score_study
 

@@ -12,7 +12,7 @@ from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
     from contrafact.families.cobe.augment import Variation
-    from contrafact.records import Story
+    from contrafact.families.cobe.records import Story
 
 _WRITING = ("temperature", "max_tokens")
 

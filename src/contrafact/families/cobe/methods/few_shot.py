@@ -11,11 +11,12 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, StoryQuery
+from contrafact.families.cobe.records import Story
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
-from contrafact.records import Output, Story
+from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
 _DEFAULT_SHOTS = 3

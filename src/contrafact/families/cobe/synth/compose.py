@@ -19,6 +19,7 @@ from zlib import adler32, crc32
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
+from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
 from contrafact.families.cobe.synth.library import (
     ANSWERS,
@@ -36,7 +37,6 @@ from contrafact.families.cobe.synth.narrative import (
 from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import check_story
 from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
-from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"

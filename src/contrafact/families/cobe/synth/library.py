@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.records import DOMAINS
 from contrafact.files.config import read_toml
-from contrafact.records import DOMAINS
 
 ANSWERS = (1, 2)
 CRITERIA = 3

@@ -18,10 +18,10 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.methods.few_shot import Prompted
+from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import MethodContext, Option
 from contrafact.judges.rubric import gathered
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
-from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
 OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8}

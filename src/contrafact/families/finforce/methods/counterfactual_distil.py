@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from contrafact.errors import require
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
+from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import MethodContext
 from contrafact.judges.replies import answer_text
 from contrafact.models.asking import Ask, PlannedCall
-from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit
 from contrafact.text.parsing import Span, mask_spans, noun_phrases
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import WRAPPER, Generation, pair_schema, read_pair
+from contrafact.families.finforce.records import Headline
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
-from contrafact.records import Headline
 from contrafact.text.delimit import delimit
 
 DEFAULT_SHOTS = 3

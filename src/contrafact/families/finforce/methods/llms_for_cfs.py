@@ -9,9 +9,9 @@ from contrafact.families.finforce.generation import (
     pair_schema,
     read_pair,
 )
+from contrafact.families.finforce.records import Headline
 from contrafact.family.method import MethodContext
 from contrafact.family.task import Turns
-from contrafact.records import Headline
 
 
 def method(context: MethodContext) -> Turns[Headline, Generation]:

@@ -16,10 +16,10 @@ from inspect_ai.model import ModelOutput
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import MAX_CHARACTERS, Generation, read_pair
+from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptTemplate
-from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 

@@ -34,9 +34,10 @@ def ledger(options: _Options) -> None:
     from contrafact.console import show_frame
     from contrafact.corpus.ledger import attrition, audit_rates, read_ledger, reasons
     from contrafact.errors import InputError
+    from contrafact.families.rfc.pipeline.stages import BuildEvent
 
     files, out, level = options.files, options.out, options.level
-    events = [event for file in files for event in read_ledger(file)]
+    events = [event for file in files for event in read_ledger(file, BuildEvent)]
     if not events:
         raise InputError(
             "holds no events", file=files[0], hint="run a stage first: each writes its ledger"

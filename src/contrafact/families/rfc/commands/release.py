@@ -71,7 +71,7 @@ def release(options: _Options) -> None:
 
 def _require_few_artefacts(rows: "Sequence[InputRow]", max_auroc: float) -> None:
     from contrafact.families.rfc.leakage import leakage
-    from contrafact.records import Rewrite
+    from contrafact.families.rfc.records import Rewrite
 
     pairs = [
         Rewrite.of(

@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from contrafact.families.rfc.labels import Bands
+from contrafact.families.rfc.records import Manipulation
 from contrafact.models.whitebox.polarity import Polarity
-from contrafact.records import Manipulation
 from contrafact.text.alignment import Alignment, Change, Span, Token, align
 from contrafact.text.reading import Side, read_once
 

@@ -23,8 +23,8 @@ from contrafact.families.rfc.contracts.rules import (
     rules_in,
 )
 from contrafact.families.rfc.labels import Bands, load_bands
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.family import DraftFinding
-from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
     "CONTRACTS",

@@ -12,7 +12,7 @@ from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern
 from contrafact.families.rfc.labels import LENGTH_BANDS
-from contrafact.records import Manipulation
+from contrafact.families.rfc.records import Manipulation
 from contrafact.text.diff import token_count
 
 SHORTENED = 60

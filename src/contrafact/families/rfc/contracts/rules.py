@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair import Pair, Span
-from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 
 __all__ = [
     "BY_FACTS",

@@ -13,7 +13,8 @@ import typer
 
 from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent, event_time
-from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
+from contrafact.records import NewsItem
 from contrafact.stages.news import NewsStage
 from contrafact.stages.stage import (
     KEPT,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
-from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.stages.stage import InputRow
 from contrafact.text.diff import token_ratio
 

@@ -21,10 +21,10 @@ from contrafact.families.rfc.contracts.pair_check import (
 )
 from contrafact.families.rfc.contracts.rules import Check, fail, load_rules
 from contrafact.families.rfc.labels import load_bands
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect
 from contrafact.files.tables import RowNotes, json_line
-from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import (
     KEPT,
     Asked,

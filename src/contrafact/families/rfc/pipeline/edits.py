@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
 
-from contrafact.records import Edit
+from contrafact.families.rfc.records import Edit
 from contrafact.text.diff import word_diff
 
 _SILENT_H = ("hour", "honest", "honour", "honor", "heir")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.families.rfc.decisions import REVIEW_STAGES, Fate, ReviewDecision, follow
-from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.families.rfc.records import MANIPULATIONS, Rewrite
 from contrafact.stages.stage import KEPT, REJECTS, InputRow, StageOutput
 from contrafact.stats.sampling import stratified_share
 

@@ -13,9 +13,10 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import PairNotes, read_pairs
 from contrafact.families.rfc.pipeline.release import original_hash
+from contrafact.families.rfc.records import Rewrite
 from contrafact.files.fields import fold, fold_row, is_absent
 from contrafact.files.tables import read_rows, source_name
-from contrafact.records import NewsItem, Rewrite
+from contrafact.records import NewsItem
 from contrafact.stages.stage import KEPT, REJECTS, StageOutput
 from contrafact.text.diff import normalised_edit_distance
 

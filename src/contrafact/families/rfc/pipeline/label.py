@@ -14,10 +14,11 @@ from contrafact.console import show_counts
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import stage_fields
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import RowNotes
 from contrafact.judges.replies import read_label
-from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.records import NewsItem
 from contrafact.stages.stage import (
     APART,
     KEPT,

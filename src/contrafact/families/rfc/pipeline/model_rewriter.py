@@ -34,12 +34,12 @@ from contrafact.families.rfc.pipeline.rewrite import (
     refused,
     seed_of,
 )
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
 from contrafact.judges.replies import answer_text
 from contrafact.models.asking import PlannedCall, answer, no_answer
 from contrafact.prompts import PromptPack, PromptTemplate
-from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 

@@ -30,7 +30,7 @@ from contrafact.families.rfc.pipeline.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.records import Edit
+from contrafact.families.rfc.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render, written_value
 from contrafact.text.tokens import sentence_spans
 

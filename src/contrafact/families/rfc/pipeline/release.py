@@ -31,8 +31,8 @@ from contrafact.corpus.release import (
 )
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import passed_of
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.tables import json_line
-from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import InputRow
 
 SHINGLE = 8

@@ -14,7 +14,8 @@ from typing import Any, get_args
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import Bands
-from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
+from contrafact.families.rfc.records import MANIPULATIONS, Edit, Manipulation, Rewrite
+from contrafact.records import NewsItem
 
 BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
 """Why a row whose rewrite is a matter of meaning is dropped where no model writes."""

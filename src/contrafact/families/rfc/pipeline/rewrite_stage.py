@@ -17,9 +17,9 @@ from contrafact.families.rfc.pipeline.rewrite import (
     rewrite_by_rules,
     why_kept,
 )
+from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import RowNotes
-from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import (
     KEPT,
     REJECTS,

@@ -9,11 +9,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.files.tables import read_rows, source_name
-from contrafact.records import MANIPULATIONS
 from contrafact.stages.stage import InputRow
 from contrafact.text.delimit import replace_surrogates
+
+
+class BuildEvent(LedgerEvent):
+    """A decision on an item of a build, which is of one of the four manipulations."""
+
+    manipulation: Manipulation | None = None
 
 
 def read_stage(

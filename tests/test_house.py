@@ -87,7 +87,7 @@ def test_names_that_other_rooms_import_are_listed_and_what_is_listed_exists():
     assert wrong == []
 
 
-ENGINES = ("runs", "report", "study", "exam", "training", "cli", "api")
+ENGINES = ("runs", "report", "study", "exams", "training", "cli", "api")
 OF_A_FAMILY = ("api/texts.py",)
 """Functions that are one family's own."""
 FAMILIES = re.compile(r"finforce|\brfc|_rfc|cobe", re.IGNORECASE)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import contrafact as cf
-from contrafact.exam import ExamOptions
+from contrafact.exams import ExamOptions
 from contrafact.families.finforce.commands.generate import GenerateOptions
 from contrafact.families.rfc.commands.check import CheckOptions
 from contrafact.families.rfc.commands.rewrite import RewriteOptions

@@ -38,24 +38,6 @@ def test_the_face_is_light_and_whole():
         cf.nonsense  # noqa: B018
 
 
-@pytest.mark.slow
-def test_a_verb_and_the_subpackage_of_its_name_live_together():
-    code = (
-        "import inspect, contrafact as cf; first = cf.exam; import contrafact.exam.run as f; "
-        "assert f.run_exam and cf.exam.run is f\n"
-        "assert inspect.signature(first) == inspect.signature(cf.exam)\n"
-        "assert inspect.getdoc(first) == inspect.getdoc(cf.exam)\n"
-        "for call in (first, cf.exam):\n"
-        "    try: call('x/y', family='none')\n"
-        "    except cf.InputError as error: print(error)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    first, second = result.stdout.splitlines()
-    assert first == second and "there is no family 'none'" in first
-
-
 def test_every_verb_documents_all_it_takes():
     import inspect
 

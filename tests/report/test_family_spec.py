@@ -122,7 +122,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
         family = Family("flip", "Flip", "What would flip the label?", (task,))
         known = {**families(), "flip": family}
         monkeypatch.setattr("contrafact.family.families", lambda: known)
-        monkeypatch.setattr("contrafact.exam.correct.families", lambda: known)
+        monkeypatch.setattr("contrafact.exams.correct.families", lambda: known)
 
     installed(SPEC)
     return installed

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.exam.correct import corrected_by_labels, examined_criteria
+from contrafact.exams.correct import corrected_by_labels, examined_criteria
 from contrafact.family.exam_file import Seen
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data

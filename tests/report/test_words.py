@@ -8,7 +8,7 @@ import pytest
 
 from contrafact import report
 from contrafact.errors import Reason
-from contrafact.exam import correct
+from contrafact.exams import correct
 from contrafact.family import exam_file
 from contrafact.family.display import with_figures
 from contrafact.report import estimates

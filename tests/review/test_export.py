@@ -231,7 +231,7 @@ def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, revi
 
 
 def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
-    from contrafact.exam.correct import corrected_by_labels, examined_criteria
+    from contrafact.exams.correct import corrected_by_labels, examined_criteria
 
     frame = judged_items()
     frame.to_parquet(tmp_path / "items.parquet")

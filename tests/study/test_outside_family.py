@@ -240,7 +240,7 @@ def test_an_exam_asks_by_the_family_s_own_template(outside, tmp_path, monkeypatc
 
         return says(reply, "j")
 
-    monkeypatch.setattr("contrafact.exam.run.open_model", judge)
+    monkeypatch.setattr("contrafact.exams.run.open_model", judge)
     command = ("exam", "--judge", "mockllm/j", "--family", "tone", "--out", "exam.json")
     run(*command, "--n", 40, "--seed", 2)
     exam = read_exam(tmp_path / "exam.json")

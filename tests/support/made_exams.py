@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from contrafact.exam.score import examine
+from contrafact.exams.score import examine
 from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats
 from contrafact.family.manifest import PackRecord
 

@@ -72,8 +72,8 @@ def exam(
     """
     import pandas as pd
 
-    from contrafact.exam import ExamOptions
-    from contrafact.exam.run import prepare_exam, run_exam
+    from contrafact.exams import ExamOptions
+    from contrafact.exams.run import prepare_exam, run_exam
     from contrafact.family import families, family_named
 
     name = family or next(name for name, one in families().items() if one.exam)

@@ -170,8 +170,8 @@ class _Report:
 
     def examine(self, part: "DemoPart") -> None:
         """Examine the verifiers that judge a part; what an exam knows is not asked again."""
-        from contrafact.exam import ExamOptions
-        from contrafact.exam.run import run_exam
+        from contrafact.exams import ExamOptions
+        from contrafact.exams.run import run_exam
         from contrafact.family import family_of_task
         from contrafact.family.settings import judge_names
         from contrafact.judges.verifier import is_verifier

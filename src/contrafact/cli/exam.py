@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from contrafact.cli.lazy import command_of, option_of, typed_after
-from contrafact.exam import ExamOptions, exam_file
+from contrafact.exams import ExamOptions, exam_file
 from contrafact.options import as_command, parameter, parameters_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _spec(family: str) -> "ExamSpec":
 def _exam(options: ExamOptions, own: "TaskOptions") -> None:
     if not options.estimate:
         exam_file(options)
-    from contrafact.exam.run import prepare_exam, run_exam
+    from contrafact.exams.run import prepare_exam, run_exam
     from contrafact.models.estimate import show_estimate
 
     if options.estimate:

@@ -283,11 +283,11 @@ class ChapterData:
         streams: Where randomness comes from, by the names of the spec.
         bootstrap: How the figures' own intervals were made; draws go on from there.
         rates: What judges said and what it is worth, as of
-            `contrafact.exam.correct.corrected_scores`, NaN what cannot be used; without rows where
+            `contrafact.exams.correct.corrected_scores`, NaN what cannot be used; without rows where
             nothing was judged. Where people labelled items, those of
-            `contrafact.exam.correct.corrected_by_labels` stand in their place, with
+            `contrafact.exams.correct.corrected_by_labels` stand in their place, with
             ``labelled``, the number of items.
-        ranks: Those of `contrafact.exam.correct.ranked_systems`, with ``criterion``.
+        ranks: Those of `contrafact.exams.correct.ranked_systems`, with ``criterion``.
         family: Whose exams and studies these are; ``examined``: whether there are exams.
     """
 

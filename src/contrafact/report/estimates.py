@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from contrafact.errors import InputError, Reason
-from contrafact.exam.correct import (
+from contrafact.exams.correct import (
     LABELS_DECIDE,
     NOT_EXAMINED,
     corrected_by_labels,

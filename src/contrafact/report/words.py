@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from contrafact.errors import Reason
-from contrafact.exam.correct import NOT_EXAMINED
+from contrafact.exams.correct import NOT_EXAMINED
 from contrafact.family.display import Fact, Warned, Warnings, format_number, listed, percent
 from contrafact.family.report import ROLES, ChapterData, ReportSpec
 from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from contrafact.exam.questions import other_order, questions_of
+from contrafact.exams.questions import other_order, questions_of
 from contrafact.families.rfc.contracts.pair_check import check_pairs
 from contrafact.families.rfc.exam import (
     EXAM,

@@ -5,7 +5,7 @@ import pytest
 from tests.support.made_exams import exam_rows, examined
 
 from contrafact.errors import InputError
-from contrafact.exam.score import unread_notes
+from contrafact.exams.score import unread_notes
 from contrafact.family.exam_file import read_exam, read_exams, write_exam
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests.support.made_exams import examined
 
-from contrafact.exam.correct import (
+from contrafact.exams.correct import (
     corrected_by_labels,
     corrected_scores,
     examined_criteria,

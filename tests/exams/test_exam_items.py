@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from contrafact.exam.questions import other_order
-from contrafact.exam.score import surface_rows
+from contrafact.exams.questions import other_order
+from contrafact.exams.score import surface_rows
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.exam import examiner, finforce_items, surface_items

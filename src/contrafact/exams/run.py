@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError, ModelError
-from contrafact.exam import ExamOptions, exam_file
-from contrafact.exam.questions import JudgeCall, ask_questions, questions_of
-from contrafact.exam.score import (
+from contrafact.exams import ExamOptions, exam_file
+from contrafact.exams.questions import JudgeCall, ask_questions, questions_of
+from contrafact.exams.score import (
     exam_rows,
     examine,
     leak_notes,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.exam.questions import JudgeCall
+from contrafact.exams.questions import JudgeCall
 from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.exam_file import (
     UNSURE,

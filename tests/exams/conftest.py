@@ -15,7 +15,7 @@ SERVER = Path(__file__).parents[1] / "support" / "judge_server.py"
 
 def key(items, examiner) -> dict[str, bool]:
     """Every prompt that an exam on these items can ask, with the verdict it should get."""
-    from contrafact.exam.questions import other_order
+    from contrafact.exams.questions import other_order
 
     verdicts = {}
     for item in items:

@@ -11,7 +11,8 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 import contrafact as cf
 from contrafact.errors import InputError
-from contrafact.study.agreement import agreement, ratings_of
+from contrafact.review.export import write_rows
+from contrafact.study.agreement import agreement, ratings_of, read_ratings
 
 C3 = "judge,majority,count\nyes,yes,46\nyes,no,2\nno,yes,21\nno,no,31\n"
 
@@ -40,6 +41,31 @@ def test_the_counts_of_cobes_study_give_its_printed_figures(quick_contrafact, tm
         {"item": "line 3", "ratings": {"judge": "yes", "majority": "no"}, "count": 2},
         {"item": "line 4", "ratings": {"judge": "no", "majority": "yes"}, "count": 21},
     ]
+
+
+def test_a_reviews_exported_ratings_lose_their_guard(quick_contrafact, tmp_path):
+    said = {("=Ann", "a"): "-5%", ("=Ann", "b"): "up", ("Bob", "a"): "-5%", ("Bob", "b"): "-5%"}
+    rows = [{"item": item, "rater": who, "rating": what} for (who, item), what in said.items()]
+    write_rows(rows, tmp_path / "long.csv")
+    assert "'=Ann" in (tmp_path / "long.csv").read_text()
+    (tmp_path / "wide.csv").write_text("item,'=Ann,Bob\na,'-5%,-5%\nb,up,-5%\n")
+    for file in ("long.csv", "wide.csv", "-"):
+        run = quick_contrafact(
+            *("agree", file, "--rater", "=Ann", "--rater", "Bob", "--out", "f.json"),
+            input=(tmp_path / "long.csv").read_text(),
+        )
+        assert run.returncode == 0, run.stderr
+        found = json.loads((tmp_path / "f.json").read_text())
+        assert found["disagreements"] == [
+            {"item": "b", "ratings": {"=Ann": "up", "Bob": "-5%"}, "count": 1}
+        ]
+
+
+def test_columns_that_differ_in_an_apostrophe_stay_two(tmp_path):
+    (tmp_path / "wide.csv").write_text("item,'=Ann,=Ann\na,'tis,x\nb,'tis,'tis\n")
+    table = read_ratings(str(tmp_path / "wide.csv"))
+    assert table.raters == ("'=Ann", "=Ann")
+    assert table.cells == (("'tis", "x"), ("'tis", "'tis"))
 
 
 def test_wide_and_long_tables_say_the_same_and_agree_with_other_libraries(

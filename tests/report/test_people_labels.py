@@ -18,6 +18,7 @@ from contrafact.report.frames import TaskRuns, check_labels, read_labels
 from contrafact.report.summary import summarise
 from contrafact.report.tables import corrected_table
 from contrafact.report.words import warnings
+from contrafact.review.export import write_rows
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 from made_exams import exam_with, rate
@@ -160,6 +161,18 @@ def test_what_is_no_label_is_reported(study, tmp_path, change, message):
     with pytest.raises(InputError) as caught:
         read_labels([written(tmp_path, [row | change])])
     assert message in str(caught.value)
+
+
+def test_a_reviews_exported_labels_lose_their_guard(study, tmp_path):
+    row = labels_of(runs_of(study)[0].items)[0]
+    rows = [row | {"annotator": who, "system": "-mine", "item": "=1"} for who in ("=Ann", "Bob")]
+    write_rows(rows, tmp_path / "labels.csv")
+    write_rows(rows, tmp_path / "labels.jsonl")
+    assert "'=Ann" in (tmp_path / "labels.csv").read_text()
+    read = [read_labels([tmp_path / f"labels.{form}"]) for form in ("csv", "jsonl")]
+    for labels in read:
+        assert [*labels["annotator"]] == ["=Ann", "Bob"]
+        assert set(labels["system"]) == {"-mine"} and set(labels["item"]) == {"=1"}
 
 
 def test_labels_of_other_runs_are_refused(study, tmp_path):

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contrafact.review.export import write_rows
+
 
 def write_items(path: Path, n: int = 300) -> dict[str, str]:
     """Write items of two systems with a judge's verdicts; return what people would say."""
@@ -64,6 +66,34 @@ def test_a_plan_and_its_figures(quick_contrafact, tmp_path):
     assert set(found["by_group"]) >= {"all"}
     labels = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("all ")]
     assert labels == ["140", str(found["by_group"]["all"]["labels"])]  # all, and the group "all"
+
+
+def test_ids_that_a_spreadsheet_would_run_are_the_same_all_the_way(quick_contrafact, tmp_path):
+    said = ["pass", "fail"] * 6
+    ids = [f"{'=+-@'[at % 4]}{at}" for at in range(12)]
+    items = [
+        {"item_id": name, "text": "-5% on the day", "system": "=sys", "verdict": verdict}
+        for name, verdict in zip(ids, said, strict=True)
+    ]
+    write_rows(items, tmp_path / "items.csv")
+    quick_contrafact(*PLAN, "--budget", "12", "--out", "one.csv", code=0)
+    for file in ("one.csv", "one.key.csv"):
+        assert all(row["item_id"].startswith("'") for row in read(tmp_path / file))
+    labels = [
+        {"item": name, "rater": "=Ann", "rating": verdict}
+        for name, verdict in zip(ids, said, strict=True)
+    ]
+    for form in ("csv", "jsonl"):
+        write_rows(labels, tmp_path / f"labels.{form}")
+        run = quick_contrafact(
+            *("review", "estimate", "one.key.csv", "--labels", f"labels.{form}"),
+            *("--out", "figures.json"),
+            code=0,
+        )
+        assert "were not drawn" not in run.stderr
+        found = json.loads((tmp_path / "figures.json").read_text())
+        assert found["overall"]["labels"] == 12
+        assert [*found["by_group"]] == ["=sys"]
 
 
 def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(

@@ -15,10 +15,9 @@ from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
 from contrafact.files.json_rows import json_problem
 from contrafact.files.limits import bounded_rows, limit, over
-from contrafact.files.parquet import MOST_PARTS
+from contrafact.files.parquet import MOST_PARTS, parquet_rows
 
 _CHUNK = 1 << 20
-_BATCH = 256  # rows of Parquet that are unpacked at once
 _TAIL = 8  # of a Parquet file: the length of its footer, and a mark
 
 
@@ -63,7 +62,8 @@ def fragments_of(file: Place, size: int) -> tuple[Fragment, ...]:
             stream.seek(max(0, total - _TAIL - footer))
             digest = hashlib.sha256(stream.read()).hexdigest()[:16]
             stream.seek(0)
-            metadata = _opened(stream).metadata
+            opened = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
+            metadata = opened.metadata
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(
             "is not Parquet, or is damaged",
@@ -74,10 +74,6 @@ def fragments_of(file: Place, size: int) -> tuple[Fragment, ...]:
     _check(metadata, file.given)
     pieces = [(at, min(at + size, rows)) for at in range(0, rows, size)]
     return tuple(Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces)
-
-
-def _opened(stream: Any) -> Any:
-    return parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
 
 
 def _check(metadata: Any, name: str) -> None:
@@ -144,31 +140,10 @@ def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | Ba
 
 
 def _parquet(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-    with fragment.file.system.open_input_file(fragment.file.path) as stream:
-        opened = _opened(stream)
-        at = 0
-        wanted: list[int] = []
-        before = 0  # rows of the wanted groups that come before the fragment
-        for number in range(opened.metadata.num_row_groups):
-            rows = opened.metadata.row_group(number).num_rows
-            if at < fragment.stop and fragment.start < at + rows:
-                if not wanted:
-                    before = fragment.start - at
-                wanted.append(number)
-            at += rows
-        place, left = fragment.start, fragment.stop - fragment.start
-        for batch in opened.iter_batches(batch_size=_BATCH, row_groups=wanted):
-            if before >= batch.num_rows:
-                before -= batch.num_rows
-                continue
-            part = batch.slice(before, left)
-            before = 0
-            for row in from_cells(part):
-                yield place, row
-                place += 1
-            left -= part.num_rows
-            if not left:
-                return
+    stream = fragment.file.system.open_input_file(fragment.file.path)
+    stretch = range(fragment.start, fragment.stop)
+    for number, row in parquet_rows(stream, fragment.file.given, stretch, from_cells):
+        yield number - 1, row
 
 
 def _lines(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:

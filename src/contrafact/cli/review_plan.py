@@ -100,7 +100,7 @@ def estimate(options: _Estimate) -> None:
 
     key, out, file = read_key(options.key), options.out, options.labels
     known = labels_of(
-        list(read_rows(file)),
+        list(read_rows(file, guarded=True)),
         key,
         source_name(file),
         field=options.label,
@@ -185,7 +185,7 @@ def _rows(options: _Plan) -> "tuple[list[Row], str, str | None]":
     if (file is None) == (db is None):
         raise InputError("items come from a file or from a review", hint="name FILE, or --db URL")
     if db is None:
-        return list(read_rows(str(file))), source_name(str(file)), None
+        return list(read_rows(str(file), guarded=True)), source_name(str(file)), None
     with open_store(db) as store:
         state = store.read(review, lambda found: found)
     rows = list(enumerate(item_rows(state), start=1))

@@ -37,6 +37,7 @@ __all__ = [
     "rename_row",
     "skeleton",
     "unguarded",
+    "unguarded_row",
     "value_of",
 ]
 
@@ -136,6 +137,15 @@ def guarded(text: str) -> str:
 def unguarded(text: str) -> str:
     """Return a cell as it was before `guarded`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+
+
+def unguarded_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row as it was before its texts, and the names of its columns, were guarded."""
+    names = [*map(unguarded, row)]
+    if len(set(names)) < len(row):  # no file of ours: "'=Ann" stands beside "=Ann"
+        names = [*row]
+    cells = (unguarded(cell) if isinstance(cell, str) else cell for cell in row.values())
+    return dict(zip(names, cells, strict=True))
 
 
 def guarded_columns(names: Iterable[str]) -> list[str]:

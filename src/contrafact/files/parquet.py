@@ -5,7 +5,9 @@ A text that is stored once may stand in every row, so the larger a column's dict
 rows are unpacked together; texts in lists stay in theirs until it is known how long a row's are.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from contrafact.errors import InputError
@@ -22,8 +24,24 @@ _DICTIONARY, _ENTRIES = 7, -1  # a page's field of what it is, if that; and what
 _HEADER = 2**16  # bytes that hold a page's header
 
 
-def parquet_rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows with their numbers, from 1."""
+def _as_they_are(batch: Any) -> Iterable[dict[str, Any]]:
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    return rows
+
+
+def parquet_rows(
+    stream: BinaryIO,
+    name: str,
+    stretch: range | None = None,
+    rows_of: Callable[[Any], Iterable[dict[str, Any]]] = _as_they_are,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows with their numbers, from 1.
+
+    Args:
+        stretch: The rows to read, counted from 0, where a file is read in pieces; it may then hold
+            more in all than one process reads. None reads the whole file.
+        rows_of: Makes rows of a batch of Arrow's.
+    """
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet
 
@@ -33,13 +51,26 @@ def parquet_rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, A
             size = stream.seek(0, 2)
             plain = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
             described = plain.metadata
-            texts, stored = _check(described, stream, name, size)
+            if stretch is None:
+                _check_whole(described, name, size)
+                groups, skipped, left = range(described.num_row_groups), 0, 2**62
+            else:
+                groups, skipped = _groups_of(described, stretch)
+                number, left = stretch.start, len(stretch)
+            texts, stored = _check_pages(described, groups, stream, name)
             coded = parquet.ParquetFile(stream, metadata=described, read_dictionary=texts)
-            for batch in _batches(coded, plain, _batch_size(described, stored)):
-                for part in _measured(batch, name, number):
-                    for row in part.to_pylist():
+            for batch in _batches(coded, plain, groups, _batch_size(described, groups, stored)):
+                if skipped >= batch.num_rows:
+                    skipped -= batch.num_rows
+                    continue
+                wanted, skipped = batch.slice(skipped, left), 0
+                left -= wanted.num_rows
+                for part in _measured(wanted, name, number):
+                    for row in rows_of(part):
                         number += 1
                         yield number, row
+                if not left:
+                    return
         except UnicodeDecodeError as error:
             raise InputError(
                 f"a text near row {number + 1} is not UTF-8", file=name, hint="write the file again"
@@ -53,11 +84,20 @@ def parquet_rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, A
             ) from error
 
 
-def _batches(coded: Any, plain: Any, size: int) -> Iterator[Any]:
-    """Yield the rows of a file in batches, texts in their dictionaries where that can be."""
+def _groups_of(described: Any, stretch: range) -> tuple[range, int]:
+    """Return the groups that have a stretch of rows, and how many of their rows come before it."""
+    ends = list(
+        accumulate(described.row_group(at).num_rows for at in range(described.num_row_groups))
+    )
+    first, last = bisect_right(ends, stretch.start), bisect_left(ends, stretch.stop)
+    return range(first, min(last + 1, len(ends))), stretch.start - (ends[first - 1] if first else 0)
+
+
+def _batches(coded: Any, plain: Any, groups: Iterable[int], size: int) -> Iterator[Any]:
+    """Yield the rows of groups in batches, texts in their dictionaries where that can be."""
     import pyarrow
 
-    for group in range(coded.num_row_groups):
+    for group in groups:
         done = 0
         try:
             for batch in coded.iter_batches(batch_size=size, row_groups=[group]):
@@ -70,47 +110,51 @@ def _batches(coded: Any, plain: Any, size: int) -> Iterator[Any]:
                 done = max(0, done - batch.num_rows)
 
 
-def _check(described: Any, stream: BinaryIO, name: str, size: int) -> tuple[list[str], int]:
-    """Refuse a file that says of itself, or whose pages say, that it is over a limit.
-
-    Returns:
-        The columns of lists with long texts in their dictionaries, and how many bytes the
-        dictionaries of other columns have in a group of rows, at most.
-    """
-    chunks = [
-        described.row_group(at).column(place)
-        for at in range(described.num_row_groups)
-        for place in range(described.num_columns)
-    ]
-    pages = [[*_pages(one, stream)] for one in chunks]
+def _check_whole(described: Any, name: str, size: int) -> None:
+    """Refuse a file of so many bytes that says of itself that it is over a limit."""
+    groups = [described.row_group(at) for at in range(described.num_row_groups)]
+    chunks = [group.column(at) for group in groups for at in range(described.num_columns)]
     found = {
         "rows": described.num_rows,
         "columns": described.num_columns,
-        "unpacked": sum(one.total_uncompressed_size for one in chunks),
-        "cells": sum(one.num_values for one in chunks),
-        "part": max((page[0] for own in pages for page in own), default=0),
+        "unpacked": sum(chunk.total_uncompressed_size for chunk in chunks),
+        "cells": sum(chunk.num_values for chunk in chunks),
     }
     for what, count in found.items():
         if count > limit(what):
             raise over(what, name)
     if 64 * found["cells"] > most_unpacked(size):
         raise over("expanded", name)
-    for place, chunk in enumerate(chunks):
-        column = described.schema.column(place % described.num_columns)
-        many = chunk.num_values > max(limit("values"), 1_000 * chunk.total_compressed_size)
-        if column.max_repetition_level and many:
-            raise over("values", name)
+
+
+def _check_pages(
+    described: Any, groups: Iterable[int], stream: BinaryIO, name: str
+) -> tuple[list[str], int]:
+    """Refuse groups of rows whose pages say that they are over a limit.
+
+    Returns:
+        The columns of lists with long texts in their dictionaries, and how many bytes the
+        dictionaries of other columns have in a group of rows, at most.
+    """
     texts: set[str] = set()
-    stored = [0] * described.num_row_groups
-    for place, own in enumerate(pages):
-        group, at = divmod(place, described.num_columns)
-        column = described.schema.column(at)
-        bytes_, entries = sum(size for size, count in own if count), sum(n for _, n in own)
-        if not column.max_repetition_level:
-            stored[group] += bytes_
-        elif column.physical_type == "BYTE_ARRAY" and bytes_ > min(2**21, 1_024 * entries):
-            texts.add(column.path)
-    return sorted(texts), max(stored, default=0)
+    most_stored = 0
+    for group in groups:
+        stored = 0
+        for at in range(described.num_columns):
+            chunk, column = described.row_group(group).column(at), described.schema.column(at)
+            pages = [*_pages(chunk, stream)]
+            if max((size for size, _ in pages), default=0) > limit("part"):
+                raise over("part", name)
+            many = chunk.num_values > max(limit("values"), 1_000 * chunk.total_compressed_size)
+            if column.max_repetition_level and many:
+                raise over("values", name)
+            bytes_, entries = sum(size for size, count in pages if count), sum(n for _, n in pages)
+            if not column.max_repetition_level:
+                stored += bytes_
+            elif column.physical_type == "BYTE_ARRAY" and bytes_ > min(2**21, 1_024 * entries):
+                texts.add(column.path)
+        most_stored = max(most_stored, stored)
+    return sorted(texts), most_stored
 
 
 def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
@@ -181,13 +225,13 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), at
 
 
-def _batch_size(described: Any, stored: int) -> int:
+def _batch_size(described: Any, groups: Iterable[int], stored: int) -> int:
     """Return how many rows are unpacked together: of wide or long ones, and long lists, fewer."""
-    rows = max(1, described.num_rows)
-    groups = [described.row_group(at) for at in range(described.num_row_groups)]
-    cells = sum(
-        group.column(at).num_values for group in groups for at in range(described.num_columns)
-    )
+    rows = cells = 0
+    for group in map(described.row_group, groups):
+        rows += group.num_rows
+        cells += sum(group.column(at).num_values for at in range(described.num_columns))
+    rows = max(1, rows)
     return int(max(1, min(_AT_ONCE, 2**16 * rows // max(1, cells), _TEXTS // max(1, stored))))
 
 

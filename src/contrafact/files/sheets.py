@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "find_key",
+    "guarded_frame",
     "item_check",
     "item_names",
     "probability",
@@ -99,13 +100,13 @@ def write_sheet(
             "a study's sheet is a CSV or an Excel file", file=path, hint="name it .csv or .xlsx"
         )
     # A byte-order mark tells spreadsheets that a CSV file is UTF-8; in a workbook texts are texts.
-    plain = _guarded_frame(sheet) if suffix == ".csv" else sheet
+    plain = guarded_frame(sheet) if suffix == ".csv" else sheet
     shown = table_bytes(plain, path, Dialect(mark=True))
     key_path = path.with_suffix(".key.csv")
     guidelines_path = path.with_suffix(".guidelines.txt")
     for target, content in (
         (path, shown),
-        (key_path, render_csv(_guarded_frame(key)).encode()),
+        (key_path, render_csv(guarded_frame(key)).encode()),
         (guidelines_path, guidelines.encode()),
     ):
         if target.exists() and target.read_bytes() == content:
@@ -219,5 +220,6 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
+def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose texts no spreadsheet takes for formulas."""
     return frame.map(lambda value: guarded(value) if isinstance(value, str) else value)

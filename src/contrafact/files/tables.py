@@ -35,6 +35,7 @@ from contrafact.files.fields import (
     present,
     rename_row,
     unguarded,
+    unguarded_row,
 )
 from contrafact.files.json_rows import Row, json_lines, json_list
 from contrafact.files.layout import KNOWN_NAMES
@@ -178,9 +179,11 @@ def table_file(path: str | Path) -> Path:
     return Path(split_sheet(path)[0])
 
 
-def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Iterator[Row]:
+def read_rows(
+    path: str | Path, columns: Mapping[str, str] | None = None, *, guarded: bool = False
+) -> Iterator[Row]:
     """Return the rows of a file as ``(line, row)``, one at a time; see `open_table`."""
-    return open_table(path, columns).rows
+    return open_table(path, columns, guarded=guarded).rows
 
 
 def require_tables(*paths: str | Path | None) -> None:
@@ -217,6 +220,7 @@ def open_table(
     columns: Mapping[str, str] | None = None,
     *,
     decimals: bool = True,
+    guarded: bool = False,
     name: str = "",
 ) -> Table:
     """Open a file of rows.
@@ -239,6 +243,8 @@ def open_table(
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
             decimal comma, and scenarios lose the apostrophe that guards them; not where cells go
             out again as they came.
+        guarded: Whether the file is of a kind that this project writes, all of whose texts and
+            names lose the apostrophe that guards them; a workbook may have been made of one.
     """
     name = name or source_name(path)
     file, sheet = split_sheet(path)
@@ -262,13 +268,15 @@ def open_table(
             dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv", named=named)
             if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
-            if decimals:
+            if decimals and not guarded:
                 rows = _unguarded(rows)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
         else:
             rows = (json_list if kind == "json" else json_lines)(stream, name)
         nested = kind in ("json", "jsonl", "parquet")
+        if guarded and not nested:
+            rows = ((line, unguarded_row(row)) for line, row in rows)
         rows = bounded_rows(rows, name, nested=nested or kind == "workbook", size=size)
         if nested:
             rows = ((line, present(row, top=True)) for line, row in rows)

@@ -181,7 +181,7 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
     columns = dict.fromkeys((*_KEPT, *(name for spec in specs for name in spec.key), "probability"))
     rows: list[dict[str, Any]] = []
     for path in paths:
-        for line, row in read_rows(path):
+        for line, row in read_rows(path, guarded=True):
             missing = [name for name in _NEEDED if name not in row]
             if missing:
                 raise InputError(

@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from contrafact.errors import InputError
 from contrafact.family import families
 from contrafact.files.fields import rename_row
-from contrafact.files.sheets import unguarded_row
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 from contrafact.review.project import Project
@@ -87,9 +86,9 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    for line, row in read_rows(path):
+    for line, row in read_rows(path, guarded=True):
         try:
-            for mapped in map_fields(json_value(unguarded_row(row, path)), project):
+            for mapped in map_fields(json_value(row), project):
                 fields = _named(mapped, names or {})
                 _check_shown(fields, project)
                 name = _item_id(fields, project)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
+from contrafact.files.sheets import guarded_frame
 from contrafact.files.tables import Row, read_rows, render_csv, source_name, write_frame
 from contrafact.stats.correction import ppi_share
 from contrafact.stats.intervals import Interval
@@ -271,7 +272,7 @@ def write_plan(
     Raises:
         InputError: Another plan has that name, or a file cannot be written.
     """
-    target, text = out.with_suffix(".key.csv"), render_csv(key)
+    target, text = out.with_suffix(".key.csv"), render_csv(guarded_frame(key))
     if target.exists() or out.exists():
         if out.exists() and target.exists() and target.read_bytes() == text.encode():
             return target
@@ -285,7 +286,8 @@ def write_plan(
         {"item_id": one} | {k: v for k, v in by_id[one].items() if k not in (*hidden, "item_id")}
         for one in rng.permutation(key.loc[key["drawn"], "item_id"].to_numpy(object))
     ]
-    write_frame(pd.DataFrame(shown, dtype=object), out)
+    sheet = pd.DataFrame(shown, dtype=object)
+    write_frame(guarded_frame(sheet) if out.suffix.lower() in (".csv", ".tsv") else sheet, out)
     write_text(target, text)
     return target
 
@@ -293,7 +295,7 @@ def write_plan(
 def read_key(path: str | Path) -> pd.DataFrame:
     """Return a key; `InputError` if the file is none, or a row of it cannot be used."""
     name = source_name(path)
-    rows = list(read_rows(path))
+    rows = list(read_rows(path, guarded=True))
     columns = list(rows[0][1]) if rows else []
     if missing := [column for column in _COLUMNS if column not in columns]:
         raise InputError(

@@ -117,7 +117,7 @@ def read_ratings(
             or the columns hold something else: words of which no two raters share one.
     """
     name = source_name(path)
-    rows = list(read_rows(path, columns))
+    rows = list(read_rows(path, columns, guarded=True))
     if absent := {seen(word).casefold() for word in missing}:
         rows = [(line, _without(row, absent)) for line, row in rows]
     table = ratings_of(rows, name, raters=raters, count=count)

@@ -29,7 +29,6 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError, value_problem
-from contrafact.files.sheets import unguarded_row
 from contrafact.files.tables import read_rows, source_name
 
 ReviewStage = Literal[
@@ -142,9 +141,8 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     name = source_name(path)
     found: list[ReviewDecision] = []
     seen: dict[tuple[str, str, str, int, str], int] = {}
-    for line, row in read_rows(path):
-        cells = unguarded_row(row, path)
-        given = {name: value for name, value in cells.items() if value not in (None, "")}
+    for line, row in read_rows(path, guarded=True):
+        given = {name: value for name, value in row.items() if value not in (None, "")}
         try:
             decision = ReviewDecision.model_validate(given)
         except ValidationError as error:

@@ -89,7 +89,7 @@ def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
 def _read_labels(path: str, known: Collection[str] | None) -> dict[str, bool]:
     """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``."""
     answered: dict[str, bool] = {}
-    for line, row in read_rows(path):
+    for line, row in read_rows(path, guarded=True):
         name, given = (str(row.get(one, "")).strip() for one in ("id", "sound"))
         if known is not None and name not in known:
             hint = "give the id of a pair that is checked"

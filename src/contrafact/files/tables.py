@@ -422,8 +422,15 @@ def is_storable(kind: Any) -> bool:
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD."""
-    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=as_json)) + "\n"
+    """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD.
+
+    NaN is null, and infinite numbers, which JSON lacks too, are texts as in `render_jsonl`.
+    """
+    try:
+        text = json.dumps(row, ensure_ascii=False, default=as_json, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_plain(row), ensure_ascii=False, default=as_json, allow_nan=False)
+    return replace_surrogates(text) + "\n"
 
 
 def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:

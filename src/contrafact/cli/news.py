@@ -80,8 +80,10 @@ def fetch(options: _Fetch) -> None:
     asked = list(options.what or (usual.asked if usual else ()))
     window = Window.of(options.since, options.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()), kind="JSON Lines")
-    settings = options.facts(asked, window)
     origin = open_source(source, asked, window, days=options.days)
+    if source == "rss":  # without the keys that an address may hold
+        asked = [request.label for request in origin.first]
+    settings = options.facts(asked, window)
     journal = Journal.of_output(out, settings, what="`news fetch`")
     if journal.finished():
         typer.echo(f"{out} is finished: nothing was asked")

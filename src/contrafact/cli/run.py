@@ -182,6 +182,7 @@ def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | Non
             taken out of the list: many outputs take much memory, and the report needs it.
     """
     from contrafact.cli.show import show_agreement, show_results
+    from contrafact.files.atomic import guard_output
     from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm, default_folder
     from contrafact.runs.folder import CONFIG
@@ -191,6 +192,8 @@ def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | Non
     if command.dry_run and not command.estimate:
         show_dry_run(runs)
         return
+    if command.junit is not None:
+        guard_output(command.junit)
     preset = runs[0].settings.preset
     for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)

@@ -51,9 +51,12 @@ def whatif(options: _Options) -> None:
     """
     from dataclasses import asdict
 
+    from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
 
+    if options.out is not None:
+        guard_output(options.out, kind="JSON Lines")
     made = counterfactual_texts(
         options.model,
         options.factual_prompt,

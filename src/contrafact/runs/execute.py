@@ -23,6 +23,7 @@ from inspect_ai.log import (
     EvalSpec,
     list_eval_logs,
     read_eval_log,
+    read_eval_log_sample,
     read_eval_log_sample_summaries,
     write_eval_log,
 )
@@ -320,13 +321,23 @@ def _clean_logs(folder: Path) -> None:
     for info in _logs(folder):
         head = read_eval_log(info, header_only=True)
         shown = EvalSpec.model_validate(_shown(head.eval.model_dump()))
-        if shown == head.eval and head.status == "success":
+        if shown == head.eval and (head.status == "success" or not _failures_to_clean(info)):
             continue
         log = read_eval_log(info)
         samples = [_sample_shown(sample) for sample in log.samples or []]
         if shown != head.eval or samples != (log.samples or []):
             log.eval, log.samples = shown, samples
             write_eval_log(log, info.name)
+
+
+def _failures_to_clean(info: EvalLogInfo) -> bool:
+    """Tell whether a failed sample of a log holds a secret; one sample is read at a time."""
+    return any(
+        _sample_shown(sample) is not sample
+        for summary in read_eval_log_sample_summaries(info)
+        if summary.error or summary.retries
+        for sample in [read_eval_log_sample(info, summary.id, summary.epoch)]
+    )
 
 
 def _sample_shown(sample: EvalSample) -> EvalSample:

@@ -247,10 +247,12 @@ class _Here:
 
     def _confirm(self, rows: Sequence[InputRow], answered: int) -> None:
         """Have the user agree to many calls that cost money, of which some are answered already."""
-        from contrafact.models.estimate import ask_if_many, paid_calls
+        from contrafact.models.estimate import ASK_ABOVE, ask_if_many, paid_calls
         from contrafact.models.prices import is_paid
 
-        asked = self.stage.asked
+        asked, most = self.stage.asked, self.stage.most_calls(rows)
+        if most is not None and most <= ASK_ABOVE:
+            return
         if asked is not None and any(map(is_paid, (asked.model, *asked.judges))):
             ask_if_many(paid_calls(self.stage.estimates(rows, tokens=False)) - answered)
 

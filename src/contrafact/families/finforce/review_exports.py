@@ -14,8 +14,6 @@ from contrafact.corpus.ledger import Decision
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import canonical_category
 from contrafact.families.finforce.screen import Outcome
-from contrafact.files.fields import unguarded
-from contrafact.files.sheets import unguarded_row
 from contrafact.records import content_id
 
 _OUTCOMES: dict[str, Decision] = {
@@ -72,9 +70,9 @@ def read_review_export(
             )
         people = row.get("review_by") or row.get("decided_by") or ""
         names = people if isinstance(people, list) else _json(people)
-        by = {unguarded(str(name)) for name in (names if isinstance(names, list) else [people])}
+        by = {str(name) for name in (names if isinstance(names, list) else [people])}
         outcome = _outcome(row, wrong)
-        by |= {unguarded(str(name)) for name in _json(row.get("discussed_by")) or ()}
+        by |= {str(name) for name in _json(row.get("discussed_by")) or ()}
         when = row.get("when") or None
         if (earlier := found.get(item)) is not None:
             if _facts(earlier.outcome) != _facts(outcome):
@@ -92,16 +90,15 @@ def read_review_export(
     return found
 
 
-def rows_of_items(rows: Sequence[Mapping[str, Any]], file: str) -> list[dict[str, Any]]:
+def rows_of_items(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a review's exported items as rows of headlines, with ids as `finforce screen` gives.
 
     Headlines that went into the review unscreened get their id from their text. One that is there
     twice is kept twice: whoever releases them tells what to do. Cells of text tables are empty
-    where nothing is, and may be guarded.
+    where nothing is.
     """
     made = []
-    for given in rows:
-        cells = unguarded_row(given, file)
+    for cells in rows:
         row = {name: None if value == "" else value for name, value in cells.items()}
         headline = str(row.get("headline") or "")
         screened = "market_event" in row and row.get("id")
@@ -117,11 +114,11 @@ def _outcome(row: Mapping[str, Any], wrong: Any) -> Outcome | None:
     decision = _OUTCOMES.get(written)
     if decision is None:
         raise wrong(f"'{written[:40]}' is no outcome", "export the review again")
-    why = unguarded(str(row.get("review_why") or ""))
+    why = str(row.get("review_why") or "")
     answers = _json(row.get("review_answers"))
     named = answers.get("market_category") if isinstance(answers, Mapping) else None
     named = row.get("answer_market_category") or named
-    category = canonical_category(unguarded(str(named)))[0] if named else None
+    category = canonical_category(str(named))[0] if named else None
     if named and category is None:
         raise wrong(f"'{str(named)[:40]}' is none of the ten categories", "is it the right review?")
     if decision == "kept" and category is None:

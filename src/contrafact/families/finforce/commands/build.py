@@ -131,7 +131,7 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
     from contrafact.families.finforce.screen import read_sheets
     from contrafact.files.tables import read_rows
 
-    rows = [row for _, row in read_rows(file)]
+    rows = [row for _, row in read_rows(file, guarded=is_review_export)]
     from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
     if from_review and not all(row.get("headline") for row in rows):
         raise InputError(
@@ -140,7 +140,7 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
             hint="export the review's items, or give it with --decisions",
         )
     if from_review:
-        rows = rows_of_items(rows, file)
+        rows = rows_of_items(rows)
     elif any("market_event" not in row or "id" not in row for row in rows):
         raise InputError(
             "is not a file of screened headlines",
@@ -181,7 +181,7 @@ def _exported(
 
     sheets = []
     for path in files:
-        lines = list(read_rows(path))
+        lines = list(read_rows(path, guarded=is_review_export))
         if not lines or not is_review_export(lines[0][1]):
             sheets.append(path)
             continue

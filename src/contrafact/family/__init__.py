@@ -88,7 +88,6 @@ class Lazy(Generic[_T]):
     path: str
 
     def load(self) -> _T:
-        """Import it and return it."""
         found: _T = resolve_name(self.path)
         return found
 
@@ -229,7 +228,6 @@ def families() -> Mapping[str, Family]:
 
 
 def _named(found: Mapping[str, _T], name: str, what: str, none: str = "") -> _T:
-    """Return what has a name; `InputError` says which names there are."""
     if name not in found:
         hint = f"use {', '.join(found) or none}"
         raise InputError(f"there is no {what} '{name[:40]}'", hint=hint)
@@ -256,7 +254,6 @@ def draft_check(name: str) -> DraftCheck:
 
 
 def tasks() -> Mapping[str, Task]:
-    """Return the tasks of all families, by name."""
     return {task.name: task for family in families().values() for task in family.tasks}
 
 

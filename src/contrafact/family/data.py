@@ -39,7 +39,6 @@ class DataReport:
 
     @property
     def passed(self) -> bool:
-        """Whether the file keeps the schema."""
         return not self.violations
 
 

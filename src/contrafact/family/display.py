@@ -95,7 +95,6 @@ def figure_text(value: float, kind: Kind) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share of 1 in percent."""
     return figure_text(share, "share")
 
 

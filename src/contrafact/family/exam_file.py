@@ -69,7 +69,6 @@ class Rate(_Part):
 
     @classmethod
     def of(cls, found: Proportion) -> "Rate":
-        """Return a proportion as the file has it."""
         names = ("k", "n", "n_effective", "clusters", "estimate", "low", "high")
         return cls(**{name: getattr(found, name) for name in names})
 
@@ -90,7 +89,6 @@ class Figure(_Part):
 
     @classmethod
     def of(cls, found: Interval) -> "Figure":
-        """Return an interval as the file has it."""
         return cls(estimate=found.estimate, low=found.low, high=found.high, n=found.n)
 
 

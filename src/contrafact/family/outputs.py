@@ -128,7 +128,7 @@ class RecordedSystem:
     Attributes:
         model: The model that wrote them, as the file or the log names it; else the system's name.
         outputs: By sample and draw, the fields of the output as a sample's store keeps them.
-        verdicts: Verdicts that judges have given on them before, as `TaskRun.verdict_rows` has it.
+        verdicts: Verdicts that judges have given on them before, as the table of verdicts has them.
         costs: By sample and draw, what it took to write the output, as `cost_columns` has it.
     """
 
@@ -211,7 +211,6 @@ class Recorded:
         return self._type(**kept)
 
     def plan(self, item: Any) -> tuple[()]:
-        """Return no calls."""
         return ()
 
 

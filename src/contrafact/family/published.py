@@ -24,7 +24,6 @@ def published_table(package: str, name: str) -> "pd.DataFrame":
 
 
 def published_facts(package: str) -> dict[str, Any]:
-    """Return what is printed outside of tables."""
     found: dict[str, Any] = json.loads(_text(package, "facts.json"))
     return found
 

@@ -141,7 +141,6 @@ class Turns(Generic[ItemT, OutputT]):
     shots: int = 0
 
     async def __call__(self, item: ItemT, ask: Ask, *, draw: int = 1) -> OutputT:
-        """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
         *before, last = self.turns
@@ -154,7 +153,6 @@ class Turns(Generic[ItemT, OutputT]):
         return self.read(await ask(messages, last.schema), steps)
 
     def plan(self, item: ItemT) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         calls: list[PlannedCall] = []
         so_far = ""
         for turn in self.turns:

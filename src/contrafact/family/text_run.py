@@ -108,7 +108,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
         return Rubric(pack, templates, true_or_false(cache=cache))
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Rubric[Verdict]:
-        """Return what judges."""
         return self.rubric(pack)
 
     def judge_prompts(self, judging: Rubric[Verdict], unit: ItemT) -> Sequence[str]:
@@ -128,7 +127,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
         return Examiner(prompts, lambda item: (delimit(item.text),), rubric.ask)
 
     def samples(self, items: Sequence[ItemT], limit: int | None) -> list[Sample]:
-        """Return a sample an item."""
         by_id = {str(item.id): item for item in items}  # type: ignore[attr-defined]
         return [
             Sample(id=name, input=self.input_of(item), metadata=dict(self.item_columns(item)))
@@ -138,7 +136,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
-        """Return how an item is worked on."""
         by_id = {str(item.id): item for item in inputs.items}
         return Solving(
             item_of=lambda state: by_id[str(state.sample_id)],
@@ -148,7 +145,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        """Return the scorer of the criteria."""
         names = ("data", "judged", "prompts", "cache_scope")
         return criteria_scorer(self.name, *(cast(Any, arguments.get(name)) for name in names))
 
@@ -171,7 +167,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
             }
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
-        """Return a sample's verdicts."""
         return [({}, score_metadata(sample, SCORER).get("verdicts", {}))]
 
 

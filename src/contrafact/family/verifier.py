@@ -34,7 +34,6 @@ class VerifierAPI(ModelAPI):
             )
 
     def decide(self, criterion: str, subject: Subject) -> Decision:
-        """Return the decision on one criterion."""
         verifier = family_named(subject["family"]).verifiers[self.model_name].load()
         return verifier(criterion, subject)
 

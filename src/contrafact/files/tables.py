@@ -50,9 +50,9 @@ __all__ = [
     "BAD_DATE",
     "BROKEN",
     "TABLE_SUFFIXES",
+    "OpenTable",
     "Row",
     "RowNotes",
-    "Table",
     "called",
     "few",
     "is_storable",
@@ -103,7 +103,7 @@ _FOREIGN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OpenTable:
     """A file of rows that was opened.
 
     Attributes:
@@ -218,7 +218,7 @@ def open_table(
     *,
     decimals: bool = True,
     name: str = "",
-) -> Table:
+) -> OpenTable:
     """Open a file of rows.
 
     The format follows the suffix, or the content where the suffix says nothing; ``-`` is standard
@@ -277,7 +277,7 @@ def open_table(
         raise
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
-    return Table(rows, dialect)
+    return OpenTable(rows, dialect)
 
 
 def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:

@@ -133,7 +133,6 @@ class RunConfig(BaseModel):
 
     @property
     def command(self) -> Command:
-        """What is to be done with the run."""
         return Command(**{n: v for n, v in self.given().items() if n in Command.model_fields})
 
     @property
@@ -187,7 +186,6 @@ class RunConfig(BaseModel):
 
 
 def task_options(task: str) -> type[TaskOptions]:
-    """Return the model of a task's own options."""
     found = task_named(task)
     return found.options.load() if found.options else TaskOptions
 
@@ -203,7 +201,6 @@ def config_model(task: str) -> type[RunConfig]:
 
 @cache
 def score_model(task: str) -> type[RunConfig]:
-    """Return the model of all options of scoring a task's outputs."""
     every = {name: _EVERY_RUN[name] for name in SCORING}
     own = scoring_fields(task_options(task))
     return _model(f"{task} score", {**Source.model_fields, **every, **own})
@@ -223,7 +220,6 @@ def model_of(task: str, names: Container[str]) -> type[RunConfig]:
 
 
 def path_options(model: type[RunConfig]) -> list[str]:
-    """Return the options that name a file or a folder."""
     fields = model.model_fields
     return [name for name, field in fields.items() if "Path" in str(field.annotation)]
 

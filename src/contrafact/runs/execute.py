@@ -32,6 +32,7 @@ from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress, say_once
 from contrafact.errors import InputError
+from contrafact.family.inspect_tasks import run_task
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder
@@ -42,7 +43,6 @@ from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
 from contrafact.redaction import redacted, secrets_dropped, without_secrets
-from contrafact.runs.direct import PARTS, is_direct, judge_direct
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
@@ -55,6 +55,7 @@ from contrafact.runs.folder import (
     write_manifest,
 )
 from contrafact.runs.items import Failure, tables_of, write_tables
+from contrafact.runs.score_stage import PARTS, is_direct, judge_direct
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
@@ -138,10 +139,10 @@ def execute(
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                with Progress("samples", samples, _finished_before(folder)) as progress:
-                    if is_direct(prepared):
-                        made = judge_direct(folder, prepared, models.judges, progress)
-                    else:
+                if is_direct(prepared):
+                    made = judge_direct(folder, prepared, models.judges)
+                else:
+                    with Progress("samples", samples, _finished_before(folder)) as progress:
                         logs = _evaluate(prepared, folder, models, progress, seen)
                         made = tables_of(prepared, logs)
                 write_tables(folder, prepared, made, scorer())
@@ -184,7 +185,6 @@ class _Models:
         )
 
     def at_once(self, max_connections: int | None) -> int:
-        """Return how many samples are under way together."""
         models = [*self.subjects, *self.judges]
         here = [one.api.at_once() for one in models if isinstance(one.api, InProcessAPI)]
         if len(here) == len(models):
@@ -204,7 +204,9 @@ def _evaluate(
     logs: list[EvalLog] = []
 
     def tasks(names: Iterable[str]) -> list[Task]:
-        return [task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names]
+        return [
+            task_with(run_task(prepared, name), cleanup=_counting(progress, seen)) for name in names
+        ]
 
     with _cache_in(None if settings.shared_cache else folder / CACHE):
         # What asks no model comes first: it is quick, and apart, since it is run once.

@@ -60,7 +60,6 @@ class Plan:
         return self.cells[0].config
 
     def config_text(self, folder: Path) -> str:
-        """Return the ``config.yaml`` of a grid's folder."""
         common = {**self.options, "task": self.first.task}
         named = {name: value for name, value in common.items() if name not in NOT_IN_A_GRID[1:]}
         ordered = {"task": named.pop("task"), **named}

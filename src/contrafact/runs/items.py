@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
+from contrafact.family.task import number
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
 from contrafact.judges.verifier import is_verifier
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contrafact.family.outputs import RecordedOutputs, RecordedSystem
+    from contrafact.family.report import ReportSpec
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
@@ -46,8 +49,11 @@ __all__ = [
     "agreement",
     "cluster_labels",
     "failure_of",
+    "places_of",
     "read_items",
+    "system_rows",
     "tables_of",
+    "verdict_rows",
     "verifier_usage",
     "with_verdicts",
     "write_tables",
@@ -82,7 +88,7 @@ class RunTables:
 
     Attributes:
         rows: Those of the per-item table, with the columns that samples have of their own.
-        verdicts: Those of every judge, as `TaskRun.verdict_rows` has them.
+        verdicts: Those of every judge, as `verdict_rows` has them.
         usage: Rows of what each model used.
         failures: The samples that have no row.
         calls: Rows as `RunItems.calls` has them; none where no model wrote.
@@ -124,7 +130,6 @@ class RunItems:
 
     @property
     def judges(self) -> int:
-        """How many judges gave verdicts."""
         found = self._table(VERDICTS, ["judge"])
         return 0 if found is None else found["judge"].nunique()
 
@@ -172,10 +177,52 @@ def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
     return table
 
 
+def system_rows(
+    prepared: Prepared, evaluated: Evaluated, places: Mapping[str, int]
+) -> list[Mapping[str, Any]]:
+    """Return a system's rows of the per-item table, by draw, item and `TaskRun.order`."""
+    run = prepared.run
+
+    def order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return row["draw"], places[row["sample_id"]], run.order(row)
+
+    return sorted(run.rows(evaluated), key=order)
+
+
+def verdict_rows(
+    run: TaskRun[Any, Any], label: str, samples: Iterable[EvalSample]
+) -> Iterator[dict[str, Any]]:
+    """Yield every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
+    for sample in samples:
+        for part, verdicts in run.verdicts(sample):
+            for name, both in verdicts.items():
+                for vote in both["members"]:
+                    yield {
+                        "system": label,
+                        "draw": sample.epoch,
+                        "sample_id": str(sample.id),
+                        **part,
+                        "criterion": name,
+                        "judge": vote["judge"],
+                        "passed": number(vote["passed"]),
+                        "invalid": vote["invalid"],
+                        **{n: number(vote[n]) for n in ("probability", "mass") if n in vote},
+                    }
+
+
+def places_of(prepared: Prepared) -> dict[str, int]:
+    """Return the places of units and items in the data, by id."""
+    places = {str(unit.id): place for place, unit in enumerate(prepared.units)}
+    for place, item in enumerate(prepared.items):
+        places.setdefault(str(item.id), place)
+    return places
+
+
 def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     """Return what a run made, of the headers of its logs."""
     import pandas as pd
 
+    run, places = prepared.run, places_of(prepared)
     evaluated: list[Evaluated] = []
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
@@ -183,25 +230,31 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
         # Long texts stand apart in a log; whole, they are what was asked and said.
         log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
+        known: Mapping[str, Any] = log.eval.metadata or {}
+        model, method, shots = log.eval.model, str(known["method"]), int(known["shots"])
+        label = known.get("system") or run.label(model, method, shots, prepared.settings)
         scored: list[EvalSample] = []
-        one = prepared.evaluated(log, scored)
-        places = prepared.places
         for sample in sorted(log.samples or [], key=lambda s: (s.epoch, places[str(s.id)])):
             if sample.error is not None or not sample.scores:
-                failures.append(failure_of(one.label, sample))
+                failures.append(failure_of(label, sample))
             else:
                 scored.append(sample)
-        evaluated.append(one)
+        wrote = known.get("model") or model
+        evaluated.append(Evaluated(label, wrote, method, shots, scored, prepared.judge))
     evaluated.sort(key=lambda one: one.method in prepared.baselines)
     rows: list[Mapping[str, Any]] = []
     verdicts: list[Mapping[str, Any]] = []
     calls: list[dict[str, Any]] = []
+    key = _report_of(prepared).key
     for one in evaluated:
-        own, votes = prepared.rows(one)
-        rows += own
-        verdicts += votes
-        calls += _calls(prepared.run, one, prepared.report.key)
+        rows += system_rows(prepared, one, places)
+        verdicts += verdict_rows(run, one.label, one.samples)
+        calls += _calls(run, one, key)
     return RunTables(pd.DataFrame(rows), pd.DataFrame(verdicts), usage, failures, calls)
+
+
+def _report_of(prepared: Prepared) -> "ReportSpec":
+    return task_named(prepared.settings.task).report.load()
 
 
 def write_tables(
@@ -211,8 +264,10 @@ def write_tables(
     import numpy as np
     import pandas as pd
 
-    spec, verdicts = prepared.report, made.verdicts
-    items = prepared.table(made.rows, scorer, folder)
+    spec, run, verdicts = _report_of(prepared), prepared.run, made.verdicts
+    columns = [*dict.fromkeys((*run.columns, *made.rows.columns))]
+    items = run.finish(made.rows.reindex(columns=columns), scorer, folder)
+    items = run.check_across(items)
     if prepared.recorded is not None:
         earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
         if earlier:
@@ -359,7 +414,6 @@ class _Used:
     cut: int = 0
 
     def row(self, model: str, method: str, role: str) -> dict[str, Any]:
-        """Return it as a row of the table of usage."""
         cost = dollars(model, self.calls)
         return {
             "model": model,

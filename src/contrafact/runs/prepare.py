@@ -57,7 +57,6 @@ def make_settings(
 
 
 def presets() -> dict[str, Mapping[str, Any]]:
-    """Return the presets of all families, by name."""
     return {
         name: preset
         for family in families().values()

@@ -33,10 +33,10 @@ from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family import ShownText
-from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
+from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.prompts import PromptPack
@@ -112,9 +112,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         identity = next(question.id for question in asked if question.phrasing == named)
         return OutputRow((identity,), {"": recorded.output("response")}, item)
 
-    def task(self, prepared: Prepared, method: str) -> Task:
-        return cobe(**task_arguments(cobe, prepared, method))
-
     def samples(self, items: Sequence[Story], limit: int | None) -> list[Sample]:
         return [_sample(question) for question in queries_of(items[:limit])]
 
@@ -162,10 +159,6 @@ def shown_texts(state: TaskState) -> list[ShownText]:
     ]
 
 
-RUN = CobeRun()
-"""The one run of the family."""
-
-
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:
     """Return the questions that a row may be an answer to: one, or a story's three."""
     identity = recorded.text("id").strip()
@@ -197,6 +190,10 @@ def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: 
     """
     given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
     return make_task(RUN, given)
+
+
+RUN = CobeRun(cobe)
+"""The one run of the family."""
 
 
 def _check_edit(

@@ -7,7 +7,7 @@ run rfc-detect``.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -40,10 +40,10 @@ from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family import ShownText
-from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
+from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.replies import Reading, read_label
@@ -88,13 +88,16 @@ class LabelRun(TaskRun[Rewrite, Item]):
         ("id", "label"), ("id", "reply"), ("text", "label"), ("text", "reply"),
     )  # fmt: skip
 
-    def __init__(self, task: TaskName):
-        self.name = task  # type: ignore[misc]
-        self.detects = task == "rfc-detect"
+    silenced: ClassVar = {"rationale": False, "logprobs": False}
+
+    def __init__(self, name: TaskName, task: Callable[..., Task]):
+        super().__init__(task)
+        self.name = name  # type: ignore[misc]
+        self.detects = name == "rfc-detect"
         if not self.detects:  # which shows both paragraphs, and the second is the item's own
             text = (*self.output_fields["text"], "rewritten")
             self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
-        self.methods = methods_of(task)  # type: ignore[misc]
+        self.methods = methods_of(name)  # type: ignore[misc]
 
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
@@ -146,13 +149,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
         answer = _answer(recorded, labels_of(self.name), known.texts if known else ())
         return OutputRow(found, {"": answer}, item)
 
-    def task(self, prepared: Prepared, method: str) -> Task:
-        function = rfc_detect if self.detects else rfc_diagnose
-        arguments = task_arguments(function, prepared, method)
-        if method not in prepared.methods:
-            arguments |= {"rationale": False, "logprobs": False}
-        return function(**arguments)
-
     def samples(self, items: Sequence[Rewrite], limit: int | None) -> list[Sample]:
         return [sample_of(item) for item in items_of(self.name, items[:limit])]
 
@@ -192,10 +188,6 @@ def shown_texts(state: TaskState) -> list[ShownText]:
             f"{outcome}; right is {item.gold}",
         )
     ]
-
-
-DETECT = LabelRun("rfc-detect")
-DIAGNOSE = LabelRun("rfc-diagnose")
 
 
 def _shown(item: Item) -> str:
@@ -290,3 +282,7 @@ def rfc_detect(data: str | None = None, method: str = "plain", draws: int = 1, *
 def rfc_diagnose(data: str | None = None, method: str = "plain", **how: Any) -> Task:
     """Comparative diagnosis: as `rfc_detect`, with the options of `DiagnoseOptions`."""
     return make_task(DIAGNOSE, {"data": data, "method": method, **how})
+
+
+DETECT = LabelRun("rfc-detect", rfc_detect)
+DIAGNOSE = LabelRun("rfc-diagnose", rfc_diagnose)

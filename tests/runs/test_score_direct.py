@@ -150,6 +150,21 @@ def test_a_killed_one_goes_on_behind_its_last_part(tmp_path, monkeypatch, parts)
     pd.testing.assert_frame_equal(*same)
 
 
+def test_one_that_is_stopped_before_its_tables_judges_nothing_again(tmp_path, monkeypatch, parts):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("contrafact.runs.execute.write_tables", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            scored("cobe", tmp_path)
+    proving, asked = proof_that(lambda *_: None)
+    monkeypatch.setattr(verifier, "proof", proving)
+    ended = scored("cobe", tmp_path)
+    assert ended.manifest.status == "finished" and not asked
+    assert len(pd.read_parquet(ended.folder / "items.parquet")) == ended.samples
+
+
 def test_what_a_verifier_fails_on_is_a_failure_that_a_rerun_tries_again(
     tmp_path, monkeypatch, parts
 ):

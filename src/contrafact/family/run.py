@@ -1,8 +1,9 @@
 """How a task is run: what the engine of runs asks of a family, and a run that is ready to start.
 
 A family writes one `TaskRun` for each kind of task: how its data are loaded, what is asked of a
-method, how the Inspect task is made, and what one evaluated sample becomes in the per-item table.
-Everything else (the grid, estimates, identity, resuming, the order of rows) is said here once.
+method, how a sample is worked on and scored, and what it becomes in the per-item table. What the
+engine prepares of it is data, `Prepared`: Inspect tasks are made of that by
+`contrafact.family.inspect_tasks`, tables by `contrafact.runs.items`.
 """
 
 import math
@@ -194,19 +195,19 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """
         self.task = task
 
+    @abstractmethod
     def samples(self, items: Sequence[ItemT], limit: int | None) -> "list[Sample]":
         """Return Inspect's samples of the first items, whose ids are those of their units."""
-        raise NotImplementedError
 
+    @abstractmethod
     def solving(
         self, inputs: "Inputs", method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> "Solving[Any, Any]":
         """Return how a sample is worked on; `InputError` where the task's arguments do not fit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scorer(self, arguments: Mapping[str, Any]) -> "Scorer":
         """Return the scorer, from the task's arguments that were given."""
-        raise NotImplementedError
 
     @abstractmethod
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:

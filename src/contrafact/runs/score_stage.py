@@ -15,6 +15,7 @@ brings batch mode, limits and retries. A verifier's calls need none of that, and
 import asyncio
 import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -44,6 +45,7 @@ from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
 from contrafact.runs.folder import place
 from contrafact.runs.items import (
+    Failure,
     RunTables,
     failure_of,
     places_of,
@@ -168,7 +170,8 @@ class JudgeStage(Stage):
     A sample that could not be judged stands in no table, and a rerun judges it again.
 
     Args:
-        slots: Bounds what is judged at once where several of these stages share a process.
+        slots: Bounds what is judged at once, in all these stages of a process; one after the other
+            without it.
     """
 
     noun = "samples"
@@ -189,40 +192,43 @@ class JudgeStage(Stage):
         return {"run": self._prepared.identity}
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        slots = self._slots or asyncio.Semaphore(at_once)
+        slots = self._slots
         # By system what works on its samples and scores them: made once.
-        made_once = cache(partial(solver_and_scorer, self._prepared))
+        work_of = cache(partial(solver_and_scorer, self._prepared))
 
-        async def judged(row: InputRow) -> StageOutput:
+        async def judged(row: InputRow) -> EvalSample:
             spec, sample, draw = (row.fields[name] for name in ("spec", "sample", "draw"))
-            async with slots:
-                found = await judged_sample(made_once(spec), sample, draw)
+            async with slots or nullcontext():
+                found = await judged_sample(work_of(spec), sample, draw)
             each()
-            return self._rows_of(row, spec, found)
+            return found
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             bound_judges.set(self._judges)
+            if slots is None:  # nobody is waited for, and tasks would take a tenth more
+                samples = [await judged(row) for row in rows]
+            else:
+                samples = await asyncio.gather(*map(judged, rows))
             made = StageOutput()
-            for output in await asyncio.gather(*map(judged, rows)):
-                made.merge(output)
+            for row, sample in zip(rows, samples, strict=True):
+                self._add(made, row, sample)
             return made
 
         return work
 
-    def _rows_of(self, row: InputRow, spec: str, sample: EvalSample) -> StageOutput:
-        prepared, number, made = self._prepared, row.fields["number"], StageOutput()
-        system: Any = prepared.baselines[spec]
+    def _add(self, made: StageOutput, row: InputRow, sample: EvalSample) -> None:
+        prepared, number = self._prepared, row.fields["number"]
+        system: Any = prepared.baselines[row.fields["spec"]]
         if sample.error is not None:
             made.fail(row, sample.error.message, cause=sample.error.message)
             made.figures.append(failure_of(system.name, sample))
-            return made
+            return
         facts = (system.name, system.model, system.method, system.shots)
         evaluated = Evaluated(*facts, [sample], prepared.judge)
         for item in system_rows(prepared, evaluated, self._places):
             made.add(KEPT, number, item)
         for verdict in verdict_rows(prepared.run, system.name, [sample]):
             made.add(VERDICTS, number, verdict)
-        return made
 
     def failed(self, made: StageOutput, failure: "RowFailure") -> None:
         """Add nothing to the tables."""
@@ -271,12 +277,16 @@ def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> R
     done: set[int] = set()
     for part in _parts(parts, KEPT):
         done.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())
-    result = run_stage(JudgeStage(prepared, judges), RecordedSamples(prepared, done), parts)
-    assert result is not None and prepared.recorded is not None
+    failures: list[Failure] = []
+    if len(samples := RecordedSamples(prepared, done)):
+        result = run_stage(JudgeStage(prepared, judges), samples, parts)
+        assert result is not None
+        failures = result.made.figures
+    assert prepared.recorded is not None
     _let_go(prepared)
     items, verdicts = (_whole(_parts(parts, table)) for table in (KEPT, VERDICTS))
     usage = verifier_usage(prepared.recorded, verdicts)
-    return RunTables(items, verdicts, usage, result.made.figures)
+    return RunTables(items, verdicts, usage, failures)
 
 
 def _let_go(prepared: Prepared) -> None:

@@ -188,7 +188,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """Its options for methods that ask no model, where they mean nothing to those."""
 
     def __init__(self, task: "Callable[..., Task]") -> None:
-        """``task`` is the family's ``@task`` function, which returns `inspect_tasks.make_task`.
+        """``task`` is the ``@task`` function: `inspect_tasks.make_task` of its arguments, no more.
 
         By its name and arguments a log says of what it is: so ``inspect eval-retry`` makes the task
         again, and a run that goes on finds the logs it has begun.

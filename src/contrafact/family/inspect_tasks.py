@@ -33,22 +33,22 @@ __all__ = ["make_task", "run_task", "solver_and_scorer"]
 
 def run_task(prepared: Prepared, method: str) -> Task:
     """Return the Inspect task of one method of a run, the weights it runs itself loaded."""
-    own: Any = prepared.methods.get(method)
-    if hasattr(own, "open"):  # it runs models itself
+    asking: Any = prepared.methods.get(method)
+    if hasattr(asking, "open"):  # it runs models itself
         for model in prepared.settings.models:
-            own.open(model, prepared.settings.model_args)
-    made = prepared.run.task(**_task_arguments(prepared, method))
+            asking.open(model, prepared.settings.model_args)
+    task = prepared.run.task(**_task_arguments(prepared, method))
     if prepared.recorded is None:
-        return made
+        return task
     asked = prepared.recorded.asked
-    if len(made.dataset) > len(asked):
-        made.dataset = made.dataset.filter(lambda sample: str(sample.id) in asked)
+    if len(task.dataset) > len(asked):
+        task.dataset = task.dataset.filter(lambda sample: str(sample.id) in asked)
     system = prepared.recorded.systems[prepared.baselines[method].name]
     facts = {"model": system.model, "method": system.method, "shots": system.shots}
     return task_with(
-        made,
+        task,
         name="-".join([prepared.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
-        metadata={**(made.metadata or {}), **facts, "system": system.name},
+        metadata={**(task.metadata or {}), **facts, "system": system.name},
     )
 
 
@@ -206,9 +206,9 @@ def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> Ru
     """Return the settings of a run of one method; `InputError` for an argument of no use."""
     options = task_named(run.name).options
     model = options.load() if options else TaskOptions
-    known = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
-    if unknown := next((name for name in given if name not in (*known, *_OF_A_RUN)), None):
-        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(known)}")
+    names = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
+    if unknown := next((name for name in given if name not in (*names, *_OF_A_RUN)), None):
+        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(names)}")
     return RunSettings(
         task=run.name,
         methods=(spec,),

@@ -128,10 +128,10 @@ def new_manifest(
     """
     import inspect_ai
 
-    known = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
-    known |= contents
+    facts = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
+    facts |= contents
     manifest = Manifest(
-        identity=identity(settings, known),
+        identity=identity(settings, facts),
         status="running",
         started="",
         contrafact=__version__,
@@ -143,7 +143,7 @@ def new_manifest(
         pack=PackRecord(name=pack.name, hash=pack.used_hash, templates=pack.used),
         settings=without_secrets(flat_settings(settings)),
     )
-    manifest._of = settings, known
+    manifest._of = settings, facts
     return manifest
 
 

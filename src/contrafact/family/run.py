@@ -384,8 +384,8 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
     )
-    made = {name: run.methods.make(name, context) for name in settings.methods}
-    return Inputs(items, notes, (pool_path, context.pool), context.pack, made)
+    methods = {name: run.methods.make(name, context) for name in settings.methods}
+    return Inputs(items, notes, (pool_path, context.pool), context.pack, methods)
 
 
 def forget_loaded() -> None:
@@ -401,11 +401,11 @@ def load_once(
     A run checks its data before the first call, and its Inspect tasks, which can be made without a
     run, name them by path.
     """
-    file, held = Path(path), table_file(path)
-    state = held.stat() if held.exists() else None
+    file, on_disk = Path(path), table_file(path)
+    state = on_disk.stat() if on_disk.exists() else None
     changed = state and (state.st_mtime_ns, state.st_size)
-    found: _T = _loaded(load, file, file.absolute(), changed, tuple((columns or {}).items()))
-    return found
+    loaded: _T = _loaded(load, file, file.absolute(), changed, tuple((columns or {}).items()))
+    return loaded
 
 
 @lru_cache(maxsize=8)
@@ -426,8 +426,8 @@ def system_label(model: str, method: str, shots: int) -> str:
 
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
     """Refuse the first option that has no use: its name, whether it was given, and why."""
-    for option, given, why in useless:
-        if given:
+    for option, is_set, why in useless:
+        if is_set:
             raise InputError(f"{option} has no use here: {why}", hint="leave it out")
 
 
@@ -467,10 +467,10 @@ def cost_columns(
     if not used:
         return {}
     prices = [dollars(name, calls) for name, calls in used.items()]
-    known = [float(price) for price in prices if price is not None]
+    with_price = [float(price) for price in prices if price is not None]
     every = [call for calls in used.values() for call in calls]
     return {
         "calls": float(len(every)),
         "tokens": float(sum(call.sent + call.written for call in every)),
-        "dollars": math.fsum(known) if len(known) == len(prices) else math.nan,
+        "dollars": math.fsum(with_price) if len(with_price) == len(prices) else math.nan,
     }

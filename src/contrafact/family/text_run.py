@@ -87,10 +87,10 @@ class TextRun(TaskRun[ItemT, ItemT]):
         if recorded.text("id") or not recorded.text("input"):
             return super().read_output(recorded)
         shown = recorded.text("input").strip()
-        found = recorded.units.ids("input", lambda item: self.input_of(item).strip(), shown)
-        if not found:
+        ids = recorded.units.ids("input", lambda item: self.input_of(item).strip(), shown)
+        if not ids:
             raise InputError("the input is none of the data's", hint="name the item by its id")
-        return OutputRow(found, {"": recorded.output("output")})
+        return OutputRow(ids, {"": recorded.output("output")})
 
     def check_output(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
         """Return an output with the reason why its text is no answer, if it is none.
@@ -121,8 +121,8 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
         def prompts(item: ExamItem) -> Mapping[str, str]:
             criteria = [one for one in self.criteria if one.name in item.known]
-            made = rubric.prompts(criteria, **self.prompt_texts(item.material, item.text))
-            return {name: prompt for (name,), prompt in made}
+            prompt_of = rubric.prompts(criteria, **self.prompt_texts(item.material, item.text))
+            return {name: prompt for (name,), prompt in prompt_of}
 
         return Examiner(prompts, lambda item: (delimit(item.text),), rubric.ask)
 
@@ -189,8 +189,8 @@ def criteria_scorer(
     items: dict[str, Any] = {}
     rubric: Rubric[Verdict] | None = None
     if judged:
-        found, _ = load_once(run.load, Path(data) if data else run.bundled)
-        items = {str(item.id): item for item in found}
+        every, _ = load_once(run.load, Path(data) if data else run.bundled)
+        items = {str(item.id): item for item in every}
         rubric = run.rubric(open_pack(prompts), cache_policy(cache_scope))
 
     async def score(state: TaskState, target: Target) -> Score:

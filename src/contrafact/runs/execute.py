@@ -140,18 +140,18 @@ def execute(
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
                 if is_direct(prepared):
-                    made = judge_direct(folder, prepared, models.judges)
+                    tables = judge_direct(folder, prepared, models.judges)
                 else:
                     with Progress("samples", samples, _finished_before(folder)) as progress:
                         logs = _evaluate(prepared, folder, models, progress, seen)
-                        made = tables_of(prepared, logs)
-                write_tables(folder, prepared, made, scorer())
+                        tables = tables_of(prepared, logs)
+                write_tables(folder, prepared, tables, scorer())
             except KeyboardInterrupt:
                 if seen is not None and (ended := _logs_so_far(folder)):
                     write_tables(folder, prepared, tables_of(prepared, ended), scorer())
                 raise
-            failures = [*made.failures]
-            del made
+            failures = [*tables.failures]
+            del tables
             default_memory_pool().release_unused()  # for the report
             repeated = manifest.repeated_calls + calls.repeated()
             manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
@@ -170,7 +170,7 @@ class _Models:
         """Open what a run names; no model is under test where no method asks any."""
         # Judges see nothing of what is set for the models under test but how calls are made.
         bounds = settings.transport
-        others = GenerateConfig(**bounds)
+        of_judges = GenerateConfig(**bounds)
         subject = GenerateConfig(max_connections=bounds.get("max_connections"))
 
         def opened(name: str, **how: Any) -> Model:
@@ -181,7 +181,7 @@ class _Models:
                 opened(name, config=subject, **settings.model_args)
                 for name in (settings.models if asking else ())
             ],
-            [opened(name, config=others, **settings.judge_args) for name in settings.judges],
+            [opened(name, config=of_judges, **settings.judge_args) for name in settings.judges],
         )
 
     def at_once(self, max_connections: int | None) -> int:
@@ -361,8 +361,8 @@ def _shown(spec: dict[str, Any]) -> dict[str, Any]:
 def _logs_so_far(folder: Path) -> list[EvalLog]:
     """Return the newest log of each task in a run folder, if any sample in them has ended."""
     newest = {info.task_id: info for info in _logs(folder)}
-    found = [read_eval_log(info, header_only=True) for info in newest.values()]
-    return found if _finished_before(folder) else []
+    headers = [read_eval_log(info, header_only=True) for info in newest.values()]
+    return headers if _finished_before(folder) else []
 
 
 def _finished_before(folder: Path) -> int:
@@ -375,5 +375,5 @@ def _finished_before(folder: Path) -> int:
 
 
 def _logs(folder: Path) -> list[EvalLogInfo]:
-    places = [place for place in (folder / BASELINE_LOGS, folder / LOGS) if place.exists()]
-    return [one for place in places for one in list_eval_logs(str(place), descending=False)]
+    folders = [path for path in (folder / BASELINE_LOGS, folder / LOGS) if path.exists()]
+    return [log for path in folders for log in list_eval_logs(str(path), descending=False)]

@@ -130,8 +130,8 @@ class RunItems:
 
     @property
     def judges(self) -> int:
-        found = self._table(VERDICTS, ["judge"])
-        return 0 if found is None else found["judge"].nunique()
+        verdicts = self._table(VERDICTS, ["judge"])
+        return 0 if verdicts is None else verdicts["judge"].nunique()
 
     def _table(self, name: str, columns: list[str] | None = None) -> "pd.DataFrame | None":
         import pandas as pd
@@ -149,7 +149,7 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
     """
     import pandas as pd
 
-    found: list[RunItems] = []
+    runs: list[RunItems] = []
     taken: dict[str, set[str]] = {}
     for folder in dict.fromkeys(Path(folder) for folder in folders):
         manifest = read_manifest(folder)
@@ -161,14 +161,14 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
         names = {}
         if manifest.cell:
             names = {name: f"{name} [{manifest.cell}]" for name in systems}
-        own = taken.setdefault(manifest.task, set())
+        names_taken = taken.setdefault(manifest.task, set())
         named = f"[{folder.resolve().name}]"
         for name in systems:
-            if (shown := names.get(name, name)) in own:
+            if (shown := names.get(name, name)) in names_taken:
                 names[name] = f"{shown} {named}"
-        own |= {names.get(name, name) for name in systems}
-        found.append(RunItems(folder, manifest, _renamed(items, names), names))
-    return found
+        names_taken |= {names.get(name, name) for name in systems}
+        runs.append(RunItems(folder, manifest, _renamed(items, names), names))
+    return runs
 
 
 def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
@@ -212,9 +212,9 @@ def verdict_rows(
 
 def places_of(prepared: Prepared) -> dict[str, int]:
     """Return the places of units and items in the data, by id."""
-    places = {str(unit.id): place for place, unit in enumerate(prepared.units)}
-    for place, item in enumerate(prepared.items):
-        places.setdefault(str(item.id), place)
+    places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
+    for position, item in enumerate(prepared.items):
+        places.setdefault(str(item.id), position)
     return places
 
 
@@ -230,16 +230,16 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
         # Long texts stand apart in a log; whole, they are what was asked and said.
         log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
-        known: Mapping[str, Any] = log.eval.metadata or {}
-        model, method, shots = log.eval.model, str(known["method"]), int(known["shots"])
-        label = known.get("system") or run.label(model, method, shots, prepared.settings)
+        facts: Mapping[str, Any] = log.eval.metadata or {}
+        model, method, shots = log.eval.model, str(facts["method"]), int(facts["shots"])
+        label = facts.get("system") or run.label(model, method, shots, prepared.settings)
         scored: list[EvalSample] = []
         for sample in sorted(log.samples or [], key=lambda s: (s.epoch, places[str(s.id)])):
             if sample.error is not None or not sample.scores:
                 failures.append(failure_of(label, sample))
             else:
                 scored.append(sample)
-        wrote = known.get("model") or model
+        wrote = facts.get("model") or model
         evaluated.append(Evaluated(label, wrote, method, shots, scored, prepared.judge))
     evaluated.sort(key=lambda one: one.method in prepared.baselines)
     rows: list[Mapping[str, Any]] = []
@@ -299,9 +299,9 @@ def with_recorded_costs(
     if not any(one.costs for one in systems.values()):
         return items
     keys = zip(items["system"], items["sample_id"], items["draw"], strict=True)
-    found = [systems[system].costs.get((str(id), int(draw)), {}) for system, id, draw in keys]
-    known = [name for name in COST_COLUMNS if any(name in one for one in found)]
-    return items.assign(**{name: [one.get(name, math.nan) for one in found] for name in known})
+    costs = [systems[system].costs.get((str(id), int(draw)), {}) for system, id, draw in keys]
+    names = [name for name in COST_COLUMNS if any(name in one for one in costs)]
+    return items.assign(**{name: [one.get(name, math.nan) for one in costs] for name in names})
 
 
 def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
@@ -312,20 +312,20 @@ def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFr
     """
     import pandas as pd
 
-    found = items.drop(columns=["invalid", "invalid_cause"], errors="ignore")
-    at = list(found.columns).index("invalid_reason")
-    reasons = found["invalid_reason"]
-    found.insert(at, "invalid_cause", [None if pd.isna(one) else cause_of(one) for one in reasons])
-    found.insert(at, "invalid", reasons.notna())
+    table = items.drop(columns=["invalid", "invalid_cause"], errors="ignore")
+    at = list(table.columns).index("invalid_reason")
+    reasons = table["invalid_reason"]
+    table.insert(at, "invalid_cause", [None if pd.isna(one) else cause_of(one) for one in reasons])
+    table.insert(at, "invalid", reasons.notna())
     if not len(verdicts) or verdicts["judge"].nunique() < 2:
-        return found
+        return table
     reserved = {"criterion", "judge", "passed", "invalid"}
     key = [name for name in verdicts.columns if name in items.columns and name not in reserved]
     rows = pd.MultiIndex.from_frame(items[key])
-    for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
-        passed = pd.to_numeric(own.set_index(key)["passed"], errors="coerce").astype(float)
-        found[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
-    return found
+    for (criterion, judge), of_both in verdicts.groupby(["criterion", "judge"], sort=False):
+        passed = pd.to_numeric(of_both.set_index(key)["passed"], errors="coerce").astype(float)
+        table[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
+    return table
 
 
 def cluster_labels(
@@ -333,12 +333,12 @@ def cluster_labels(
 ) -> "Callable[[Iterable[object]], NDArray[np.object_]]":
     """Return what gives the clusters of samples by their ids; a table without it has each alone."""
     column = cluster if cluster in items.columns else "sample_id"
-    known = dict(zip(items["sample_id"], items[column], strict=True))
+    cluster_of = dict(zip(items["sample_id"], items[column], strict=True))
 
     def labels(samples: Iterable[object]) -> "NDArray[np.object_]":
         import numpy as np
 
-        return np.array([known.get(one, one) for one in samples], object)
+        return np.array([cluster_of.get(one, one) for one in samples], object)
 
     return labels
 
@@ -371,25 +371,25 @@ def agreement(
     reserved = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
     unit = [name for name in verdicts.columns if name not in reserved]
     several = len(verdicts) and verdicts["judge"].nunique() > 1
-    for criterion, own in verdicts.groupby("criterion", sort=False) if several else ():
-        passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
+    for criterion, of_criterion in verdicts.groupby("criterion", sort=False) if several else ():
+        passed = of_criterion.assign(passed=pd.to_numeric(of_criterion["passed"], errors="coerce"))
         wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")
         if wide.shape[1] < 2 or wide.empty:
             continue
         ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)
         labels = clusters(wide.index.get_level_values("sample_id"))
         for name, function in functions.items():
-            found = coefficients.with_interval(
+            estimate = coefficients.with_interval(
                 function, ratings, clusters=labels, resamples=resamples, level=level, rng=rng
             )
             rows.append(
                 {
                     "criterion": criterion,
                     "coefficient": name,
-                    **found.columns("estimate"),
-                    "n": found.n,
+                    **estimate.columns("estimate"),
+                    "n": estimate.n,
                     "judges": wide.shape[1],
-                    "method": found.method,
+                    "method": estimate.method,
                 }
             )
     return pd.DataFrame(rows)
@@ -452,13 +452,13 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
                     continue
                 made.add(key)
             role = JUDGE if event.role == "grader" else event.role or SUBJECT
-            one = of(event.model, role)
+            of_model = of(event.model, role)
             counted = event.output.usage
-            one.calls.append(Tokens.of(counted))
-            one.reasoning += (counted.reasoning_tokens or 0) if counted else 0
-            one.cut += is_cut(event.input, event.output)
+            of_model.calls.append(Tokens.of(counted))
+            of_model.reasoning += (counted.reasoning_tokens or 0) if counted else 0
+            of_model.cut += is_cut(event.input, event.output)
     method = str((log.eval.metadata or {})["method"])
-    return [one.row(model, method, role) for (model, role), one in used.items()]
+    return [of_model.row(model, method, role) for (model, role), of_model in used.items()]
 
 
 def verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -121,19 +121,19 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
             raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
         variants: dict[int, list[str]] = {}
-        for one in inputs.items:
-            variants.setdefault(one.core_set_id, []).append(one.text)
+        for story in inputs.items:
+            variants.setdefault(story.core_set_id, []).append(story.text)
         return Solving(
             item_of=lambda state: query_of(state.metadata),
             unanswered=lambda reason: Output(text=None, invalid=reason),
             shown=lambda output: output.text or output.reply or "",
-            check=partial(_check_edit, Batch([one.text for one in inputs.items]), variants),
+            check=partial(_check_edit, Batch([story.text for story in inputs.items]), variants),
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         names = ("judged", "judge_context", "judge_causes", "judge_logprobs", "prompts")
-        known = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
-        return judged_edit(**known)
+        chosen = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
+        return judged_edit(**chosen)
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         return item_rows(evaluated.samples, **evaluated.facts)
@@ -165,16 +165,16 @@ def _asked(recorded: RecordedRow) -> list[StoryQuery]:
     if identity in recorded.units.by_id:
         return [recorded.units.by_id[identity]]
     if identity:
-        found = recorded.units.ids("story", lambda question: question.story.id, identity)
+        ids = recorded.units.ids("story", lambda question: question.story.id, identity)
     else:
         shown = " ".join(recorded.text("story").split())
-        found = recorded.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
-    if not found:
+        ids = recorded.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
+    if not ids:
         what = (
             f"'{identity}' is no story of the data" if identity else "the story is not in the data"
         )
         raise InputError(what, hint="name the stories' file with --data")
-    return [recorded.units.by_id[one] for one in found]
+    return [recorded.units.by_id[one] for one in ids]
 
 
 def _options(settings: RunSettings) -> CobeOptions:

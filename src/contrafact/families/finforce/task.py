@@ -152,7 +152,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
             item_of=_headline_of,
             unanswered=Generation.none,
             shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
-            check=partial(check_texts, Batch([one.text for one in inputs.items])),
+            check=partial(check_texts, Batch([headline.text for headline in inputs.items])),
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
@@ -214,11 +214,11 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
         items = items.astype({"degenerate": object})
-        for _, own in items[items["text"].notna()].groupby("system", sort=False):
-            reasons = across(list(zip(own["headline"], own["text"], strict=True)))
-            for place, reason in zip(own.index, reasons, strict=True):
-                if reason is not None and not isinstance(items.at[place, "degenerate"], str):
-                    items.at[place, "degenerate"] = reason
+        for _, of_system in items[items["text"].notna()].groupby("system", sort=False):
+            reasons = across(list(zip(of_system["headline"], of_system["text"], strict=True)))
+            for row, reason in zip(of_system.index, reasons, strict=True):
+                if reason is not None and not isinstance(items.at[row, "degenerate"], str):
+                    items.at[row, "degenerate"] = reason
         return items
 
     def local_calls(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
@@ -300,8 +300,8 @@ RUN = FinforceRun(finforce)
 
 
 def _headline_of(state: TaskState) -> Headline:
-    known = {name: state.metadata.get(name) for name in ("category", "description", "date")}
-    return Headline.of(state.input_text, **known)
+    facts = {name: state.metadata.get(name) for name in ("category", "description", "date")}
+    return Headline.of(state.input_text, **facts)
 
 
 def _sample(headline: Headline) -> Sample:

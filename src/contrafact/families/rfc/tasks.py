@@ -103,8 +103,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[Rewrite], list[str]]:
         notes = PairNotes()
-        found = load_pairs(path, notes, originals=not self.detects, columns=columns)
-        return found, notes.lines()
+        pairs = load_pairs(path, notes, originals=not self.detects, columns=columns)
+        return pairs, notes.lines()
 
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
         return load_pairs(path, originals=True)
@@ -144,10 +144,10 @@ class LabelRun(TaskRun[Rewrite, Item]):
                     f"'{identity}' is a pair, and detection shows its two paragraphs",
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
-        found = _ids(recorded) if not identity else (identity,)
-        known = recorded.units.by_id.get(found[0])
-        answer = _answer(recorded, labels_of(self.name), known.texts if known else ())
-        return OutputRow(found, {"": answer}, item)
+        ids = _ids(recorded) if not identity else (identity,)
+        unit = recorded.units.by_id.get(ids[0])
+        answer = _answer(recorded, labels_of(self.name), unit.texts if unit else ())
+        return OutputRow(ids, {"": answer}, item)
 
     def samples(self, items: Sequence[Rewrite], limit: int | None) -> list[Sample]:
         return [sample_of(item) for item in items_of(self.name, items[:limit])]
@@ -196,10 +196,10 @@ def _shown(item: Item) -> str:
 
 def _ids(recorded: RecordedRow) -> tuple[str, ...]:
     shown = recorded.text("text").strip()
-    found = recorded.units.ids("text", _shown, shown) if shown else ()
-    if not found:
+    ids = recorded.units.ids("text", _shown, shown) if shown else ()
+    if not ids:
         raise InputError("the text is none of the data's", hint="name the item by its id")
-    return found
+    return ids
 
 
 def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) -> Answer:
@@ -226,25 +226,25 @@ def _probabilities(
     recorded: RecordedRow, labels: Sequence[str], predicted: str
 ) -> dict[str, float] | None:
     """Return a row's probabilities by label, None without all; of two labels one's is enough."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     columns = {label: f"p_{label.replace(' ', '_')}" for label in labels}
     if not any(column in recorded.fields for column in columns.values()):
         columns = {predicted: "probability"}
     for label, column in columns.items():
         if column in recorded.fields:
             try:
-                found[label] = float(recorded.fields[column])
+                shares[label] = float(recorded.fields[column])
             except (TypeError, ValueError):
-                found[label] = math.nan
-            if not 0 <= found[label] <= 1:
+                shares[label] = math.nan
+            if not 0 <= shares[label] <= 1:
                 raise InputError(
                     f"{column} is {str(recorded.fields[column])[:40]!r}",
                     hint="give a probability from 0 to 1",
                 )
-    if len(found) == len(labels) - 1 == 1:
-        (known,) = found
-        found |= {label: 1 - found[known] for label in labels if label != known}
-    return found if len(found) == len(labels) else None
+    if len(shares) == len(labels) - 1 == 1:
+        (stated,) = shares
+        shares |= {label: 1 - shares[stated] for label in labels if label != stated}
+    return shares if len(shares) == len(labels) else None
 
 
 def _options(settings: RunSettings) -> LabelOptions:

@@ -135,9 +135,11 @@ class FluencyOptions(TaskOptions):
 
 def judge_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return judges' names as Inspect knows them, each once; ``proof`` is ``verifier/proof``."""
-    known = {name for family in families().values() for name in family.verifiers}
-    found = (f"{VERIFIER}{name}" if name in known else inspect_name(name) for name in names)
-    return tuple(dict.fromkeys(found))
+    verifiers = {name for family in families().values() for name in family.verifiers}
+    full_names = (
+        f"{VERIFIER}{name}" if name in verifiers else inspect_name(name) for name in names
+    )
+    return tuple(dict.fromkeys(full_names))
 
 
 def check_verifiers(family: str, judges: Sequence[str]) -> None:
@@ -341,8 +343,8 @@ def identity(
         for name, value in _without_paths(settings.options).items()
         if value != type(settings.options).model_fields[name].default
     }
-    known = {"settings": common, "options": options, "contents": dict(contents)}
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+    facts = {"settings": common, "options": options, "contents": dict(contents)}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _without_paths(options: TaskOptions) -> dict[str, Any]:

@@ -51,9 +51,9 @@ __all__ = [
     "BAD_DATE",
     "BROKEN",
     "TABLE_SUFFIXES",
+    "OpenTable",
     "Row",
     "RowNotes",
-    "Table",
     "called",
     "few",
     "is_storable",
@@ -104,7 +104,7 @@ _FOREIGN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OpenTable:
     """A file of rows that was opened.
 
     Attributes:
@@ -225,7 +225,7 @@ def open_table(
     decimals: bool = True,
     guarded: bool | Callable[[Mapping[str, Any]], bool] = False,
     name: str = "",
-) -> Table:
+) -> OpenTable:
     """Open a file of rows.
 
     The format follows the suffix, or the content where the suffix says nothing; ``-`` is standard
@@ -290,7 +290,7 @@ def open_table(
         raise
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
-    return Table(rows, dialect)
+    return OpenTable(rows, dialect)
 
 
 def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -189,6 +189,7 @@ class _Here:
             rows, self.dialect = table.rows, table.dialect
         else:
             records = source.to_dict("records") if hasattr(source, "to_dict") else source
+            self.total = len(records) if isinstance(records, Sized) else None
             self.name, rows = "data", enumerate(map(dict, records), start=1)
         rows = islice(rows, stage.limit)
         self.rows: Iterable[InputRow] = checked_rows(stage, rows, self.name, self.notes)

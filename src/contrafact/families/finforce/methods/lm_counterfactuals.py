@@ -100,7 +100,7 @@ class LmCounterfactuals:
         # All at once, into one batch: rows with the same noise share the work of making it.
         texts = await asyncio.gather(
             *(
-                engine.queue.submit(
+                engine.complete(
                     CompletionRequest(own, self._max_tokens, sampling=self._sampling, noise=noise)
                 )
                 for own, noise in zip(tokens, noises, strict=True)

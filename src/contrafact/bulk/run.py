@@ -115,8 +115,7 @@ def bulk_command(stage: Stage, given: str, out: str, settings: Mapping[str, Any]
     Args:
         given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
-        settings: How it is done, as `contrafact.options.bulk_options` hands it on; it changes no
-            result.
+        settings: How it is done, `contrafact.options.BulkOptions.settings`; it changes no result.
     """
     if given == "-" or out == "-":
         raise InputError(

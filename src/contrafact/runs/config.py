@@ -22,11 +22,10 @@ from contrafact.family.settings import (
     Sampling,
     TaskOptions,
     Transport,
-    option,
     scoring_fields,
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
-from contrafact.options import NO_NUMBER, is_no_number, option_problem
+from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Command(BaseModel):
     out: Path | None = option(None, "Run folder. [runs/TASK-HASH]", metavar="DIR")
     estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
     dry_run: bool = option(False, "Check everything, call no model, and stop.")
-    yes: bool = option(False, "Do not ask before many calls.")
+    yes: bool = option(False, "Do not ask before many calls.", flags=("--yes", "-y"))
     with_published: bool = option(False, "Show the paper's rows in the report.")
     junit: Path | None = option(None, "Write each output as a test, JUnit XML.", metavar="FILE")
 
@@ -314,7 +313,7 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     kept = {
         key: value
         for key, value in schema.items()
-        if key not in ("title", "default", "metavar", "panel", "option", "format")
+        if key not in ("title", "default", "metavar", "panel", "option", "flags", "format")
     }
     kinds = [kind for kind in kept.pop("anyOf", ()) if kind.get("type") != "null"]
     kinds = [{k: v for k, v in kind.items() if k != "format"} for kind in kinds]

@@ -1,7 +1,7 @@
-"""How ``cobe`` is run: its data, its Inspect task, and the tables that a run leaves.
+"""The task ``cobe``: its data, its Inspect task, and the tables of a run.
 
-A story in each of its three phrasings, edited and judged. Usable as ``inspect eval contrafact/cobe
---model … --model-role grader=…`` and by ``contrafact run cobe``, which adds tables and the report.
+A story is edited and judged in each of its three phrasings, by ``inspect eval contrafact/cobe
+--model … --model-role grader=…`` or by ``contrafact run cobe``, which adds tables and the report.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -124,19 +124,19 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
             raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
         variants: dict[int, list[str]] = {}
-        for one in inputs.items:
-            variants.setdefault(one.core_set_id, []).append(one.text)
+        for story in inputs.items:
+            variants.setdefault(story.core_set_id, []).append(story.text)
         return Solving(
             item_of=lambda state: query_of(state.metadata),
             unanswered=lambda reason: Output(text=None, invalid=reason),
             shown=lambda output: output.text or output.reply or "",
-            check=partial(_check_edit, Batch([one.text for one in inputs.items]), variants),
+            check=partial(_check_edit, Batch([story.text for story in inputs.items]), variants),
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         names = ("judged", "judge_context", "judge_causes", "judge_logprobs", "prompts")
-        known = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
-        return judged_edit(**known)
+        options = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
+        return judged_edit(**options)
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         return item_rows(evaluated.samples, **evaluated.facts)
@@ -151,7 +151,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return a story's edit under its question, as the demo shows it."""
+    """Return the query and the edit of a story, as the demo shows them."""
     kept = state.store.get(OUTPUT)
     if kept is None:
         return []
@@ -163,25 +163,26 @@ def shown_texts(state: TaskState) -> list[ShownText]:
 
 
 RUN = CobeRun()
-"""The one run of the family."""
 
 
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:
-    """Return the questions that a row may be an answer to: one, or a story's three."""
+    """Return the questions that a row may answer: one, or the three of a story."""
     identity = recorded.text("id").strip()
     if identity in recorded.units.by_id:
         return [recorded.units.by_id[identity]]
     if identity:
-        found = recorded.units.ids("story", lambda question: question.story.id, identity)
+        ids = recorded.units.ids("story", lambda question: question.story.id, identity)
     else:
         shown = " ".join(recorded.text("story").split())
-        found = recorded.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
-    if not found:
+        ids = recorded.units.ids(
+            "text", lambda question: " ".join(question.story.text.split()), shown
+        )
+    if not ids:
         what = (
             f"'{identity}' is no story of the data" if identity else "the story is not in the data"
         )
         raise InputError(what, hint="name the stories' file with --data")
-    return [recorded.units.by_id[one] for one in found]
+    return [recorded.units.by_id[question] for question in ids]
 
 
 def _options(settings: RunSettings) -> CobeOptions:
@@ -195,8 +196,7 @@ def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: 
     Each of so many stories is asked in three phrasings. Further arguments are as `make_task` says,
     with the options of `CobeOptions`.
     """
-    given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
-    return make_task(RUN, given)
+    return make_task(RUN, {"data": data, "method": method, "draws": draws, "judged": True, **how})
 
 
 def _check_edit(
@@ -206,7 +206,10 @@ def _check_edit(
     edited: Output,
     shown: Exchanges,
 ) -> Output:
-    """Return an edit with the reason why it is none; it may equal a variation of its own story."""
+    """Return an edit with the reason, if any, why it is degenerate.
+
+    It may equal another variation of the same core story.
+    """
     story = question.story
     same = variants[story.core_set_id]
     return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)

@@ -1,7 +1,7 @@
-"""How ``cobe`` is run: its data, its Inspect task, and the tables that a run leaves.
+"""The task ``cobe``: its data, its Inspect task, and the tables of a run.
 
-A story in each of its three phrasings, edited and judged. Usable as ``inspect eval contrafact/cobe
---model … --model-role grader=…`` and by ``contrafact run cobe``, which adds tables and the report.
+A story is edited and judged in each of its three phrasings, by ``inspect eval contrafact/cobe
+--model … --model-role grader=…`` or by ``contrafact run cobe``, which adds tables and the report.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -149,7 +149,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return a story's edit under its question, as the demo shows it."""
+    """Return the query and the edit of a story, as the demo shows them."""
     kept = state.store.get(OUTPUT)
     if kept is None:
         return []
@@ -161,7 +161,7 @@ def shown_texts(state: TaskState) -> list[ShownText]:
 
 
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:
-    """Return the questions that a row may be an answer to: one, or a story's three."""
+    """Return the questions that a row may answer: one, or the three of a story."""
     identity = recorded.text("id").strip()
     if identity in recorded.units.by_id:
         return [recorded.units.by_id[identity]]
@@ -189,8 +189,7 @@ def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: 
     Each of so many stories is asked in three phrasings. Further arguments are as `make_task` says,
     with the options of `CobeOptions`.
     """
-    given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
-    return make_task(RUN, given)
+    return make_task(RUN, {"data": data, "method": method, "draws": draws, "judged": True, **how})
 
 
 RUN = CobeRun(cobe)
@@ -204,7 +203,10 @@ def _check_edit(
     edited: Output,
     shown: Exchanges,
 ) -> Output:
-    """Return an edit with the reason why it is none; it may equal a variation of its own story."""
+    """Return an edit with the reason, if any, why it is degenerate.
+
+    It may equal another variation of the same core story.
+    """
     story = question.story
     same = variants[story.core_set_id]
     return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import narwhals as nw
 import pandas as pd
@@ -80,6 +80,7 @@ ODD = [
     (lambda: cf.synth(1, sed=3), "synth has no option 'sed'; did you mean 'seed'?"),
     (lambda: cf.stories(difficulty={"facts": "x"}), "facts: must be a list"),
     (lambda: cf.check(["a", "b"]), "data: no column 'manipulation' (found: text); name it"),
+    (lambda: cf.check([{1: "a"}]), "data: no column 'manipulation' (found: 1); name it"),
     (lambda: cf.check([PAIR], columns={"orignal": "x"}), "'orignal' is no field"),
     (lambda: cf.check([PAIR, {**PAIR, "original": b"x"}]), "data:2: 'original' is bytes"),
     (lambda: cf.check(pd.concat({"a": pd.DataFrame([PAIR])}, axis=1)), "columns of two levels"),
@@ -151,8 +152,6 @@ def _parameters(name):
     for one in inspect.signature(verb).parameters.values():
         if one.kind is not one.VAR_KEYWORD:
             yield one.name
-        elif typed := get_args(one.annotation):
-            yield from get_type_hints(typed[0])
     if name in MODELS:
         left_out = ("file", "judge_arg", "estimate", "yes")
         yield from (p.name for p in parameters_of(MODELS[name]) if p.name not in left_out)

@@ -99,7 +99,7 @@ def test_nothing_that_is_printed_names_a_temporary_file(models, pair_writer, cap
     article = {"title": "Tern", "summary": PAIR["original"], "manipulation": "flipping"}
     assert len(cf.rewrite([article], model=f"{pair_writer.model}-sound").items) == 1
     said = capfd.readouterr()
-    assert "data:2: the headline is empty" in said.err and "1 rewritten" in said.err
+    assert "data:2: the headline is empty" in said.err and "rows: 1/1" in said.err
     assert "contrafact-" not in said.out + said.err and "written to" not in said.err
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.families.rfc.pipeline.label import LabelStage
-from contrafact.models.estimate import answered_by, call_estimate
+from contrafact.models.estimate import call_estimate
 from contrafact.models.prices import FREE, LISTED, UNKNOWN, Tokens, dollars, price_note
 from contrafact.stages.run import run_stage
 from contrafact.stages.stage import InputRow, StageOutput
@@ -91,7 +91,7 @@ def test_many_paid_calls_are_confirmed_before_the_first(model, open, wanted, mon
 
     monkeypatch.setattr(LabelStage, "open", lambda *_: work)
     rows = [{"id": str(n), "title": "A ferry gained", "candidates": []} for n in range(open)]
-    with answered_by(no, lambda _: None), pytest.raises(NoError) if wanted else nullcontext():
-        run_stage(LabelStage("one", model), rows)
+    with pytest.raises(NoError) if wanted else nullcontext():
+        run_stage(LabelStage("one", model), rows, confirm=no)
     assert asked == wanted
     assert len(worked) == (0 if wanted else open)

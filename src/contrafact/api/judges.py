@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import pandas as pd
 from pydantic import InstanceOf, ValidationError
 
 from contrafact.api.operation import EstimatedOperation, Operation, TableOperation
-from contrafact.api.results import Estimate, Result, Run, asked_by_call, make_estimate, paths_of
+from contrafact.api.results import Estimate, Result, Run, make_estimate, refuse_many
 from contrafact.api.tables import (
     Level,
     PathLikeOrNone,
@@ -17,27 +19,14 @@ from contrafact.api.tables import (
     as_given,
     command_options,
     names_of,
-    output_file,
+    paths_of,
     read_frame,
-    rows_file,
+    rows_of,
 )
 from contrafact.errors import InputError, value_problem
 from contrafact.options import option_problem
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["agreement", "correct", "exam"]
-
-
-class _Reading(TypedDict, total=False):
-    """How ratings are measured."""
-
-    categories: Sequence[str]
-    reference: str | None
-    positive: str | None
-    seed: Seed
-    level: Level
 
 
 @EstimatedOperation
@@ -48,7 +37,7 @@ def exam(
     out: PathLikeOrNone = None,
     estimate: bool = False,
     **options: Any,
-) -> "Result[pd.DataFrame] | Estimate":
+) -> Result[pd.DataFrame] | Estimate:
     """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
 
     Args:
@@ -70,8 +59,6 @@ def exam(
             calls and ``yes=True`` is not given; no model was called.
         ModelError: Calls failed; repeated with ``out``, only they are made again.
     """
-    import pandas as pd
-
     from contrafact.exams import ExamOptions
     from contrafact.exams.run import prepare_exam, run_exam
     from contrafact.family import families, family_named
@@ -89,12 +76,12 @@ def exam(
     except ValidationError as error:
         first = error.errors()[0]
         raise option_problem(str(first["loc"][0]), value_problem(first), first["input"]) from None
-    with output_file(out, "exam.json") as path:
+    with TemporaryDirectory(prefix="contrafact-") as folder:  # of an exam that has no file
+        path = Path(folder) / "exam.json" if out is None else Path(out)
         asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
         if estimate:
             return make_estimate(f"the exam of {name}", prepare_exam(asked, own).estimate())
-        with asked_by_call():
-            found, _ = run_exam(asked, own)
+        found, _ = run_exam(asked, own, confirm=refuse_many)
         items = read_frame(path.with_name(found.items))
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,
@@ -118,7 +105,7 @@ def correct(
     labels: Paths = (),
     level: Level = 0.95,
     seed: Seed = 0,
-) -> "Result[pd.DataFrame]":
+) -> Result[pd.DataFrame]:
     """Correct judged rates for what the judge is worth.
 
     ================  ==================================  =====================================
@@ -178,7 +165,11 @@ def agreement(
     count: str | None = None,
     missing: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
-    **options: Unpack[_Reading],
+    categories: Sequence[str] = (),
+    reference: str | None = None,
+    positive: str | None = None,
+    seed: Seed = 0,
+    level: Level = 0.95,
 ) -> Result[Any]:
     """Say how far raters agree, as ``contrafact agree`` does.
 
@@ -189,9 +180,11 @@ def agreement(
         count: A column that says how many items each row stands for.
         missing: Words that stand for no rating, as in ``["NA"]``.
         columns: What columns are called otherwise, as in ``{"item": "story"}``.
-        options: ``reference`` (measure the others against this rater, as the truth), ``positive``
-            (of two categories, the positive one), ``categories`` (all in their order, for Gwet's
-            AC2), ``seed`` of the intervals, and their ``level``.
+        categories: All categories in their order, for Gwet's AC2.
+        reference: Measure the others against this rater, as the truth.
+        positive: Of two categories, the positive one.
+        seed: Seed of the intervals.
+        level: Their level.
 
     Returns:
         ``items``: what raters rate differently. ``scores``: every coefficient with its interval,
@@ -200,17 +193,20 @@ def agreement(
     Raises:
         InputError: There are not two raters, a cell is no rating, or a name is unknown.
     """
-    import pandas as pd
-
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.agreement import read_ratings
 
     if isinstance(data, pd.DataFrame) and all(data.index.names):  # items as its index
         data = data.reset_index()
-    with rows_file(data, columns=columns) as file:
-        found = agree(
-            read_ratings(str(file), raters=rater, count=count, missing=missing), **options
-        )
+    table = read_ratings(rows_of(data, columns=columns), raters=rater, count=count, missing=missing)
+    found = agree(
+        table,
+        categories=categories,
+        reference=reference,
+        positive=positive,
+        seed=seed,
+        level=level,
+    )
     figures = [*found.coefficients, *(one for pair in found.against for one in pair.figures)]
     scores = pd.DataFrame(
         [

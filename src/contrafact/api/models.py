@@ -1,8 +1,9 @@
 """Functions that need a model's weights: perplexity, and what would have been written."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 from pydantic import Field
 
 from contrafact.api.operation import Operation, TableOperation
@@ -10,19 +11,7 @@ from contrafact.api.results import Result
 from contrafact.api.tables import Count, Seed, as_given, frame_of
 from contrafact.errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["perplexity", "whatif"]
-
-
-class _Writing(TypedDict, total=False):
-    """How many texts, how long, under which noise, and whether prompts are messages."""
-
-    samples: Count
-    max_tokens: Count
-    seed: Seed
-    chat: bool | None
 
 
 @TableOperation
@@ -46,8 +35,6 @@ def perplexity(
     Raises:
         InputError: There is no such column, or the model cannot be had.
     """
-    import pandas as pd
-
     from contrafact.models.whitebox.perplexity import perplexities
 
     data = [data] if isinstance(data, str) else data
@@ -80,8 +67,11 @@ def whatif(
     noise: Literal["shared", "fresh"] = "shared",
     temperature: Annotated[float, Field(gt=0)] = 1.0,
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0,
-    **options: Unpack[_Writing],
-) -> "Result[pd.DataFrame]":
+    samples: Count = 1,
+    max_tokens: Count = 128,
+    seed: Seed = 0,
+    chat: bool | None = None,
+) -> Result[pd.DataFrame]:
     """Say what a model would have written with the same noise, as ``contrafact whatif`` does.
 
     Args:
@@ -93,8 +83,10 @@ def whatif(
         noise: Hold the noise, or draw it anew to compare.
         temperature: Sampling temperature, of both texts.
         top_p: Nucleus, of both texts.
-        options: ``samples`` (counterfactuals, each under its own noise; 1), ``max_tokens`` (128),
-            ``seed`` of the noise (0), ``chat`` (whether prompts are messages; if the model can).
+        samples: Counterfactuals, each under its own noise.
+        max_tokens: The length of each.
+        seed: Seed of the noise.
+        chat: Whether prompts are messages; if the model can, where nobody says.
 
     Returns:
         ``items``: ``factual``, ``counterfactual`` and ``ended``, one row a sample. ``scores``: how
@@ -104,8 +96,6 @@ def whatif(
         InputError: Nothing is to be changed, the text is empty or cannot have been sampled, or a
             model cannot be had.
     """
-    import pandas as pd
-
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
 
     made = counterfactual_texts(
@@ -116,7 +106,10 @@ def whatif(
         other=counterfactual_model,
         held=noise == "shared",
         sampling=Sampling(temperature, top_p),
-        **options,
+        samples=samples,
+        max_tokens=max_tokens,
+        seed=seed,
+        chat=chat,
     )
     items = pd.DataFrame([asdict(one) for one in made])
     scores = pd.DataFrame([{"samples": len(items), "ended": int(items["ended"].sum())}])

@@ -1,10 +1,15 @@
 """How a function is called: at once, from a notebook whose event loop runs, or awaited."""
 
 import asyncio
+import contextvars
+import ctypes
 import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import nullcontext
+from contextvars import ContextVar
 from functools import cached_property
 from os import PathLike
 from typing import (
@@ -16,8 +21,6 @@ from typing import (
     ParamSpec,
     Protocol,
     TypeVar,
-    get_args,
-    get_type_hints,
     overload,
 )
 
@@ -48,7 +51,9 @@ _Rows = Iterable[Mapping[str, Any]] | Iterable[str] | str | PathLike[str]
 """Rows of no kind of table, or a file's path."""
 
 # Inspect runs one evaluation at a time in a process, and the cache of answers is the process's.
-_one_at_a_time = threading.RLock()
+_one_at_a_time = threading.Lock()
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether this is called from within such a function: a method of the user's may call another."""
 
 
 class Operation(Generic[_P, _R]):
@@ -65,23 +70,24 @@ class Operation(Generic[_P, _R]):
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Do it, and return the result."""
-        # The work has event loops of its own, and a thread runs one at a time. In a thread of its
-        # own an interrupt would not reach it, so the outer loop is set aside, by what asyncio has
-        # for those who write event loops.
-        outer = asyncio._get_running_loop()
-        asyncio._set_running_loop(None)
+        work = functools.partial(self._work, args, kwargs)
         try:
-            with _one_at_a_time:
-                call = self._checked(args, kwargs)
-                return self._function(*call.args, **call.kwargs)
+            return _in_thread(work) if _loop_runs() else work()
         except ModuleNotFoundError as error:
             # Inspect wants it wherever it runs in a notebook.
             if "ipywidgets" not in str(error):
                 raise
             hint = "pip install 'contrafact[notebook]'"
             raise InputError("a notebook needs the package ipywidgets", hint=hint) from error
-        finally:
-            asyncio._set_running_loop(outer)
+
+    def _work(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:
+        with nullcontext() if _inside.get() else _one_at_a_time:
+            token = _inside.set(True)
+            try:
+                call = self._checked(args, kwargs)
+                return self._function(*call.args, **call.kwargs)
+            finally:
+                _inside.reset(token)
 
     @cached_property
     def _signature(self) -> inspect.Signature:
@@ -89,25 +95,18 @@ class Operation(Generic[_P, _R]):
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """Return the arguments of a call, each as its type has it."""
-        known = self._signature.parameters
-        if not any(one.kind is one.VAR_KEYWORD for one in known.values()):
-            check_options(kwargs, list(known), self._function.__name__)
+        parameters = self._signature.parameters
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            check_options(kwargs, list(parameters), self._function.__name__)
         try:
             call = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             problem = f"{self._function.__name__}: {error}"
-            raise InputError(problem, hint=f"it takes {', '.join(known)}") from None
+            raise InputError(problem, hint=f"it takes {', '.join(parameters)}") from None
         for name, value in call.arguments.items():
-            one = known[name]
-            if one.kind is not one.VAR_KEYWORD:
-                call.arguments[name] = checked_value(name, one.annotation, value)
-            elif typed := get_args(one.annotation):  # Unpack of their names and types
-                kinds = get_type_hints(typed[0], include_extras=True)
-                check_options(value, list(kinds))
-                call.arguments[name] = {
-                    option: checked_value(option, kinds[option], given)
-                    for option, given in value.items()
-                }
+            parameter = parameters[name]
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                call.arguments[name] = checked_value(name, parameter.annotation, value)
         return call
 
     async def aio(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -119,6 +118,40 @@ class Operation(Generic[_P, _R]):
 
     def __repr__(self) -> str:
         return f"<contrafact.{self._function.__name__}>"
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _in_thread(work: Callable[[], _R]) -> _R:
+    """Do the work in a thread that the caller waits for: engines have event loops of their own.
+
+    An interrupt reaches the caller's thread alone, and is handed on.
+    """
+    outcome: Future[_R] = Future()
+
+    def settle() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - the caller's, whatever it is
+            outcome.set_exception(error)
+
+    # A daemon: an interpreter that ends does not wait for calls under way.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(settle,), name="contrafact", daemon=True)
+    thread.start()
+    try:
+        return outcome.result()
+    except KeyboardInterrupt:
+        if not outcome.done() and thread.ident is not None:
+            stop = ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(*stop)
+        raise
 
 
 class EstimatedOperation(Operation[_P, _R]):

@@ -1,23 +1,21 @@
 """What functions return: items, scores, a report, and how they look in a notebook."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import pandas as pd
 from markupsafe import Markup
 
-from contrafact.api.tables import Paths, as_given, frame_of
+from contrafact.api.tables import Paths, as_given, frame_of, paths_of
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.text.delimit import visible_html, visible_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from contrafact.models.estimate import CallEstimate
 
 __all__ = [
@@ -26,9 +24,7 @@ __all__ = [
     "Page",
     "Result",
     "Run",
-    "asked_by_call",
     "make_estimate",
-    "paths_of",
     "refuse_many",
 ]
 
@@ -86,7 +82,7 @@ class Result(Generic[_T]):
 
     title: str
     items: _T
-    scores: "pd.DataFrame"
+    scores: pd.DataFrame
     notes: Sequence[str] = field(default=())
     dropped: _T = field(default=None, kw_only=True)  # type: ignore[assignment]
     edits: Sequence[tuple[str, str, str]] = field(default=(), kw_only=True)
@@ -94,8 +90,6 @@ class Result(Generic[_T]):
     def __post_init__(self) -> None:
         """Have no rows dropped, in a table of the items' kind, where nobody says which."""
         if self.dropped is None:
-            import pandas as pd
-
             none = as_given(self.items, pd.DataFrame(columns=["reason"], dtype=str))
             object.__setattr__(self, "dropped", none)
 
@@ -111,7 +105,7 @@ class Result(Generic[_T]):
         )
         return Page(str(head.format(self.title, Markup(_STYLE), body)))
 
-    def table(self) -> "pd.DataFrame":
+    def table(self) -> pd.DataFrame:
         """Return the figures as they read, intervals beside them."""
         columns = ["estimate", "low", "high"]
         if not set(columns) <= set(self.scores.columns):
@@ -142,7 +136,7 @@ class Result(Generic[_T]):
 
 
 @dataclass(frozen=True, repr=False)
-class Run(Result["pd.DataFrame"]):
+class Run(Result[pd.DataFrame]):
     """A run: its items, its figures, its folder.
 
     Attributes:
@@ -153,9 +147,9 @@ class Run(Result["pd.DataFrame"]):
 
     folder: Path = Path()
     task: str = ""
-    verdicts: "pd.DataFrame" = field(kw_only=True)
-    failures: "pd.DataFrame" = field(kw_only=True)
-    usage: "pd.DataFrame" = field(kw_only=True)
+    verdicts: pd.DataFrame = field(kw_only=True)
+    failures: pd.DataFrame = field(kw_only=True)
+    usage: pd.DataFrame = field(kw_only=True)
 
     def report(self, *, with_published: bool = False, exam: Paths = (), labels: Paths = ()) -> Page:
         """Write the report into the run's folder, and return its page.
@@ -184,10 +178,8 @@ class Run(Result["pd.DataFrame"]):
             )
         return Page(page.read_text(encoding="utf-8"), page)
 
-    def table(self) -> "pd.DataFrame":
+    def table(self) -> pd.DataFrame:
         """Return the main figures as they read: one row a system, one column a measure."""
-        import pandas as pd
-
         from contrafact.family import task_named
 
         lines: dict[str, dict[str, str]] = {}
@@ -206,7 +198,7 @@ class Run(Result["pd.DataFrame"]):
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Result["pd.DataFrame"]):
+class Estimate(Result[pd.DataFrame]):
     """What a run would take; no model was called.
 
     Attributes:
@@ -222,27 +214,13 @@ class Estimate(Result["pd.DataFrame"]):
 
 
 def refuse_many(calls: int) -> None:
-    """Refuse many paid calls that nobody has agreed to."""
     raise InputError(
         f"this makes about {calls:,} paid calls",
         hint="add yes=True to make them, or estimate=True to see what they cost",
     )
 
 
-@contextmanager
-def asked_by_call() -> Iterator[list["Sequence[CallEstimate]"]]:
-    """Have a command refuse many paid calls, and yield the estimate that it would print."""
-    from contrafact.models.estimate import answered_by
-
-    told: list[Sequence[CallEstimate]] = []
-    with answered_by(refuse_many, told.append):
-        yield told
-
-
 def make_estimate(what: str, rows: "Sequence[CallEstimate]") -> Estimate:
-    """Return what something would take, by model and role."""
-    import pandas as pd
-
     from contrafact.models.estimate import NOT_COUNTED, paid_calls, unpriced
 
     frame = pd.DataFrame([vars(row) for row in rows])
@@ -258,11 +236,6 @@ def make_estimate(what: str, rows: "Sequence[CallEstimate]") -> Estimate:
     return Estimate(
         f"{what}: estimate, before the first call", frame, pd.DataFrame([totals]), notes, **totals
     )
-
-
-def paths_of(files: Any) -> list[Path]:
-    """Return files that are named: one, several or none."""
-    return [Path(one) for one in ([files] if isinstance(files, str | PathLike) else files or ())]
 
 
 def _figure(

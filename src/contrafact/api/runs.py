@@ -2,24 +2,26 @@
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from pydantic import InstanceOf
 
 from contrafact.api.operation import EstimatedOperation, Operation
 from contrafact.api.results import Estimate, Run, make_estimate, refuse_many
-from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path, rows_file
+from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path
 from contrafact.errors import InputError, ModelError
 from contrafact.files.fields import fold
+from contrafact.files.tables import called, read_rows, write_frame
 from contrafact.options import checked_value
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from contrafact.family.run import Prepared
     from contrafact.runs.config import Command
 
@@ -139,9 +141,6 @@ def load(source: str | PathLike[str]) -> Any:
     path = Path(source)
     if path.is_dir():
         return _load_run(path)
-    import pandas as pd
-
-    from contrafact.files.tables import read_rows
 
     return pd.DataFrame([row for _, row in read_rows(path)])
 
@@ -153,7 +152,7 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
     if data is None or is_path(data):
         config = make_config(task, {**values, source: data})
         return _act(config.prepare(), config.command)
-    with rows_file(data) as path:
+    with _data_file(data) as path:
         config = make_config(task, {**values, source: path})
         prepared = config.prepare()
         if config.command.estimate or config.command.dry_run:
@@ -162,6 +161,21 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
         kept = _keep_data(prepared, path, folder)
     config = make_config(task, {**values, source: kept, "out": folder})
     return _act(config.prepare(), config.command)
+
+
+@contextmanager
+def _data_file(data: Any) -> Iterator[Path]:
+    """Yield a file of rows, by whose hash a run is known; errors name the argument and its row."""
+    with TemporaryDirectory(prefix="contrafact-") as folder:
+        path = Path(folder) / "data.jsonl"
+        write_frame(frame_of(data), path)
+        try:
+            with called(path, "data"):
+                yield path
+        except InputError as error:
+            if error.file != str(path):
+                raise
+            raise error.at("data", error.line) from None
 
 
 def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
@@ -213,8 +227,6 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
 
 def _load_run(folder: Path) -> Run:
     """Return a run, its report made if there is none; `InputError` if it is none that has ended."""
-    import pandas as pd
-
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.runs.items import FAILURES, USAGE, read_items
@@ -244,9 +256,7 @@ def _load_run(folder: Path) -> Run:
     )
 
 
-def _overall(task: str, figures: "pd.DataFrame") -> "pd.DataFrame":
-    import pandas as pd
-
+def _overall(task: str, figures: pd.DataFrame) -> pd.DataFrame:
     from contrafact.family import task_named
 
     if figures.empty:

@@ -1,22 +1,22 @@
-"""What is handed in: a table, rows, texts or a file, as the file that the engines read."""
+"""What is handed in (a table, rows, texts or a file) as engines read it, and back as it came."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import narwhals as nw
+import pandas as pd
+import pyarrow  # type: ignore[import-untyped]
+from narwhals.exceptions import DuplicateError
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.files.tables import called, of_one_type, read_rows, write_frame, write_rows
+from contrafact.files.fields import no_column, present, rename_row
+from contrafact.files.tables import of_one_type, read_rows, render_jsonl
 from contrafact.options import Options, checked_value, parameters_of
 from contrafact.text.delimit import shorten
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PathLikeOrNone = str | PathLike[str] | None
 Names = str | Sequence[str] | None
@@ -33,8 +33,15 @@ _MAPPINGS = {"judge_arg": "judge_args"}
 
 
 def names_of(names: Names) -> list[str]:
-    """Return names as a list."""
     return [names] if isinstance(names, str) else list(names or ())
+
+
+def paths_of(files: Paths) -> list[Path]:
+    return [Path(file) for file in ([files] if isinstance(files, str | PathLike) else files or ())]
+
+
+def as_path(path: PathLikeOrNone) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def is_path(data: object) -> bool:
@@ -42,79 +49,69 @@ def is_path(data: object) -> bool:
     return isinstance(data, str | PathLike)
 
 
-def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFrame":
-    """Return rows at hand as a data frame.
+def frame_of(data: Any, *, text: str = "text") -> pd.DataFrame:
+    """Return rows at hand as a data frame whose columns have texts for names.
 
-    They are a table that narwhals knows (pandas, Polars, Arrow, …), mappings or texts.
+    They are a table that narwhals knows (pandas, Polars, Arrow, …), mappings, or texts, which
+    become the column ``text``.
 
     Raises:
         InputError: There are no rows, one is no mapping, or two columns have one name.
     """
-    import narwhals as nw
-    import pandas as pd
 
     if isinstance(data, pd.DataFrame):
         if data.columns.nlevels > 1:
-            raise InputError(f"{name} has columns of two levels", hint="give each one name")
-        frame = data.rename(columns=str)
+            raise InputError("data has columns of two levels", hint="give each one name")
+        frame = data
     elif isinstance(data, pd.Series):
         frame = data.to_frame(text)
-    elif (table := _table_of(data, name)) is not None:
+    elif (table := _table_of(data)) is not None:
         frame = pd.DataFrame(table.rows(named=True), columns=table.columns, dtype=object)
     else:
-        if isinstance(data, nw.Series):
-            data = data.to_list()
-        frame = _frame_of_rows(data, text, name)
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise InputError(
-            f"two columns are called '{twice[0]}'", file=name, hint="rename one of them"
-        )
+        frame = _frame_of_rows(data.to_list() if isinstance(data, nw.Series) else data, text)
+    frame = frame.rename(columns=str)
+    doubled = frame.columns[frame.columns.duplicated()]
+    if len(doubled):
+        problem = f"two columns are called '{doubled[0]}'"
+        raise InputError(problem, file="data", hint="rename one of them")
     if frame.empty:
-        raise InputError(f"{name} has no rows", hint="give at least one")
-    for column in filter(lambda one: pd.api.types.is_object_dtype(frame[one]), frame):
+        raise InputError("data has no rows", hint="give at least one")
+    for column in frame.select_dtypes(object):
         for line, value in enumerate(frame[column], start=1):
             if isinstance(value, bytes | bytearray):
-                raise InputError(f"'{column}' is bytes", file=name, line=line, hint="decode them")
+                problem = f"'{column}' is bytes"
+                raise InputError(problem, file="data", line=line, hint="decode them")
     return frame
 
 
-def as_given(data: Any, items: "pd.DataFrame", *, rows: bool = False) -> Any:
+def as_given(data: Any, items: pd.DataFrame, *, rows: bool = False) -> Any:
     """Return items as the kind of table handed in, else pandas; ``rows`` keep its index."""
-    import narwhals as nw
-    import pandas as pd
 
     if isinstance(data, pd.DataFrame | pd.Series):
         return items.set_axis(data.index[: len(items)], axis=0) if rows else items
-    table = None if is_path(data) else _table_of(data, "data")
+    table = None if is_path(data) else _table_of(data)
     if table is None:
         return items
-    import pyarrow  # type: ignore[import-untyped]
-
     whole = pyarrow.Table.from_pandas(of_one_type(items), preserve_index=False)
     return nw.from_arrow(whole, backend=table.implementation).to_native()
 
 
-def _table_of(data: Any, name: str) -> Any:
+def _table_of(data: Any) -> Any:
     """Return a table as narwhals has it, a lazy one collected; None of what is no table."""
-    import narwhals as nw
-    from narwhals.exceptions import DuplicateError
 
     try:
         table = nw.from_native(data, pass_through=True)
     except DuplicateError as error:
         problem = f"two columns have one name: {error}"
-        raise InputError(problem, file=name, hint="rename one of them") from None
+        raise InputError(problem, file="data", hint="rename one of them") from None
     table = table.collect() if isinstance(table, nw.LazyFrame) else table
     return table if isinstance(table, nw.DataFrame) else None
 
 
-def _frame_of_rows(data: Any, text: str, name: str) -> "pd.DataFrame":
-    import pandas as pd
-
+def _frame_of_rows(data: Any, text: str) -> pd.DataFrame:
     if not isinstance(data, Iterable) or isinstance(data, Mapping | bytes):
         raise InputError(
-            f"{name} is {type(data).__name__}, and no table",
+            f"data is {type(data).__name__}, and no table",
             hint="give a DataFrame, a list of dicts, a list of texts, or a file's path",
         )
     rows = list(data)
@@ -122,72 +119,47 @@ def _frame_of_rows(data: Any, text: str, name: str) -> "pd.DataFrame":
     for line, row in enumerate(rows, start=1):
         if not isinstance(row, str if texts else Mapping):
             problem = f"the row is {type(row).__name__}, and no {'text' if texts else 'dict'}"
-            raise InputError(problem, file=name, line=line, hint="give dicts, or texts alone")
+            raise InputError(problem, file="data", line=line, hint="give dicts, or texts alone")
     return pd.DataFrame([{text: row} if texts else dict(row) for row in rows], dtype=object)
 
 
-@contextmanager
-def rows_file(
-    data: Any,
-    *,
-    text: str = "text",
-    name: str = "data",
-    columns: Mapping[str, str] | None = None,
-) -> Iterator[Path]:
-    """Yield a file that holds the rows; errors about it name the argument and its row.
+def rows_of(
+    data: Any, *, text: str = "text", columns: Mapping[str, str] | None = None
+) -> str | list[dict[str, Any]]:
+    """Return what engines read: a file's path, or rows at hand as a file of JSON would have them.
 
     Args:
         data: Rows, or a file.
         text: The column of rows that are texts.
-        name: The argument.
-        columns: By the name that is wanted, that of the column.
+        columns: By the name that is wanted, that of the column; a file is read for it.
+
+    Raises:
+        InputError: There are no rows, or no such column; or a text that is no file's name.
     """
-    if str(data) == "-" and is_path(data):
-        raise InputError("standard input is not read here", hint="name a file, or give rows")
-    if isinstance(data, str) and " " in data and not Path(data).suffix and not Path(data).exists():
-        raise InputError(f"there is no file '{shorten(data, 60)[0]}'", hint="give texts in a list")
-    if is_path(data) and not columns:
-        yield Path(data)
-        return
-    with TemporaryDirectory(prefix="contrafact-") as folder:
-        path = Path(folder) / f"{name}.jsonl"
-        try:
-            if not is_path(data):
-                write_frame(frame_of(data, text=text, name=name), path)
-            if columns:
-                source = data if is_path(data) else path
-                write_rows(path, [row for _, row in read_rows(source, columns)])
-            with called(path, name):
-                yield path
-        except InputError as error:
-            if error.file != str(path):
-                raise
-            raise error.at(name, error.line) from None
+    rows: list[dict[str, Any]]
+    if is_path(data):
+        name = str(data)
+        if name == "-":
+            raise InputError("standard input is not read here", hint="name a file, or give rows")
+        if isinstance(data, str) and " " in name and not (Path(name).suffix or Path(name).exists()):
+            problem = f"there is no file '{shorten(name, 60)[0]}'"
+            raise InputError(problem, hint="give texts in a list")
+        if not columns:
+            return name
+        rows = [row for _, row in read_rows(name)]
+    else:
+        name, lines = "data", render_jsonl(frame_of(data, text=text)).split("\n")
+        rows = [present(json.loads(line), top=True) for line in lines[:-1]]
+    for want, have in (columns or {}).items():
+        if not any(rename_row(row, {want: have})[1] for row in rows):
+            raise no_column(have, want, rows[0], name)
+    return [rename_row(row, columns)[0] for row in rows] if columns else rows
 
 
-def read_frame(path: Path) -> "pd.DataFrame":
-    """Return the rows of a file that an engine wrote."""
-    import pandas as pd
+def read_frame(path: Path) -> pd.DataFrame:
+    """Return the rows of a file that an engine wrote; JSON Lines without a row are empty."""
 
-    # JSON Lines without a row are an empty file, which readers of rows refuse.
     return pd.DataFrame([row for _, row in read_rows(path)] if path.stat().st_size else [])
-
-
-def as_path(path: PathLikeOrNone) -> Path | None:
-    """Return a path, where there is one."""
-    return None if path is None else Path(path)
-
-
-@contextmanager
-def output_file(out: PathLikeOrNone, name: str) -> Iterator[Path]:
-    """Yield the file to write: the one named, or one of that name that is gone afterwards."""
-    if out is not None:
-        yield Path(out)
-        return
-    with TemporaryDirectory(prefix="contrafact-") as folder:
-        path = Path(folder) / name
-        with called(path, ""):
-            yield path
 
 
 def check_options(options: Iterable[str], known: Sequence[str], of: str = "") -> None:
@@ -220,16 +192,16 @@ def command_options(
         more: Names of options that are not the model's.
     """
     known = {_MAPPINGS.get(one.name, one.name): one for one in parameters_of(model)}
-    check_options(options, [*more, *(one for one in known if one not in _OF_COMMANDS)], of)
-    found = {}
+    check_options(options, [*more, *(name for name in known if name not in _OF_COMMANDS)], of)
+    values = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
             plain = name == "columns"
-            value = [f"{k}={one if plain else json.dumps(one)}" for k, one in value.items()]
+            value = [f"{k}={v if plain else json.dumps(v)}" for k, v in value.items()]
         if name in known:
             kind = known[name].annotation
             value = [value] if isinstance(value, str) and "list[" in str(kind) else value
             value = fspath(value) if isinstance(value, PathLike) else value
             value = checked_value(name, kind, value)
-        found[known[name].name if name in known else name] = value
-    return found
+        values[known[name].name if name in known else name] = value
+    return values

@@ -3,15 +3,15 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
-from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
+import pandas as pd
+
 from contrafact.api.operation import Operation, TableOperation
-from contrafact.api.results import SHOWN, Result, asked_by_call, make_estimate
+from contrafact.api.results import SHOWN, Result, make_estimate, refuse_many
 from contrafact.api.tables import (
     Count,
     PathLikeOrNone,
@@ -23,22 +23,36 @@ from contrafact.api.tables import (
     frame_of,
     is_path,
     names_of,
-    output_file,
     read_frame,
-    rows_file,
+    rows_of,
 )
 from contrafact.errors import InputError, ModelError
-from contrafact.files.fields import checked_columns, fold
+from contrafact.families.rfc.records import Rewrite
+from contrafact.files.atomic import guard_output, write_text
+from contrafact.files.fields import checked_columns, fold, present
+from contrafact.files.journal import sidecar_path
+from contrafact.files.tables import json_line, open_table, read_rows, render_jsonl
 from contrafact.options import checked_value
+from contrafact.stages.run import Source, estimate_stage, run_stage
+from contrafact.stages.stage import KEPT, REJECTS, Stage, StageResult
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from contrafact.families.cobe.stories import Stories
 
 __all__ = ["check", "generate", "rewrite", "stories", "synth"]
 
 _PAIR = ("manipulation", "original", "rewritten")
+
+
+def _worked(stage: Stage, rows: Source, out: Path | None, *, yes: bool) -> StageResult | None:
+    """Return what became of rows; None where the output was finished before, and stands in it."""
+    return run_stage(stage, rows, out, yes=yes, confirm=refuse_many, keep=True)
+
+
+def _as_read(lines: str) -> pd.DataFrame:
+    """Return rows of JSON Lines, without what their objects have no value of."""
+
+    return pd.DataFrame([present(json.loads(line), top=True) for line in lines.split("\n")[:-1]])
 
 
 @TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
@@ -73,67 +87,68 @@ def generate(
         InputError: Something is wrong with what was asked; no model was called.
         ModelError: Every call failed. Rows some of whose calls failed say so under ``error``.
     """
-    import pandas as pd
-    import typer
-
+    from contrafact.corpus.datasets import data_source
     from contrafact.families.finforce.commands.generate import GenerateOptions
-    from contrafact.families.finforce.commands.generate import generate as command
+    from contrafact.families.finforce.scenarios import result_frame
 
-    options = command_options(GenerateOptions, options)
-    judges = names_of(judge)
-    options |= {"method": method, "judge": judges or None, "estimate": estimate}
-    frame = data if is_path(data) else frame_of(data, text="headline")
-    temporary = output_file(out, "scenarios.jsonl")
-    with rows_file(frame) as file, temporary as made, asked_by_call() as costs:
-        failed = False
-        try:
-            command(file=str(file), model=model, out=str(made), **options)
-        except typer.Exit:
-            failed = True
-        for cost in costs:
-            return make_estimate(f"{model} · {method}", cost)
-        items, added = _scenario_items(made, file)
-    causes = items[added["error"]].dropna().astype(str)
-    causes = causes[causes.str.startswith("call failed: ")]
-    if failed and len(causes) == len(items):
+    judges, known = names_of(judge), command_options(GenerateOptions, options)
+    known |= {"method": method, "judge": judges or None, "estimate": estimate}
+    chosen, path = GenerateOptions(file="", model=model, out="", **known), as_path(out)
+    rows: Source = rows_of(data, text="headline")
+    stage = chosen.stage()
+    stage.checked()
+    if isinstance(rows, str):
+        rows = str(data_source(rows).path)
+    if estimate:
+        return make_estimate(f"{model} · {method}", estimate_stage(stage, rows, path))
+    result = _worked(stage, rows, path, yes=chosen.yes)
+    causes: list[str] = []
+    if result is None:
+        assert path is not None
+        items, added = _scenarios_in(path, rows)
+    else:
+        made = result.made.figures
+        items = _as_read(render_jsonl(result_frame(made, ".jsonl")))
+        added = _added(items, len({key for row in made for key in row.fields}))
+        causes = [row.value.added["error"] for row in made if row.value.outcome == "failed"]
+    if causes and len(causes) == len(items):
         raise ModelError(f"{len(items)} of {len(items)} rows failed:", causes)
     valid = items[added["valid"]].fillna(False).astype(bool)
-    rows = [("valid", valid.mean(), len(items))]
+    shares = [("valid", valid.mean(), len(items))]
     for name in list(added)[list(added).index("error") + 1 :] if judges else ():
         passed = items.loc[valid, added[name]].dropna().astype(float)
-        rows.append((name, passed.mean(), len(passed)))
-    scores = pd.DataFrame(rows, columns=["measure", "share", "n"])
-    notes = [f"{len(causes)} rows failed; the column error says why"] if len(causes) else []
+        shares.append((name, passed.mean(), len(passed)))
+    scores = pd.DataFrame(shares, columns=["measure", "share", "n"])
+    notes = [f"{len(causes)} rows failed; the column error says why"] if causes else []
     title = f"{len(items)} headlines, {model} · {method}"
-    found = Result(title, as_given(data, items, rows=True), scores, tuple(notes))
-    return replace(found, edits=_scenarios(items.head(SHOWN), added))
+    edits = _scenarios(items.head(SHOWN), added)
+    return Result(title, as_given(data, items, rows=True), scores, notes, edits=edits)
 
 
-def _scenario_items(made: Path, file: Path) -> "tuple[pd.DataFrame, dict[str, str]]":
-    """Return a file of scenarios: the cells of its input, as they came, and the columns added.
+def _added(items: pd.DataFrame, given: int) -> dict[str, str]:
+    """Return the columns behind those given, by the names they have where the input lacks these."""
+    return {re.sub("^(contrafact_)+", "", name): name for name in items.columns[given:]}
 
-    Of each column added its name is returned too, by the name it has where the input lacks that.
-    """
-    import pandas as pd
 
-    from contrafact.corpus.datasets import data_source
-    from contrafact.files.tables import json_line, open_table
+def _scenarios_in(out: Path, rows: Source) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return a finished file of scenarios, the cells that were given as they came, and `_added`."""
 
-    items = read_frame(made)
-    rows = islice(open_table(data_source(str(file)).path, decimals=False).rows, len(items))
-    given = pd.DataFrame([json.loads(json_line(row)) for _, row in rows])
+    items = read_frame(out)
+    if isinstance(rows, str | Path):
+        rows = (row for _, row in open_table(rows, decimals=False).rows)
+    given = _as_read("".join(map(json_line, islice(rows, len(items)))))
     added = items.iloc[:, len(given.columns) :]
-    names = {re.sub("^(contrafact_)+", "", name): name for name in added.columns}
-    if made.suffix.lower() in (".csv", ".tsv"):
+    names = _added(items, len(given.columns))  # of the columns that are ours
+    if out.suffix.lower() in (".csv", ".tsv"):
         judged = list(names)[list(names).index("error") + 1 :]
         added = added.astype(object).where(added != "", None)
         words = {"True": True, "False": False}
         for name in ("valid", *judged):
             added[names[name]] = added[names[name]].map(words.get).astype(object)
-    return pd.concat([given, added], axis=1), names
+    return _as_read(render_jsonl(pd.concat([given, added], axis=1))), names
 
 
-def _scenarios(items: "pd.DataFrame", added: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _scenarios(items: pd.DataFrame, added: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Return what was written, each with its side and the headline it was written for."""
     headline = next((name for name in items.columns if fold(name) == "headline"), None)
     return [
@@ -178,26 +193,19 @@ def check(
         InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
         ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
-    import pandas as pd
-
     from contrafact.families.rfc.commands.check import CheckOptions
-    from contrafact.files.tables import read_rows
-    from contrafact.stages.run import run_stage
 
     columns = checked_columns(columns_of(options), ("id", *_PAIR))
     known = command_options(CheckOptions, options)
     known |= {"judge": names_of(judge), "estimate": estimate}
-    rows, written = _with_ids(data, columns), output_file(out, "checks.jsonl")
-    quiet = redirect_stderr(StringIO())
-    with rows_file(rows, columns=columns) as file, written as made, quiet, asked_by_call() as costs:
-        chosen = CheckOptions(file=str(file), out=str(made), **known)
-        stage = chosen.stage()
-        result = run_stage(stage, file, made, estimate=estimate, yes=chosen.yes)
-        for cost in costs:
-            return make_estimate("check", cost)
-        items = read_frame(made).astype({"passed": object})
-        first = [row for _, row in islice(read_rows(file), SHOWN)]
-    assert result is not None
+    rows = rows_of(_with_ids(data, columns), columns=columns)
+    chosen, path = CheckOptions(file="", **known), as_path(out)
+    stage = chosen.stage()
+    if estimate:
+        return make_estimate("check", estimate_stage(stage, rows, path))
+    result = _worked(stage, rows, path, yes=chosen.yes)
+    assert result is not None  # answers of judges are kept, and not that a file is finished
+    items = _as_read("".join(map(json_line, result.made.table(KEPT)))).astype({"passed": object})
     notes, failed, asked = [], len(result.causes), result.counts["asked"]
     if failed:
         notes = [f"{failed} of {asked} pairs were not judged, for calls that failed"]
@@ -212,13 +220,22 @@ def check(
         frame = pd.DataFrame(figures, columns=["manipulation", "sound", "low", "high"])
         scores = scores.merge(frame, on="manipulation", how="outer", sort=False)
         notes += [f"{one.kind}: {one.why}" for one in sound if one.why]
-    bad = [one["message"] for own in items["violations"] for one in own if one["rule"] == "bad-row"]
+    bad = [
+        violation["message"]
+        for violations in items["violations"]
+        for violation in violations
+        if violation["rule"] == "bad-row"
+    ]
+    if isinstance(rows, str):
+        first = [row for _, row in islice(read_rows(rows), SHOWN)]
+    else:
+        first = rows[:SHOWN]
     title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
     shown = as_given(data, items, rows=True)
     return Result(title, shown, scores, (*notes, *bad), edits=_edits_of(first, items))
 
 
-def _edits_of(pairs: list[dict[str, Any]], items: "pd.DataFrame") -> list[tuple[str, str, str]]:
+def _edits_of(pairs: list[dict[str, Any]], items: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return the first pairs as a notebook shows them, with what their checks say."""
     words = {True: "passes", False: "fails", None: "undecided"}
     return [
@@ -244,7 +261,7 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
     return frame.assign(id=[str(number) for number in range(1, len(frame) + 1)])
 
 
-def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
+def _check_scores(items: pd.DataFrame) -> pd.DataFrame:
     from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 
     passed = items["passed"].tolist()
@@ -292,39 +309,36 @@ def rewrite(
         InputError: Something is wrong with what was asked, or with a row.
         ModelError: Calls failed, and nothing is written.
     """
-    import pandas as pd
-
     from contrafact.families.rfc.commands.rewrite import RewriteOptions
-    from contrafact.families.rfc.commands.rewrite import rewrite as command
-    from contrafact.families.rfc.records import Rewrite
-    from contrafact.files.journal import sidecar_path
 
     columns = columns_of(options)
-    options = command_options(RewriteOptions, options)
-    # Rules take no time, and where no file is named there is none to tell of.
-    quiet = redirect_stderr(StringIO()) if model is None and out is None else nullcontext()
-    with rows_file(data, columns=columns) as file, output_file(out, "pairs.jsonl") as made:
-        with quiet, asked_by_call() as costs:
-            options |= {"model": model, "judge": names_of(judge), "estimate": estimate}
-            command(file=str(file), out=str(made), **options)
-        for cost in costs:
-            return make_estimate("rewrite", cost)
-        items, lost = read_frame(made), sidecar_path(made, "dropped")
+    known = command_options(RewriteOptions, options)
+    known |= {"model": model, "judge": names_of(judge), "estimate": estimate}
+    rows = rows_of(data, columns=columns)
+    chosen, path = RewriteOptions(file="", out="", **known), as_path(out)
+    stage = chosen.stage()
+    if estimate:
+        return make_estimate("rewrite", estimate_stage(stage, rows, path))
+    result = _worked(stage, rows, path, yes=chosen.yes)
+    if result is not None:
+        items, dropped = (
+            _as_read("".join(map(json_line, result.made.table(name)))) for name in (KEPT, REJECTS)
+        )
+    else:
+        assert path is not None
+        items, lost = read_frame(path), sidecar_path(path, "dropped")
         dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
-        if dropped.empty:
-            dropped = pd.DataFrame(columns=["title", "summary", "manipulation", "reason"])
+    if dropped.empty:
+        dropped = pd.DataFrame(columns=["title", "summary", "manipulation", "reason"])
     if items.empty:
         items = pd.DataFrame(columns=[*Rewrite.model_fields, "passed"])
     found = _rewritten(items, dropped)
-    shown = items[[*_PAIR]].head(SHOWN)
-    edits = [*shown.itertuples(index=False, name=None)]
+    edits = [*items[[*_PAIR]].head(SHOWN).itertuples(index=False, name=None)]
     whole = {"items": as_given(data, items), "dropped": as_given(data, dropped)}
     return replace(found, **whole, edits=edits)
 
 
-def _rewritten(items: "pd.DataFrame", dropped: "pd.DataFrame") -> "Result[pd.DataFrame]":
-    import pandas as pd
-
+def _rewritten(items: pd.DataFrame, dropped: pd.DataFrame) -> Result[pd.DataFrame]:
     columns = ["manipulation", "undecided", "reason"]
     parts = [
         one.reindex(columns=columns).assign(kept=kept)
@@ -359,7 +373,7 @@ def synth(
     domain: str | None = None,
     private_lexicon: PathLikeOrNone = None,
     out: PathLikeOrNone = None,
-) -> "Result[pd.DataFrame]":
+) -> Result[pd.DataFrame]:
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
 
     Args:
@@ -377,15 +391,17 @@ def synth(
     Raises:
         InputError: There is no such graph or domain, or the rules cannot be used.
     """
-    import pandas as pd
+    from contrafact.families.cobe.synth.compose import story_lines
 
-    from contrafact.families.cobe.commands.synth import synth as command
-
-    named = {"graph": graph, "domain": domain, "private_lexicon": as_path(private_lexicon)}
-    quiet = redirect_stdout(StringIO()), redirect_stderr(StringIO())
-    with output_file(out, "stories.json") as made, quiet[0], quiet[1]:
-        command(n=n, out=str(made), seed=seed, processes=1, **named)
-        items = read_frame(made)
+    path, rules = as_path(out), as_path(private_lexicon)
+    if path is not None:
+        guard_output(path, rules, kind="JSON")
+    lines = list(story_lines(n, seed, graph=graph, domain=domain, private_lexicon=rules))
+    if path is not None and path.suffix.lower() in (".jsonl", ".ndjson"):
+        write_text(path, "\n".join([*lines, ""]))
+    elif path is not None:
+        write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
+    items = _as_read("\n".join([*lines, ""]))
     counts = pd.DataFrame(
         {
             "graph": items["Graph type"],

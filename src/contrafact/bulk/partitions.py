@@ -55,7 +55,6 @@ class Partition:
         return ((before + place, row) for place, row in read_fragment(self.fragment))
 
     def facts(self) -> dict[str, Any]:
-        """Return what of the input it is."""
         return {
             "first row": self.offset,
             "rows": self.rows,
@@ -106,7 +105,6 @@ class OutputFolder:
         }
 
     def manifest(self, name: str) -> dict[str, Any] | None:
-        """Return a partition's manifest; None if it is not finished."""
         found: dict[str, Any] | None = self.place.child(f"_manifest/{name}.json").read_json()
         return found
 
@@ -166,7 +164,6 @@ class OutputFolder:
                 self._keep(name, manifest)
 
     def file(self, table: str, name: str) -> Place:
-        """Return where a table's part of a partition is."""
         return self.place.child(f"{'' if table == KEPT else f'_{table}/'}{name}.parquet")
 
     def notes(self, partition: Partition) -> Place:

@@ -31,7 +31,6 @@ class Place:
 
     @property
     def remote(self) -> bool:
-        """Whether it is a URI."""
         return "://" in self.given
 
     @cached_property
@@ -59,12 +58,10 @@ class Place:
 
     @property
     def system(self) -> Any:
-        """The pyarrow file system."""
         return self._opened[0]
 
     @property
     def path(self) -> str:
-        """The path in it."""
         return self._opened[1]
 
     @property
@@ -82,12 +79,10 @@ class Place:
         return Place(f"{base.rstrip('/')}/{name}{mark}{query}")
 
     def problem(self, error: OSError, doing: str) -> InputError:
-        """Return what the file system said as an error that a user can fix."""
         reason = " ".join(str(error).split())[:300]
         return InputError(f"{doing}: {reason}", file=self.given, hint="check path and permissions")
 
     def info(self) -> Any:
-        """Return pyarrow's `FileInfo` of it."""
         try:
             return self.system.get_file_info(self.path)
         except OSError as error:
@@ -139,7 +134,6 @@ class Place:
             raise self.problem(error, "cannot be written") from error
 
     def remove(self) -> None:
-        """Remove a file, if it is there."""
         try:
             self.system.delete_file(self.path)
         except FileNotFoundError:

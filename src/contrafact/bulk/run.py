@@ -63,7 +63,6 @@ class Summary:
     manifests: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, manifest: dict[str, Any]) -> None:
-        """Count a partition."""
         self.manifests[name] = manifest
         self.result.rows.update(manifest["rows"])
         self.result.counts.update(counts_in(manifest["counts"]))

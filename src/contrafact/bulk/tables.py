@@ -106,7 +106,6 @@ def _without_none(value: Any) -> Any:
 
 
 def from_bytes(data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file, JSON columns of our own read."""
     for batch in parquet.ParquetFile(pyarrow.BufferReader(data)).iter_batches():
         yield from from_cells(batch)
 

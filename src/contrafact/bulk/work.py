@@ -106,7 +106,6 @@ class Asker:
         self._work = self._run(self._open(limits, bounded, connections))
 
     def __call__(self, partition: Partition) -> dict[str, Any]:
-        """Work on a partition, and return its manifest."""
         return self._run(self._partition(partition))
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:

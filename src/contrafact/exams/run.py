@@ -1,6 +1,6 @@
 """An exam from its settings to its two files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from contrafact.files.tables import write_frame
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import (
     CallEstimate,
+    ask_first,
     ask_if_many,
     judge_estimates,
     paid_calls,
@@ -61,7 +62,6 @@ class PreparedExam:
 
     @property
     def task_version(self) -> str:
-        """The version of the task whose judge is examined."""
         return task_named(self.spec.task).run.load().version
 
     @property
@@ -171,7 +171,9 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
     )
 
 
-def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
+def run_exam(
+    options: ExamOptions, own: TaskOptions, confirm: Callable[[int], None] = ask_first
+) -> tuple[Exam, int]:
     """Put an exam's questions to a judge, and write its two files.
 
     Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
@@ -179,6 +181,8 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     Args:
         options: Those of every exam.
         own: Those of the family's.
+        confirm: Is called with the number of many paid calls, and raises where they are not to be
+            made; the user is asked on a terminal if not given.
 
     Returns:
         The exam, and how many questions had to be asked.
@@ -196,7 +200,7 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
         paid = 0 if options.yes else paid_calls(prepared.estimate(tokens=False))
-        ask_if_many(min(left, paid))
+        ask_if_many(min(left, paid), confirm)
         failures = ask_questions(
             prepared.questions,
             prepared.examiner,

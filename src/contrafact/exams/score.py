@@ -370,7 +370,6 @@ class _Estimates:
         return found
 
     def rate(self, rows: pd.DataFrame, outcomes: "pd.Series[Any]") -> Rate:
-        """Return the share of some of the rows whose outcome is true."""
         clusters = rows["cluster"].loc[outcomes.index].tolist()
         return Rate.of(clustered_proportion(outcomes.to_numpy(float), clusters, level=self.level))
 

@@ -1,8 +1,6 @@
 """What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -17,7 +15,6 @@ __all__ = [
     "ASK_ABOVE",
     "NOT_COUNTED",
     "CallEstimate",
-    "answered_by",
     "ask_first",
     "ask_if_many",
     "judge_estimates",
@@ -160,9 +157,6 @@ def paid_calls(rows: Iterable[CallEstimate]) -> int:
 
 def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> None:
     """Print calls, tokens and cost by model and role, and notes below."""
-    if (told := _show.get()) is not None:
-        told(rows)
-        return
     from rich.table import Table
     from rich.text import Text
 
@@ -208,34 +202,10 @@ def ask_first(calls: int) -> None:
         typer.confirm(f"This run makes about {calls:,} paid calls. Go on?", abort=True)
 
 
-_ask: ContextVar[Callable[[int], None]] = ContextVar("ask", default=ask_first)
-_show: ContextVar[Callable[[Sequence[CallEstimate]], None] | None] = ContextVar(
-    "show", default=None
-)
-
-
-@contextmanager
-def answered_by(
-    ask: Callable[[int], None], show: Callable[[Sequence[CallEstimate]], None]
-) -> Iterator[None]:
-    """Have the commands in the block ask somebody else than the terminal, and tell them the cost.
-
-    Args:
-        ask: Called with the number of many paid calls; it stops the work by what it raises.
-        show: Called with an estimate in place of its printing.
-    """
-    tokens = _ask.set(ask), _show.set(show)
-    try:
-        yield
-    finally:
-        _ask.reset(tokens[0])
-        _show.reset(tokens[1])
-
-
-def ask_if_many(calls: int) -> None:
+def ask_if_many(calls: int, ask: Callable[[int], None] = ask_first) -> None:
     """Have paid calls confirmed where they are many."""
     if calls > ASK_ABOVE:
-        _ask.get()(calls)
+        ask(calls)
 
 
 _CHARACTERS = 4  # of English in a token, about: what OpenAI's documentation gives

@@ -49,7 +49,6 @@ class DedupeStage(NewsStage):
     shows_progress: ClassVar[bool] = True
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
         return {"near": self.near, "against": [sha256_of(path) for path in self.against]}
 
     def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
@@ -57,7 +56,7 @@ class DedupeStage(NewsStage):
         places: list[int] = []
 
         def texts() -> Iterator[Text]:
-            parts = survey.over(_signed if survey.elsewhere else _texts)
+            parts = survey.map_parts(_signed if survey.elsewhere else _texts)
             for place, text in chain.from_iterable(parts):
                 if place not in survey.repeats:
                     places.append(place)
@@ -79,8 +78,6 @@ class DedupeStage(NewsStage):
         made.add(REJECTS, row.index, {**news_record(row.value, row.fields), "dropped_because": why})
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return what keeps items, or drops them."""
-
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             made = StageOutput()
             for row in rows:
@@ -93,7 +90,6 @@ class DedupeStage(NewsStage):
         return work
 
     def show(self, result: StageResult) -> None:
-        """Print how many items are kept, and the duplicates by kind."""
         counts = result.counts
         kinds = {kind: counts[kind] for kind in ("exact", "address", "near")}
         distinct = counts["kept"] + sum(kinds.values())
@@ -107,7 +103,6 @@ def _text(item: Any) -> Text:
 
 
 def _texts(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
-    """Return the texts of rows, each behind its place."""
     return [(row.index, _text(row.value)) for row in rows]
 
 

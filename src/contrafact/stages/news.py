@@ -11,14 +11,13 @@ class NewsStage(Stage):
     """A stage of news items: rows with the same title and summary are one, and the first stays."""
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
-        """Set the row's value to its news item."""
         row.value = item_of(row.fields, notes, row.line)
 
     def key(self, row: InputRow) -> str | None:
         """Return the item's id, which follows from title and summary."""
         return str(row.value.id)
 
-    def noted(self, row: InputRow) -> str | None:
+    def remark(self, row: InputRow) -> str | None:
         """Return what is to be known of an item: that it came before, or is a title alone."""
         if row.repeats is not None:
             return "left out: title and summary came before"

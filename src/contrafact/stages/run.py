@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -42,7 +42,16 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import Model
 
-__all__ = ["Executor", "Source", "checked_rows", "run_stage", "stage_command"]
+    from contrafact.models.estimate import CallEstimate
+
+__all__ = [
+    "Executor",
+    "Source",
+    "checked_rows",
+    "estimate_stage",
+    "run_stage",
+    "stage_command",
+]
 
 PART = 2_000
 """Rows of a file that are worked on, and in memory, at once, where it is not read whole."""
@@ -101,6 +110,8 @@ def run_stage(
     *,
     estimate: bool = False,
     yes: bool = False,
+    confirm: Callable[[int], None] | None = None,
+    keep: bool = False,
 ) -> StageResult | None:
     """Work on all rows of a source, and return what became of them.
 
@@ -109,6 +120,9 @@ def run_stage(
         executor: Who works on the rows; this process, if nobody else.
         estimate: Whether to show what the calls cost, and to make none.
         yes: Whether many paid calls are made without a question.
+        confirm: Is called with the number of many paid calls, and raises where they are not to be
+            made; the user is asked on a terminal if not given.
+        keep: Whether what is made is kept in the result besides, where it is written to a file.
 
     Returns:
         What became of the rows; None of an estimate, or where the output was finished before.
@@ -119,15 +133,33 @@ def run_stage(
     """
     if executor is not None:
         return executor(stage, str(source), str(out))
-    if isinstance(source, str | Path):
-        require_tables(source)
     with _sink(stage, source, out) as path:
-        return _Here(stage, source, path).run(estimate=estimate, yes=yes)
+        here = _Here(stage, source, path)
+        if not estimate:
+            return here.run(yes=yes, confirm=confirm, keep=keep)
+        from contrafact.models.estimate import show_estimate
+
+        show_estimate(here.estimates(), stage.estimate_notes)
+        return None
+
+
+def estimate_stage(
+    stage: Stage, source: Source, out: str | Path | None = None
+) -> "Sequence[CallEstimate]":
+    """Return what the calls for the rows of a source cost, and make none.
+
+    Raises:
+        InputError: The source, or a row of it, cannot be used, or the output not be written.
+    """
+    with _sink(stage, source, out) as path:
+        return _Here(stage, source, path).estimates()
 
 
 @contextmanager
 def _sink(stage: Stage, source: Source, out: str | Path | None) -> Iterator[Path | None]:
     """Yield the file to write; of standard output one that is copied there when it is whole."""
+    if isinstance(source, str | Path):
+        require_tables(source)
     if out is None:
         yield None
     elif str(out) != "-" or not stage.to_pipe:
@@ -164,7 +196,7 @@ def checked_rows(
             key = stage.key(row)
             if key is not None and (index := first.setdefault(key, row.index)) != row.index:
                 row.repeats = index
-            if (note := stage.noted(row)) is not None:
+            if (note := stage.remark(row)) is not None:
                 notes.found[note].append(line)
         yield row
     if row is None:
@@ -179,7 +211,8 @@ class _Here:
         self.stage, self.out = stage, out
         self.notes, self.result = RowNotes(), StageResult("" if out is None else source_name(out))
         self.total: int | None = None
-        self.remarks: list[str] = []
+        self.good: list[InputRow] = []  # the rows that can be worked on, once all are read
+        self.remarks: list[tuple[int, str]] = []  # what the stage says of some, by their lines
         self.progress: Progress | None = None
         self.dialect: Dialect | None = None
         rows: Iterable[Row]
@@ -195,22 +228,17 @@ class _Here:
         self.rows: Iterable[InputRow] = checked_rows(stage, rows, self.name, self.notes)
         self.keeps_record = stage.journal == "output" and out is not None
 
-    def run(self, *, estimate: bool, yes: bool) -> StageResult | None:
-        stage, good, remarks = self.stage, list[InputRow](), list[tuple[int, str]]()
-        if estimate or stage.whole or stage.asked is not None or self.keeps_record:
-            self.rows = list(self.rows)
-            self.total = len(self.rows)
-            good, others = sorted_out(stage, self.rows)
-            self._refuse(others)
-            remarks = list(stage.check(good, self.name, self.out))
-        if stage.whole:
-            self._prepare(good)
-        if estimate:
-            from contrafact.models.estimate import show_estimate
+    def estimates(self) -> "Sequence[CallEstimate]":
+        self._read()
+        return self.stage.estimates(self.good)
 
-            show_estimate(stage.estimates(good), stage.estimate_notes)
-            return None
-        journal = self._journal(good)
+    def run(
+        self, *, yes: bool, confirm: Callable[[int], None] | None, keep: bool
+    ) -> StageResult | None:
+        stage = self.stage
+        if stage.whole or stage.asked is not None or self.keeps_record:
+            self._read()
+        journal = self._journal()
         if journal is not None and self.keeps_record and journal.finished():
             typer.echo(f"{self.out} is finished: no model was called, and nothing is left to do")
             return None
@@ -226,36 +254,50 @@ class _Here:
 
                 calls = held.enter_context(counted_calls(journal))
                 if not yes:
-                    self._confirm(good, 0 if journal is None else len(journal.known))
+                    self._confirm(0 if journal is None else len(journal.known), confirm)
             if journal is not None and (known := len(journal.known.keys() - {_WRITTEN})):
-                self.remarks.append(f"going on: {known:,} answers are there from before")
-            self.remarks += (f"{self.name}:{line}: {remark}" for line, remark in remarks)
-            self._write(self._pieces(work, held), journal if self.keeps_record else None)
+                typer.echo(f"going on: {known:,} answers are there from before", err=True)
+            for line, remark in self.remarks:
+                typer.echo(f"{self.name}:{line}: {remark}", err=True)
+            pieces = self._pieces(work, held)
+            self._write(pieces, journal if self.keeps_record else None, keep=keep)
             if journal is not None and self.keeps_record and not self.result.causes:
                 journal.finish(0 if calls is None else calls.repeated())
         for note in self.notes.lines():
             typer.echo(f"{self.name}: {note}", err=True)
         return self.result
 
-    def _journal(self, rows: Sequence[InputRow]) -> Journal | None:
+    def _read(self) -> None:
+        """Read all rows, and have the stage look at them together."""
+        stage = self.stage
+        self.rows = list(self.rows)
+        self.total = len(self.rows)
+        self.good, others = sorted_out(stage, self.rows)
+        self._refuse(others)
+        self.remarks = list(stage.check(self.good, self.name, self.out))
+        if stage.whole:
+            self._prepare()
+
+    def _journal(self) -> Journal | None:
         stage, out = self.stage, self.out
         if out is None or (stage.journal == "answers" and stage.asked is None):
             return None
         if stage.journal == "answers":
             return Journal(stage.answers(out), stage.answer_facts())
-        facts = {**stage.input_facts(rows), **stage.facts()}
+        facts = {**stage.input_facts(self.good), **stage.facts()}
         return Journal.of_output(out, facts, what=stage.name)
 
-    def _confirm(self, rows: Sequence[InputRow], answered: int) -> None:
+    def _confirm(self, answered: int, confirm: Callable[[int], None] | None) -> None:
         """Have the user agree to many calls that cost money, of which some are answered already."""
-        from contrafact.models.estimate import ASK_ABOVE, ask_if_many, paid_calls
+        from contrafact.models.estimate import ASK_ABOVE, ask_first, ask_if_many, paid_calls
         from contrafact.models.prices import is_paid
 
-        asked, most = self.stage.asked, self.stage.most_calls(rows)
+        asked, most = self.stage.asked, self.stage.most_calls(self.good)
         if most is not None and most <= ASK_ABOVE:
             return
         if asked is not None and any(map(is_paid, (asked.model, *asked.judges))):
-            ask_if_many(paid_calls(self.stage.estimates(rows, tokens=False)) - answered)
+            calls = paid_calls(self.stage.estimates(self.good, tokens=False)) - answered
+            ask_if_many(calls, confirm or ask_first)
 
     def _each(self) -> None:
         if self.progress is not None:
@@ -266,8 +308,6 @@ class _Here:
         import asyncio  # not loaded by help pages
 
         stage = self.stage
-        for remark in self.remarks:
-            typer.echo(remark, err=True)
         if stage.asked is not None or (stage.shows_progress and not stage.whole):
             self.progress = held.enter_context(Progress(stage.noun, self.total))
         # One event loop for all parts: the clients of services live in it.
@@ -286,9 +326,9 @@ class _Here:
                 self.result.causes,
             )
 
-    def _prepare(self, rows: Sequence[InputRow]) -> None:
+    def _prepare(self) -> None:
         """Have the stage look at all rows, with what it finds as their notes."""
-        stage = self.stage
+        stage, rows = self.stage, self.good
         progress: AbstractContextManager[Progress | None] = nullcontext()
         if stage.asked is None and stage.shows_progress:
             progress = Progress(stage.noun, len(rows))
@@ -313,7 +353,7 @@ class _Here:
         good, others = sorted_out(stage, part)
         self._refuse(others)
         with self._placed():
-            made = runner.run(work(good)) if good else StageOutput()
+            made = runner.run(_awake(work(good))) if good else StageOutput()
         self._refuse(made)
         made.merge(others)
         for failure in made.failed:
@@ -338,13 +378,21 @@ class _Here:
             if not (failure.cause or self.stage.keeps_bad):
                 raise failure.error.at(self.name, failure.row.line)
 
-    def _write(self, pieces: Iterator[StageOutput], record: Journal | None) -> None:
+    def _keeping(self, pieces: Iterable[StageOutput]) -> Iterator[StageOutput]:
+        """Yield the pieces, and have all that they hold in the result."""
+        whole = StageOutput()
+        for made in pieces:
+            whole.merge(made)
+            yield made
+        self.result.made = whole
+
+    def _write(self, pieces: Iterator[StageOutput], record: Journal | None, *, keep: bool) -> None:
         stage, out = self.stage, self.out
+        if out is None or keep:
+            pieces = self._keeping(pieces)
         if out is None:
-            whole = StageOutput()
-            for made in pieces:
-                whole.merge(made)
-            self.result.made = whole
+            for _ in pieces:
+                pass
         elif record is None or not stage.keeps_failures:
             stage.write(out, pieces, self.dialect)
         else:
@@ -362,6 +410,25 @@ class _Here:
                 stage.write(draft, pieces, self.dialect)
                 # Kept before it is there: a rerun then knows the output for its own.
                 record.keep(_WRITTEN, [*written, sha256_of(draft)])
+
+
+async def _awake(work: Coroutine[Any, Any, StageOutput]) -> StageOutput:
+    """Do the work in a loop that wakes each second.
+
+    An interrupt that is handed on to a thread reaches it at its next step, and a loop that waits
+    for a reply makes none.
+    """
+    import asyncio
+
+    async def wake() -> None:
+        while True:
+            await asyncio.sleep(1.0)
+
+    waking = asyncio.create_task(wake())
+    try:
+        return await work
+    finally:
+        waking.cancel()
 
 
 def _check_keys(journal: Journal) -> None:

@@ -141,7 +141,6 @@ class StageOutput:
         self.add(FAILURES, row.index, {**row.fields, "reason": why})
 
     def merge(self, other: "StageOutput") -> None:
-        """Add what was made of other rows."""
         for table, rows in other.tables.items():
             self.tables.setdefault(table, []).extend(rows)
         self.events += other.events
@@ -155,7 +154,6 @@ class StageOutput:
         return sum(bool(failure.cause) for failure in self.failed)
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        """Return the rows of a table."""
         return [row for _, row in self.tables.get(name, ())]
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
@@ -234,7 +232,6 @@ class StageResult:
 
     @property
     def counts(self) -> Counter[Count]:
-        """What is said at the end."""
         return self.made.counts
 
 
@@ -265,13 +262,14 @@ class Survey:
     """A survey of a whole input, before any of its rows is worked on.
 
     Attributes:
-        over: Gives what a function makes of the rows that can be worked on, part by part, in order.
+        map_parts: Gives what a function makes of the rows that can be worked on, part by part, in
+            the order of the input.
         repeats: The places of rows among them that repeat another; nothing is found of them.
         elsewhere: Whether other processes look at rows: what takes long is best done there.
         each: Called when a row is looked at.
     """
 
-    over: Callable[[Callable[[Sequence[InputRow]], Any]], Iterable[Any]]
+    map_parts: Callable[[Callable[[Sequence[InputRow]], Any]], Iterable[Any]]
     repeats: Container[int] = ()
     elsewhere: bool = False
     each: Callable[[], None] = lambda: None
@@ -348,8 +346,8 @@ class Stage(ABC):
         """Return what rows share that repeat another, anywhere in the input; None if none do."""
         return None
 
-    def noted(self, row: InputRow) -> str | None:
-        """Return what notes say of a row that was read, and may repeat another."""
+    def remark(self, row: InputRow) -> str | None:
+        """Return what is told of a row that was read, and may repeat another; None of most."""
         return None
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
@@ -419,7 +417,6 @@ class RowStage(Stage):
     """A stage whose rows are worked on one by one."""
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work."""
         import asyncio
 
         work_on, free = self.open_row(wrap), asyncio.Semaphore(at_once)

@@ -84,27 +84,26 @@ class RatingsTable:
     notes: tuple[str, ...] = ()
 
     def column(self, rater: str) -> list[Rating]:
-        """Return one rater's ratings, item by item."""
         place = self.raters.index(rater)
         return [row[place] for row in self.cells]
 
 
 def read_ratings(
-    path: str,
+    source: str | Sequence[Mapping[str, Any]],
     *,
     raters: Sequence[str] = (),
     count: str | None = None,
     columns: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
 ) -> RatingsTable:
-    """Return the ratings in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
+    """Return the ratings in rows at hand, or a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
 
     Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
     else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
     category that differ only in case or in what cannot be seen are one, and so are "1" and "1.0".
 
     Args:
-        path: The file.
+        source: The file, or rows.
         raters: The raters to take, of a wide file the columns; all where none is named.
         count: A column of a wide file with the number of items that a row stands for.
         missing: Words that stand for no rating, in any case, besides ``NULL`` and its like.
@@ -113,11 +112,14 @@ def read_ratings(
 
     Raises:
         InputError: There are not two raters, an item is rated twice by one or by two who look
-            alike, a cell is no rating,
-            or the columns hold something else: words of which no two raters share one.
+            alike, a cell is no rating, or the columns hold something else: words of which no two
+            raters share one.
     """
-    name = source_name(path)
-    rows = list(read_rows(path, columns, guarded=True))
+    rows: list[Row]
+    if isinstance(source, str):
+        name, rows = source_name(source), list(read_rows(source, columns, guarded=True))
+    else:
+        name, rows = "data", [(line, dict(row)) for line, row in enumerate(source, start=1)]
     if absent := {seen(word).casefold() for word in missing}:
         rows = [(line, _without(row, absent)) for line, row in rows]
     table = ratings_of(rows, name, raters=raters, count=count)
@@ -402,7 +404,6 @@ class Coefficient:
 
     @property
     def label(self) -> str:
-        """What a reader sees."""
         return _LABELS.get(self.name, self.name)
 
     def cells(self, raters: int) -> tuple[str, str, str, str, str]:

@@ -65,6 +65,8 @@ from contrafact.text.delimit import printable, replace_surrogates
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["result_frame"]
+
 SAMPLED_BY = ("temperature", "top_p", "max_tokens")
 _VERDICT_TOKENS = 12  # of a judge's reply, about
 MAX_HEADLINE = 2_000

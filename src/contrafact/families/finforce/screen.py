@@ -292,7 +292,7 @@ class ScreenStage(NewsStage, RowStage):
 
     def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
         """Return what each headline repeats that is a duplicate."""
-        ((places, texts),) = survey.over(
+        ((places, texts),) = survey.map_parts(
             lambda rows: (
                 [row.index for row in rows],
                 [Text(_id(row), row.value.title, row.value.url) for row in rows],

@@ -40,6 +40,8 @@ from contrafact.families.cobe.synth.prove import check_story
 from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
 from contrafact.workers import end_with_parent
 
+__all__ = ["story_lines"]
+
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
 """In every story's proof: a model that can complete it has seen such files in training."""
 FIRST_CORE = 1001

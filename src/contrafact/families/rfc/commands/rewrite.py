@@ -1,6 +1,7 @@
 """``contrafact rfc rewrite``: labelled articles in, pairs out."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import require
@@ -8,6 +9,9 @@ from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolut
 from contrafact.files.tables import require_tables
 from contrafact.options import ModelBulkOptions, argument, command, option
 from contrafact.stages.run import stage_command
+
+if TYPE_CHECKING:
+    from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 
 __all__ = ["RewriteOptions", "rewrite"]
 
@@ -46,6 +50,25 @@ class RewriteOptions(JudgeOptions):
         panel=_MODEL,
     )
 
+    def stage(self) -> "RewriteStage":
+        """Return what rewrites; without a model what is for one alone is an `InputError`."""
+        if self.model is None:
+            self.refuse(_ONLY_WRITING, "without --model", "name one")
+        else:
+            require("bpe_openai", "the lengths of rewrites")
+        from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
+
+        return RewriteStage(
+            self.seed,
+            self.attempts or (_BY_RULE if self.model is None else _BY_MODEL),
+            absolute(self.bands),
+            self.model,
+            None if self.model is None else self.judging(),
+            absolute(self.decoding),
+            polarity_model=absolute(self.polarity_model),
+            **self.calls,
+        )
+
 
 _ONLY_WRITING = (
     "each",
@@ -74,23 +97,8 @@ def rewrite(options: RewriteOptions, bulk: ModelBulkOptions) -> None:
     settings = bulk.settings()
     if settings is None:
         require_tables(options.file)
-    if options.model is None:
-        options.refuse(_ONLY_WRITING, "without --model", "name one")
-    else:
-        require("bpe_openai", "the lengths of rewrites")
     if settings is not None:
         options.refuse(["estimate"], "with --engine ray", "leave one out")
-    from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
-
-    stage = RewriteStage(
-        options.seed,
-        options.attempts or (_BY_RULE if options.model is None else _BY_MODEL),
-        absolute(options.bands),
-        options.model,
-        None if options.model is None else options.judging(),
-        absolute(options.decoding),
-        polarity_model=absolute(options.polarity_model),
-        **options.calls,
-    )
     out, estimate, yes = options.out, options.estimate, options.yes
+    stage = options.stage()
     stage_command(stage, options.file, out, executor(settings), estimate=estimate, yes=yes)

@@ -201,15 +201,13 @@ class _Features:
         texts = cache(_parts)  # each text once
         rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
         for item in items:
-            criterion = _criterion(item, target)
+            criterion = item.asked.get(target, "")
+            if target == OVERALL:
+                criterion = " ".join(item.asked.values())
             rows["overlap"].append(_overlaps(texts, item, criterion))
             rows["connectors"].append(_connectors(texts, item))
             rows["quotes"].append(_quotes(texts, item, criterion))
         return cls(words, {name: np.array(row, dtype=np.float64) for name, row in rows.items()})
-
-
-def _criterion(item: LeakItem, target: str) -> str:
-    return " ".join(item.asked.values()) if target == OVERALL else item.asked.get(target, "")
 
 
 _Parts = tuple[list[str], list[set[tuple[str, ...]]], list[str]]

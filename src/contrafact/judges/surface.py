@@ -176,11 +176,11 @@ def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
 
 def _interval(area: Areas, blocks: int, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng([seed, 1])
-    found = []
+    areas = []
     for _ in range(_RESAMPLES):
         counts = np.bincount(rng.integers(0, blocks, blocks), minlength=blocks)
-        found.append(area(counts[None])[0])
-    low, high = np.nanpercentile(found, (2.5, 97.5))
+        areas.append(area(counts[None])[0])
+    low, high = np.nanpercentile(areas, (2.5, 97.5))
     return float(low), float(high)
 
 

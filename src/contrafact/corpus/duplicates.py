@@ -98,9 +98,8 @@ class Duplicate:
 
     Attributes:
         kind: ``exact``: equal but for case, punctuation, spaces and how figures are written.
-            ``address``: the same web
-            address. ``near``: alike by at least the threshold, and different in form alone
-            (`same_but_for_form`), with no figure in place of another.
+            ``address``: the same web address. ``near``: alike by at least the threshold, and
+            different in form alone (`same_but_for_form`), with no figure in place of another.
         similarity: Jaccard similarity of the 5-grams of characters of what the texts say
             (`content_of`), 0 to 1.
         other_set: Whether the one before is of the other set.
@@ -202,8 +201,9 @@ def same_but_for_form(first: str, second: str) -> bool:
     """
     one, two = _parts(first), _parts(second)
     names = _capitals(first) | _capitals(second)
-    if _in_another_order(_values(one), _values(two)):
-        return False
+    figures = _values(one), _values(two)
+    if figures[0] != figures[1] and sorted(figures[0]) == sorted(figures[1]):
+        return False  # the same figures in another order
     for kind, at, to, by, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
@@ -235,10 +235,6 @@ def _parts(text: str) -> list[str]:
 
 def _values(words: Sequence[str]) -> list[Decimal]:
     return [value for word in words for value in figures_of(word)]
-
-
-def _in_another_order(one: Sequence[Decimal], other: Sequence[Decimal]) -> bool:
-    return one != other and sorted(one) == sorted(other)
 
 
 def _content(words: Sequence[str], names: Set[str]) -> list[str]:

@@ -274,12 +274,12 @@ def reasons(events: Sequence[LedgerEvent], stage: str) -> list[tuple[str, int]]:
     Numbers and ids in a reason are passed over, so that reasons that differ in them alone are one.
     """
     dropped = [event for event in _last(events) if event.stage == stage]
-    found = Counter(
+    counts = Counter(
         re.sub(r"\b[a-z]?[0-9a-f]{12}\b|\d+(?:[.,]\d+)*%?", "…", event.why)
         for event in dropped
         if event.decision == "dropped"
     )
-    return found.most_common(5)
+    return counts.most_common(5)
 
 
 def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[dict[str, Any]]:

@@ -188,19 +188,21 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
     """Return the news item that one row holds, under whichever of the known names."""
     notes = RowNotes() if notes is None else notes
     inner = fields.get("input_item")
-    given = {**fields, **inner} if isinstance(inner, dict) else fields
-    columns, own_id = _columns(tuple(given))
+    cells = {**fields, **inner} if isinstance(inner, dict) else fields
+    columns, own_id = _columns(tuple(cells))
     texts: dict[str, str | None] = {}
     for name, places in columns:
-        filled = (value for place in places if not is_absent(value := given[place]))
+        filled = (value for place in places if not is_absent(value := cells[place]))
         texts[name] = _text(name, next(filled, None))
     if texts["title"] is None:
-        known = bool(dict(columns)["title"])
+        has_title = bool(dict(columns)["title"])
         raise InputError(
             "the title is empty"
-            if known
+            if has_title
             else f"no column 'title' (found: {columns_found(fields)})",
-            hint="fill it in, or leave the row out" if known else "name it 'title' or 'headline'",
+            hint="fill it in, or leave the row out"
+            if has_title
+            else "name it 'title' or 'headline'",
         )
     whole = {name: replace_surrogates(text) for name, text in texts.items() if text is not None}
     if any(whole[name] != texts[name] for name in whole):
@@ -213,8 +215,8 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
             whole["date"] = day
     title, summary = whole.pop("title"), whole.pop("summary", "")
     item = NewsItem.of(title, summary, **whole)
-    own = None if own_id is None else given[own_id]
-    if isinstance(own, str) and own and own != item.id:
+    id_given = None if own_id is None else cells[own_id]
+    if isinstance(id_given, str) and id_given and id_given != item.id:
         other = "whose id is not that of their contents, given the right one"
         notes.found[other].append(line)
     return item

@@ -200,8 +200,8 @@ def check_croissant(path: str | Path) -> tuple[list[str], list[str]]:
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        found = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
-        errors, warnings = sorted(found.errors), sorted(found.warnings)
+        issues = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
+        errors, warnings = sorted(issues.errors), sorted(issues.warnings)
     except mlcroissant.ValidationError as error:
         errors = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
     finally:

@@ -74,8 +74,8 @@ class ConfigFile:
     def line(self, where: Sequence[object]) -> int | None:
         """Return the line of a key, or of the innermost key around it that the file has."""
         way = tuple(map(str, where))
-        found = (self.lines[way[:n]] for n in range(len(way), 0, -1) if way[:n] in self.lines)
-        return next(found, None)
+        lines = (self.lines[way[:n]] for n in range(len(way), 0, -1) if way[:n] in self.lines)
+        return next(lines, None)
 
     def problem(self, where: Sequence[object], problem: str, hint: str | None = None) -> InputError:
         """Return what is wrong with a key as an error that names the file and the line."""
@@ -246,8 +246,8 @@ def read_toml(text: str, name: str | Path) -> dict[str, Any]:
         raise InputError("not TOML: nested too deeply", file=name) from error
     except tomllib.TOMLDecodeError as error:
         problem, hint = _in_words(_BAD_TOML, str(error))
-        place = re.search(r"line (\d+)", str(error))
-        line = int(place.group(1)) if place else len(text.rstrip().splitlines()) or 1
+        line_named = re.search(r"line (\d+)", str(error))
+        line = int(line_named.group(1)) if line_named else len(text.rstrip().splitlines()) or 1
         raise InputError(f"not TOML: {problem}", file=name, line=line, hint=hint) from error
     except ValueError as error:
         problem, hint = _NO_NUMBER

@@ -104,8 +104,8 @@ def column_of(row: Mapping[str, Any], field: str) -> str | None:
 
 def value_of(row: Mapping[str, Any], field: str) -> Any:
     """Return the first value that a row has for a field; None where it has none."""
-    found = (row[name] for name in names_of(field) if name in row)
-    return next((value for value in found if not is_absent(value)), None)
+    values = (row[name] for name in names_of(field) if name in row)
+    return next((value for value in values if not is_absent(value)), None)
 
 
 _POINT_ZERO = re.compile(r"(?<=\d)\.0+$")

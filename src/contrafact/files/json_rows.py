@@ -33,10 +33,10 @@ _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "nul
 def json_problem(error: ValueError | RecursionError) -> str:
     """Return what is wrong with a text that Python's reader of JSON refused."""
     if isinstance(error, json.JSONDecodeError):
-        found = next(
+        words_for = next(
             (words for start, words in _BAD_JSON.items() if error.msg.startswith(start)), ""
         )
-        return f"bad JSON{found and ': '}{found} at column {error.colno}"
+        return f"bad JSON{words_for and ': '}{words_for} at column {error.colno}"
     if isinstance(error, RecursionError):
         return "bad JSON: nested too deeply"
     return "bad JSON: a number of thousands of digits"
@@ -51,9 +51,9 @@ def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> Input
 def _object(value: Any, name: str, line: int) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    found = _TYPES.get(type(value), "a number")
+    kind = _TYPES.get(type(value), "a number")
     raise InputError(
-        f"the row is {found}, not an object",
+        f"the row is {kind}, not an object",
         file=name,
         line=line,
         hint='write each row as {"column": value, …}',

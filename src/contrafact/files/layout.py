@@ -49,13 +49,13 @@ def header_place(
         widest = max(map(len, cells[:place]))
         if len(cells[place]) <= widest:
             continue
-        known = sum(fold(cell) in named for cell in cells[place])
+        known_names = sum(fold(cell) in named for cell in cells[place])
         below = cells[place + 1 : place + 4]
         names = all(isinstance(cell, str) for cell in cells[place])
         distinct = names and len(set(cells[place])) == len(cells[place])
         likely = distinct and bool(below) and all(len(row) > 1 for row in below)
         title = widest == 1 and (not padded or min(map(len, rows[:place])) > 1)
-        if known > 1 or (title and (known or likely)):
+        if known_names > 1 or (title and (known_names or likely)):
             return place
     return 0
 

@@ -56,15 +56,16 @@ def limit(name: str) -> int:
 
 @cache
 def _free_memory() -> int:
-    """Return how many bytes of memory were free when it was first asked, in this container."""
-    found = [2**62]
+    """Return how many bytes of memory were free at the first call, in this container."""
+    bounds = [2**62]
     for path, start in (("/proc/meminfo", "MemAvailable:"), ("/sys/fs/cgroup/memory.max", "")):
         try:
-            line = next(one for one in Path(path).read_text().splitlines() if one.startswith(start))
-            found.append(int(line.removeprefix(start).split()[0]) * (1024 if start else 1))
+            lines = Path(path).read_text().splitlines()
+            line = next(line for line in lines if line.startswith(start))
+            bounds.append(int(line.removeprefix(start).split()[0]) * (1024 if start else 1))
         except (OSError, StopIteration, ValueError):
             continue  # macOS has none of them, and "max" is no bound
-    return min(found)
+    return min(bounds)
 
 
 def most_unpacked(size: int) -> int:
@@ -107,7 +108,7 @@ def bounded_rows(
 ) -> Iterator[tuple[int, RowT]]:
     """Yield rows while they are within the limits on rows, columns, cells and depth.
 
-    What is no row, but says why there is none, is passed on.
+    What stands in the place of a row that cannot be read, and says why, is passed on.
 
     Args:
         nested: Whether cells may be lists and objects, whose values count as cells.
@@ -122,9 +123,9 @@ def bounded_rows(
             continue
         values, depth, characters = _extent(row) if nested else (len(row), 1, 0)
         cells, texts = cells + values, texts + characters
-        found = (count, len(row), cells, depth, texts)
-        for name, has, may in zip(names, found, most, strict=True):
-            if has > may:
+        counted = (count, len(row), cells, depth, texts)
+        for name, number, allowed in zip(names, counted, most, strict=True):
+            if number > allowed:
                 raise over(name, file, line)
         if texts + _VALUE * cells > bytes_most:
             raise over("expanded", file, line)

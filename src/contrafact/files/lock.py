@@ -23,7 +23,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     Folders that are made for it, and in which nothing is written, go again.
     """
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / LOCK, blocking=False)
@@ -36,16 +36,16 @@ def locked(folder: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise os_problem(error, folder, doing="cannot be written") from None
-    for place in (folder, *(one for one in folder.iterdir() if one.is_dir())):
+    for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
         sweep(place)
     try:
         yield
     finally:
         if made and [*folder.glob("*")] == [folder / LOCK]:
             (folder / LOCK).unlink()
-            for one in made:
+            for path in made:
                 with suppress(OSError):  # another has written into it
-                    one.rmdir()
+                    path.rmdir()
         lock.release()
 
 

@@ -16,24 +16,20 @@ from contrafact.files.limits import limit, most_unpacked, over
 __all__ = ["MOST_PARTS", "parquet_rows"]
 
 MOST_PARTS = 1_000_000
-"""Of one list in Parquet's description of itself."""
+"""The most entries that one list of a file's footer may have."""
 
 _AT_ONCE = 1_024  # rows that are unpacked together, at most
 _TEXTS = 2**27  # bytes that their texts may have, if each is the longest that is stored
-_DICTIONARY, _ENTRIES = 7, -1  # a page's field of what it is, if that; and what that has first
+_DICTIONARY = 7  # the field of a page's header that says how many entries a dictionary has
+_ENTRIES = -1  # the key of that number among a header's fields
 _HEADER = 2**16  # bytes that hold a page's header
-
-
-def _as_they_are(batch: Any) -> Iterable[dict[str, Any]]:
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    return rows
 
 
 def parquet_rows(
     stream: BinaryIO,
     name: str,
     stretch: range | None = None,
-    rows_of: Callable[[Any], Iterable[dict[str, Any]]] = _as_they_are,
+    rows_of: Callable[[Any], Iterable[dict[str, Any]]] = lambda batch: batch.to_pylist(),
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows with their numbers, from 1.
 
@@ -114,16 +110,16 @@ def _check_whole(described: Any, name: str, size: int) -> None:
     """Refuse a file of so many bytes that says of itself that it is over a limit."""
     groups = [described.row_group(at) for at in range(described.num_row_groups)]
     chunks = [group.column(at) for group in groups for at in range(described.num_columns)]
-    found = {
+    counted = {
         "rows": described.num_rows,
         "columns": described.num_columns,
         "unpacked": sum(chunk.total_uncompressed_size for chunk in chunks),
         "cells": sum(chunk.num_values for chunk in chunks),
     }
-    for what, count in found.items():
+    for what, count in counted.items():
         if count > limit(what):
             raise over(what, name)
-    if 64 * found["cells"] > most_unpacked(size):
+    if 64 * counted["cells"] > most_unpacked(size):
         raise over("expanded", name)
 
 
@@ -173,7 +169,7 @@ def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
 
 def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
     """Return where a structure of Thrift's compact protocol ends, and its whole numbers."""
-    found, field = {}, 0
+    numbers, field = {}, 0
     while kind := data[at] & 15:
         step, at = data[at] >> 4, at + 1
         if step:
@@ -182,14 +178,14 @@ def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
             field, at = _number(data, at)
         begun, at = at, _behind(data, at, kind)
         if kind in (4, 5, 6):
-            found[field] = _number(data, begun)[0]
+            numbers[field] = _number(data, begun)[0]
         elif kind == 12 and field == _DICTIONARY:
-            found[_ENTRIES] = _fields(data, begun)[1].get(1, 0)
-    return at + 1, found
+            numbers[_ENTRIES] = _fields(data, begun)[1].get(1, 0)
+    return at + 1, numbers
 
 
 def _behind(data: bytes, at: int, kind: int, *, listed: bool = False) -> int:
-    """Return the place behind a value of a kind."""
+    """Return where a value of one of Thrift's types ends."""
     if kind in (1, 2):  # a truth value stands in the kind, but in a list
         return at + listed
     if kind in (3, 7):
@@ -244,8 +240,9 @@ def _measured(batch: Any, name: str, number: int) -> Iterator[Any]:
     for at in range(batch.num_rows) if batch.num_rows > 1 else ():
         yield from _measured(batch.slice(at, 1), name, number + at)
     if batch.num_rows == 1:
-        found = {"values": values, "row": size, "cell": cell}
-        raise over(next(what for what, has in found.items() if has > limit(what)), name, number + 1)
+        counted = {"values": values, "row": size, "cell": cell}
+        what = next(what for what, count in counted.items() if count > limit(what))
+        raise over(what, name, number + 1)
 
 
 def _extent(batch: Any) -> tuple[int, int, int]:
@@ -273,7 +270,7 @@ def _leaves(array: Any) -> Iterator[Any]:
 
     if types.is_nested(array.type):
         inner = array.flatten()
-        for one in inner if isinstance(inner, list) else [inner]:
-            yield from _leaves(one)
+        for child in inner if isinstance(inner, list) else [inner]:
+            yield from _leaves(child)
     else:
         yield getattr(array, "storage", array)

@@ -383,8 +383,8 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     whole = of_one_type(frame)
     for column in whole.columns:
         kind = whole[column].dtype  # a column of Arrow's holds none
-        own = str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow"
-        if own and any(isinstance(value, str) for value in whole[column]):
+        of_pandas = str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow"
+        if of_pandas and any(isinstance(value, str) for value in whole[column]):
             whole[column] = whole[column].map(
                 lambda value: replace_surrogates(value) if isinstance(value, str) else value
             )
@@ -405,10 +405,10 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
     whole = frame.copy(deep=False)  # nothing is changed in place
     for column in whole.columns:
         try:
-            one = is_storable(pyarrow.array(whole[column], from_pandas=True).type)
+            storable = is_storable(pyarrow.array(whole[column], from_pandas=True).type)
         except (pyarrow.ArrowException, OverflowError, UnicodeError):
-            one = False
-        if not one:
+            storable = False
+        if not storable:
             values = [
                 value
                 if value is None or isinstance(value, str)
@@ -423,7 +423,9 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
 def is_storable(kind: Any) -> bool:
     """Return whether Parquet has an Arrow type: it knows no object without fields."""
     inner = [kind.field(place) for place in range(kind.num_fields)]
-    return bool(inner or str(kind) != "struct<>") and all(is_storable(one.type) for one in inner)
+    return bool(inner or str(kind) != "struct<>") and all(
+        is_storable(field.type) for field in inner
+    )
 
 
 def json_line(row: Mapping[str, Any]) -> str:

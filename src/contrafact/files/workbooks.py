@@ -213,14 +213,14 @@ def _check_size(stream: BinaryIO, name: str) -> None:
             raise InputError(
                 "is an OpenDocument file", file=name, hint="save it as .xlsx, or as CSV"
             )
-        if sum(one.file_size for one in packed.infolist()) > min(limit("unpacked"), 2**31):
+        if sum(part.file_size for part in packed.infolist()) > min(limit("unpacked"), 2**31):
             raise over("unpacked", name)
         tags, unused = 0, -_UNUSED  # a text that is shared, and a cell, is four of them at least
-        for one in packed.infolist():
-            shared = one.filename.endswith("/sharedStrings.xml")
-            if shared and one.file_size > limit("memory") // 4:  # they are held as texts
+        for part in packed.infolist():
+            shared = part.filename.endswith("/sharedStrings.xml")
+            if shared and part.file_size > limit("memory") // 4:  # they are held as texts
                 raise over("memory", name)
-            for piece in _measured(packed, one, name):
+            for piece in _measured(packed, part, name):
                 more = piece.count(b"<")
                 tags += more
                 unused += len(_SHARED.findall(piece)) if shared else -more
@@ -260,27 +260,27 @@ def _sheet(sheets: Sequence[Any], name: str, wanted: str | None, named: Collecti
     if not sheets:
         raise InputError("the workbook has no sheet of cells", file=name, hint="add one")
     if wanted is not None:
-        folded = {one.title.casefold(): one for one in reversed(sheets)}
-        exact = {one.title: one for one in sheets}
-        found = exact.get(wanted) or folded.get(wanted.strip().casefold())
-        if found is None:
-            titles = ", ".join(f"'{one.title}'" for one in sheets[:8])
+        folded = {sheet.title.casefold(): sheet for sheet in reversed(sheets)}
+        exact = {sheet.title: sheet for sheet in sheets}
+        chosen = exact.get(wanted) or folded.get(wanted.strip().casefold())
+        if chosen is None:
+            titles = ", ".join(f"'{sheet.title}'" for sheet in sheets[:8])
             raise InputError(
                 f"there is no sheet '{wanted}' (found: {titles})",
                 file=name,
                 hint="name one of these behind the #",
             )
-        return found
-    seen = [one for one in sheets if one.sheet_state == "visible"] or list(sheets)
-    if len(seen) == 1:
-        return seen[0]
-    found = next((one for one in seen if _has_table(one, named)), seen[0])
-    other = next(one for one in seen if one is not found)
+        return chosen
+    visible = [sheet for sheet in sheets if sheet.sheet_state == "visible"] or list(sheets)
+    if len(visible) == 1:
+        return visible[0]
+    chosen = next((sheet for sheet in visible if _has_table(sheet, named)), visible[0])
+    other = next(sheet for sheet in visible if sheet is not chosen)
     say_once(
-        f"{name}: sheet '{found.title}' of {len(seen)} is read; "
+        f"{name}: sheet '{chosen.title}' of {len(visible)} is read; "
         f"name another as {Path(name).name}#{other.title}"
     )
-    return found
+    return chosen
 
 
 def _has_table(sheet: Any, named: Collection[str]) -> bool:

@@ -126,15 +126,15 @@ def letter_of(output: ModelOutput, graded: Sequence[str] = ()) -> dict[str, Any]
         if cut_off(output) and more:
             return {"passed": None, "invalid": CUT_OFF}
         return {"passed": read.value, "invalid": read.invalid}
-    found = {"passed": read.value, "invalid": read.invalid}
+    fields = {"passed": read.value, "invalid": read.invalid}
     masses = answer_masses(output, read.at, ("T", "F"))
     if masses is None:
-        return found
+        return fields
     mass = min(1.0, sum(masses.values()))
     if mass < MIN_MASS:
         why = f"T and F together have {mass:.0%} of its token's probability"
-        found = {"passed": None, "invalid": why}
-    return {**found, "probability": masses["T"] / sum(masses.values()), "mass": mass}
+        fields = {"passed": None, "invalid": why}
+    return {**fields, "probability": masses["T"] / sum(masses.values()), "mass": mass}
 
 
 async def judge_letter(
@@ -177,17 +177,17 @@ async def _verified(
     # Outside an evaluation there is no log that a call would stand in.
     decide = getattr(model.api, "decide", None) if bound_judges.get() else None
     if decide is None:
-        found = await decision_by(model, prompt, criterion, subject, cache=cache)
+        decision = await decision_by(model, prompt, criterion, subject, cache=cache)
     else:
-        found = decide(criterion, subject or {})
-    invalid = f"{UNDECIDED}: {found.reason}" if found.passed is None else None
+        decision = decide(criterion, subject or {})
+    invalid = f"{UNDECIDED}: {decision.reason}" if decision.passed is None else None
     return kind(
         criterion=criterion,
-        passed=found.passed,
+        passed=decision.passed,
         invalid=invalid,
         judge=str(model),
-        reply=found.reason,
-        **({"probability": found.probability} if kind is LetterVerdict else {}),
+        reply=decision.reason,
+        **({"probability": decision.probability} if kind is LetterVerdict else {}),
     )
 
 

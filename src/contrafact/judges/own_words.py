@@ -102,7 +102,7 @@ def seen(text: str) -> str:
     """Return a text without what cannot be seen: zero-width marks, soft hyphens."""
     if text.isascii():
         return text
-    return "".join(one for one in text if unicodedata.category(one) != "Cf")
+    return "".join(character for character in text if unicodedata.category(character) != "Cf")
 
 
 def bare(text: str) -> str:
@@ -158,22 +158,22 @@ def own_words(
     """
     text = without(text, [mark.span() for mark in _STRUCK.finditer(text)])
     text = without(text, [mark.span() for mark in _TOKENS_AROUND.finditer(text)])
-    spans = [(one, end) for one, end in objects_in(text)[0] if tries(text[one:end])]
+    spans = [(begin, end) for begin, end in objects_in(text)[0] if tries(text[begin:end])]
     outside = without(text, spans)
     cited = _cited(text, outside, graded, words)
-    own = without(outside, cited, _SENTENCE_ENDS)
+    uncited = without(outside, cited, _SENTENCE_ENDS)
     described = [
         (mark.start(), end)
-        for mark in [*FINAL.finditer(own)][-_MARKS:]
-        if (end := reported_until(own, mark)) is not None
+        for mark in [*FINAL.finditer(uncited)][-_MARKS:]
+        if (end := reported_until(uncited, mark)) is not None
     ]
     text = without(text, [*cited, *described], _SENTENCE_ENDS)
-    marks = [mark for mark in FINAL.finditer(without(own, described)) if mark.start() >= start]
+    marks = [mark for mark in FINAL.finditer(without(uncited, described)) if mark.start() >= start]
     hidden = [(0, start)]
     if marks:
         last = marks[-1]
         hidden.append((0, last.end()))
-        ends = (_BOX_ENDS if last[0].startswith("\\") else FINAL_ENDS).search(own, last.end())
+        ends = (_BOX_ENDS if last[0].startswith("\\") else FINAL_ENDS).search(uncited, last.end())
         hidden += [ends.span()] if ends else []
     return without(text, hidden), bool(marks)
 
@@ -182,30 +182,30 @@ def _cited(
     whole: str, text: str, graded: Sequence[str], words: Collection[str]
 ) -> list[tuple[int, int]]:
     """Return where a text quotes, and where it repeats the graded texts; ``whole`` has its JSON."""
-    found = []
+    quotations = []
     lines = [line for line in whole.splitlines() if line.strip()]
     if not _QUOTED.fullmatch(whole.strip()) and not all(line.lstrip()[0] == ">" for line in lines):
         # A word alone in quotation marks is stressed, or a name.
-        quotes = [one for one in _QUOTED.finditer(text) if re.search(r"\w\W+\w", one[0])]
-        found = [one for one in quotes if bare(one[0]) not in words]
-        fences = [one for one in _FENCED.finditer(text) if _MARKED.search(one[0])]
-        outside = without(whole, [one.span() for one in fences])
+        quotes = [match for match in _QUOTED.finditer(text) if re.search(r"\w\W+\w", match[0])]
+        quotations = [match for match in quotes if bare(match[0]) not in words]
+        fences = [match for match in _FENCED.finditer(text) if _MARKED.search(match[0])]
+        outside = without(whole, [match.span() for match in fences])
         if any(word in outside.casefold() for word in words if len(word) > 1):
-            found += fences
-    spans = [one.span() for one in found]
-    shown = [(one[0].casefold(), *one.span()) for one in re.finditer(r"[^\W_]+", text)]
+            quotations += fences
+    spans = [match.span() for match in quotations]
+    spoken = [(match[0].casefold(), *match.span()) for match in re.finditer(r"[^\W_]+", text)]
     for other in graded:
-        known = [one.casefold() for one in re.findall(r"[^\W_]+", other)]
-        n = min(_COPIED, max(len(known), 6))
-        runs = {tuple(known[at : at + n]) for at in range(len(known) - n + 1)}
+        graded_words = [match.casefold() for match in re.findall(r"[^\W_]+", other)]
+        n = min(_COPIED, max(len(graded_words), 6))
+        runs = {tuple(graded_words[at : at + n]) for at in range(len(graded_words) - n + 1)}
         spans += [
-            (shown[at][1], shown[at + n - 1][2])
-            for at in range(len(shown) - n + 1 if runs else 0)
-            if tuple(word for word, _, _ in shown[at : at + n]) in runs
+            (spoken[at][1], spoken[at + n - 1][2])
+            for at in range(len(spoken) - n + 1 if runs else 0)
+            if tuple(word for word, _, _ in spoken[at : at + n]) in runs
         ]
     # A name of the answer on the line of what is repeated goes with it, and what it names.
     marks = [_NAME_BEHIND.match(text, end) for _, end in spans]
-    return spans + [one.span() for one in marks if one]
+    return spans + [match.span() for match in marks if match]
 
 
 def reported(text: str, at: int) -> bool:

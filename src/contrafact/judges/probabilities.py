@@ -26,10 +26,10 @@ def answer_masses(
     Args:
         at: Where the answer stands in what of the reply is seen.
     """
-    found = output.choices[0].logprobs if output.choices else None
-    if at is None or found is None:
+    logprobs = output.choices[0].logprobs if output.choices else None
+    if at is None or logprobs is None:
         return None
-    token, before = _token_at(found.content, seen(output.completion), at)
+    token, before = _token_at(logprobs.content, seen(output.completion), at)
     if token is None or not token.top_logprobs:
         return None
     alternatives = {one.token: one.logprob for one in token.top_logprobs}

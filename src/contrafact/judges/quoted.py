@@ -90,14 +90,14 @@ def read_quoted(
     """
     read = read_json_object(reply, texts)
     invalid = invalid or read.invalid
-    found = []
+    verdicts = []
     for name in criteria:
         passed, words, reason = None, "", invalid
         if invalid is None:
             passed, words, reason = _one((read.value or {}).get(name), texts)
-        own = {"passed": passed, "words": words, "invalid": reason}
-        found.append(QuotedVerdict(criterion=name, judge=judge, reply=reply, **own))
-    return found
+        verdict = {"passed": passed, "words": words, "invalid": reason}
+        verdicts.append(QuotedVerdict(criterion=name, judge=judge, reply=reply, **verdict))
+    return verdicts
 
 
 def _one(given: object, texts: Sequence[str]) -> tuple[bool | None, str, str | None]:

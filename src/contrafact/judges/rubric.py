@@ -127,17 +127,17 @@ class Rubric(Generic[_V]):
     ) -> list[tuple[tuple[str, ...], str]]:
         """Return the prompts about a text, each with the names of the criteria that it asks."""
         groups: dict[Any, list[Criterion]] = {}
-        for one in criteria:
-            groups.setdefault(one if self.each else one.template, []).append(one)
-        known: dict[str, object] = {name: delimit(text) for name, text in texts.items()}
-        found = []
+        for criterion in criteria:
+            groups.setdefault(criterion if self.each else criterion.template, []).append(criterion)
+        delimited: dict[str, object] = {name: delimit(text) for name, text in texts.items()}
+        prompts = []
         for group in groups.values():
-            path, names = group[0].template, tuple(one.name for one in group)
+            path, names = group[0].template, tuple(criterion.name for criterion in group)
             template = self._opened[path]
             blank = dict.fromkeys(self.optional.difference(self.templates[path]))
-            values = {**known, **blank, "criterion": delimit(group[0].text), "criteria": names}
-            found.append((names, template.render(**{n: values[n] for n in template.variables})))
-        return found
+            values = {**delimited, **blank, "criterion": delimit(group[0].text), "criteria": names}
+            prompts.append((names, template.render(**{n: values[n] for n in template.variables})))
+        return prompts
 
     async def judge(
         self,
@@ -156,6 +156,8 @@ class Rubric(Generic[_V]):
         )
         members: dict[str, list[_V]] = {}
         for place, (names, _) in enumerate(asked):
-            own = replies[place * len(judges) : (place + 1) * len(judges)]
-            members |= {name: [one[at] for one in own] for at, name in enumerate(names)}
+            of_prompt = replies[place * len(judges) : (place + 1) * len(judges)]
+            members |= {
+                name: [verdict[at] for verdict in of_prompt] for at, name in enumerate(names)
+            }
         return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)

@@ -86,11 +86,11 @@ _BEGINS = re.compile(r"(?:\A|[.!?\n])[^\w.!?\n]*\Z")
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, in small letters."""
-    return [one.replace("’", "'").casefold() for one in _WORD.findall(text)]
+    return [word.replace("’", "'").casefold() for word in _WORD.findall(text)]
 
 
 def _all_framed(text: str, framed: set[str] | frozenset[str] = frozenset()) -> bool:
-    return all(one in _FRAME or one in framed for one in words_of(text))
+    return all(word in _FRAME or word in framed for word in words_of(text))
 
 
 def rank_of(text: str, start: int, end: int, framed: set[str]) -> int | None:
@@ -126,11 +126,11 @@ def taken_back(text: str, at: int, value: _V, words: Mapping[str, _V]) -> bool:
     falsy = value in (False, "false")
     if _TAKEN_BACK.search(tail) or (not falsy and (_WRONG.search(tail) or _CROSSES.match(tail))):
         return True
-    for one in verdict_words(tuple(words)).finditer(text, at):
-        if words[one[0].casefold()] != value:
-            if not _in_passing(text, *one.span()):
+    for match in verdict_words(tuple(words)).finditer(text, at):
+        if words[match[0].casefold()] != value:
+            if not _in_passing(text, *match.span()):
                 return True
-        elif DENIED.search(text[max(at, one.start() - 80) : one.start()]):
+        elif DENIED.search(text[max(at, match.start() - 80) : match.start()]):
             return True
     return False
 
@@ -205,7 +205,9 @@ def _in_passing(text: str, start: int, end: int) -> bool:
 @cache
 def verdict_words(words: tuple[str, ...]) -> re.Pattern[str]:
     """Return where words stand as words of their own; a lone small letter is none in a sentence."""
-    long = "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True) if len(one) > 1)
-    lone = "".join(one.upper() for one in words if len(one) == 1)
+    long = "|".join(
+        re.escape(word) for word in sorted(words, key=len, reverse=True) if len(word) > 1
+    )
+    lone = "".join(word.upper() for word in words if len(word) == 1)
     lone = f"|(?-i:[{lone}])" if lone else ""
     return re.compile(rf"(?<![^\W_])(?<!\w[-‑])(?:{long}{lone})(?![^\W_]|[-‑]\w)", re.IGNORECASE)

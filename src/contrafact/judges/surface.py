@@ -176,11 +176,11 @@ def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
 
 def _interval(area: Areas, blocks: int, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng([seed, 1])
-    found = []
+    areas = []
     for _ in range(_RESAMPLES):
         counts = np.bincount(rng.integers(0, blocks, blocks), minlength=blocks)
-        found.append(area(counts[None])[0])
-    low, high = np.nanpercentile(found, (2.5, 97.5))
+        areas.append(area(counts[None])[0])
+    low, high = np.nanpercentile(areas, (2.5, 97.5))
     return float(low), float(high)
 
 
@@ -201,15 +201,13 @@ class _Features:
         texts = cache(_parts)  # each text once
         rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
         for item in items:
-            criterion = _criterion(item, target)
+            criterion = item.asked.get(target, "")
+            if target == OVERALL:
+                criterion = " ".join(item.asked.values())
             rows["overlap"].append(_overlaps(texts, item, criterion))
             rows["connectors"].append(_connectors(texts, item))
             rows["quotes"].append(_quotes(texts, item, criterion))
         return cls(words, {name: np.array(row, dtype=np.float64) for name, row in rows.items()})
-
-
-def _criterion(item: LeakItem, target: str) -> str:
-    return " ".join(item.asked.values()) if target == OVERALL else item.asked.get(target, "")
 
 
 _Parts = tuple[list[str], list[set[tuple[str, ...]]], list[str]]

@@ -77,5 +77,5 @@ async def decision_by(
         metadata={METADATA: {"criterion": criterion, "subject": dict(subject or {})}},
     )
     output = await judge.generate([message], cache=cache)
-    found = json.loads(output.completion)
-    return Decision(found["passed"], found["reason"], found.get("probability"))
+    reply = json.loads(output.completion)
+    return Decision(reply["passed"], reply["reason"], reply.get("probability"))

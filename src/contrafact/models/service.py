@@ -332,7 +332,7 @@ def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -
 
 def _option_against(words: str, status: int, asked: GenerateConfig) -> str:
     """Return which option may help against a refusal; nothing where none is known."""
-    schema = re.search(_LACKING["JSON schema"], words, re.IGNORECASE)
+    schema = bool(re.search(_LACKING["JSON schema"], words, re.IGNORECASE))
     if status in (400, 422):
         named = [name for name in asked.model_fields_set if getattr(asked, name) and name in words]
         if "temperature" in named:

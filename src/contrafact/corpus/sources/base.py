@@ -170,9 +170,9 @@ class Client:
             url = url.copy_merge_params(dict(request.params)) if request.params else url
         except httpx.InvalidURL as error:
             raise RequestFailed(f"is not an address: {error}") from error
-        own = url.host
+        host = url.host
         for _ in range(_MOST_HOPS):
-            headers = dict(self._source.headers) if url.host == own else {}
+            headers = dict(self._source.headers) if url.host == host else {}
             with self._client.stream("GET", url, headers=headers) as response:
                 if not response.is_redirect:
                     status, body = response.status_code, _body(response)

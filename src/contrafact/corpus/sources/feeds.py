@@ -129,8 +129,8 @@ def read_feed(response: Response, request: Request) -> NewsPage:
 
 
 def _text(value: Any, key: str) -> str | None:
-    found = value.get(key) if hasattr(value, "get") else None
-    return html_to_text(found) if isinstance(found, str) and found.strip() else None
+    text = value.get(key) if hasattr(value, "get") else None
+    return html_to_text(text) if isinstance(text, str) and text.strip() else None
 
 
 def _read(request: Request, get: Get) -> NewsPage:
@@ -145,7 +145,10 @@ def rss(addresses: Sequence[str]) -> Source:
     require("feedparser", "news feeds")
     hidden: dict[str, str] = {}
     shown = [base_url("", address, hidden) for address in addresses]
-    first = [Request(one, one, {}, {"found_by": one}) for one in shown]
+    first = [
+        Request(address_shown, address_shown, {}, {"found_by": address_shown})
+        for address_shown in shown
+    ]
     return Source("rss", first, _read, hidden=hidden)
 
 

@@ -141,10 +141,10 @@ def _row(article: dict[str, Any], request: Request) -> dict[str, Any]:
 
 
 def _windows(since: date, until: date, days: int | None) -> list[tuple[str, str]]:
-    found = []
+    windows = []
     step = timedelta(days=days or (until - since).days + 1)
     while since <= until:
         last = min(since + step - timedelta(days=1), until)
-        found.append((since.isoformat(), last.isoformat()))
+        windows.append((since.isoformat(), last.isoformat()))
         since = last + timedelta(days=1)
-    return found
+    return windows

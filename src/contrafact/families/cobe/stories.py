@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
-from contrafact.families.cobe.synth.compose import blocks_ahead, cells_of, compose_block
+from contrafact.families.cobe.synth.compose import blocks_ahead, cells_of, draw_rows, line_of
 from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
 from contrafact.families.cobe.synth.prove import situation_of
@@ -79,7 +79,6 @@ class Difficulty:
             raise InputError(f"phrasings is {self.phrasings!r}", hint="use letters of ABC")
 
     def fits(self, row: Mapping[str, Any]) -> bool:
-        """Return whether a drawn story is of this difficulty."""
         if not _within(len(row["Proof"]["told"]), self.facts):
             return False
         if not _within(len(row["Variation text"].split()), self.words):
@@ -231,9 +230,9 @@ def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> l
     """Return a block's stories of the difficulty as lines, or an `InputError` if none came."""
     cells = [cell for graph in difficulty.graphs for cell in cells_of(library, graph=graph)]
     for again in range(_TRIES):
-        lines, _ = compose_block(library, cells, seed, index, again)
-        if all(difficulty.fits(json.loads(line)) for line in lines):
-            return lines
+        rows, _ = draw_rows(library, cells, seed, index, again)
+        if all(map(difficulty.fits, rows)):
+            return list(map(line_of, rows))
     asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
     raise InputError(
         f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from contrafact.families.cobe.synth.crossing import Claim, Situation
+from contrafact.families.cobe.synth.crossing import Situation
 from contrafact.families.cobe.synth.library import AMOUNTS, CRITERIA, Clause, Pair
 from contrafact.families.cobe.synth.plots import QUANTITY, Plot
-from contrafact.families.cobe.synth.relations import Relation
+from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation
 
 _LINKS = {
     True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
@@ -193,7 +193,7 @@ class Narrative:
     wordings: Wordings
     values: Mapping[str, bool | None]
     amount: int
-    claims: Sequence[Claim]
+    claims: Sequence[ConnectorClaim]
     roles: Mapping[str, int]
     noun: int
     latent: tuple[str, bool, int] | None = None
@@ -214,12 +214,10 @@ class Narrative:
 
 
 def sentence(clause: str) -> str:
-    """Return a clause as a sentence of its own."""
     return f"{clause[0].upper()}{clause[1:]}."
 
 
 def realize(narrative: Narrative, rng: Random) -> str:
-    """Return a text that says just this."""
     return _Realization(narrative, rng).text()
 
 
@@ -288,7 +286,7 @@ class _Realization:
                 self.sentences.append(f"{clause(first)}.")
                 self.last = (first,)
 
-    def tell_claim(self, claim: Claim) -> None:
+    def tell_claim(self, claim: ConnectorClaim) -> None:
         """Tell the effects of some causes, and at once what those effects bring about in turn."""
         narrative, causes = self.narrative, claim.causes
         self.tell_plain()

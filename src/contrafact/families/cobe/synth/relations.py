@@ -38,7 +38,6 @@ class Relation:
     shield: str = ""
 
     def record(self) -> dict[str, object]:
-        """Return it as a file has it."""
         record: dict[str, object] = {"says": self.says, "form": self.form}
         record |= {"causes": list(self.causes), "effect": self.effect}
         return record | ({"unless": self.shield} if self.shield else {})

@@ -138,7 +138,6 @@ class ResponseReader:
         return reader
 
     def _add_frames(self, frames: Iterable[str]) -> None:
-        """Add texts that may stand around an edit, word for word."""
         for frame in frames:
             self._add(_tokens(frame), _Wording("f", ""))
 
@@ -156,7 +155,6 @@ class ResponseReader:
             self._table[words] = None  # it would be read in two ways
 
     def read(self, response: str) -> ReadResponse | str:
-        """Return what a response says, or why that cannot be told."""
         try:
             return self._read(response)
         except _Cannot as cannot:

@@ -225,14 +225,10 @@ def auroc_one_vs_rest(
     finite_values(x.ravel(), "scores")
     if len(gold) != len(x):
         raise ValueError(f"{len(gold)} labels for {len(x)} rows of scores")
-    return _mean_area(_one_hot(gold, labels), x, clusters, how)
-
-
-def _one_hot(gold: Sequence[Hashable], labels: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Return 1 where an item's label is a column's, shape (items, labels)."""
     # Of a cell of the confusion matrix, the row is the gold label's index.
     rows = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
-    return np.asarray(rows[:, None] == np.arange(len(labels)), dtype=np.float64)
+    one_hot = np.asarray(rows[:, None] == np.arange(len(labels)), dtype=np.float64)
+    return _mean_area(one_hot, x, clusters, how)
 
 
 def _mean_area(

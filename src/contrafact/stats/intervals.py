@@ -326,7 +326,9 @@ def interval_from_resamples(
         return unbounded(f"no interval: undefined on {undefined:.0%} of resamples")
     if not ties and float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(estimate)):
         return unbounded("no interval: every resample gave the same value")
-    tail = _expanded_tail(level, clusters)
+    # The tail at which the percentile interval of a mean agrees with the t interval (Hesterberg).
+    t = t_quantile(clusters - 1, (1.0 - level) / 2.0)
+    tail = float(normal_cdf(math.sqrt(clusters / (clusters - 1)) * t))
     name, tails = "expanded percentile", (tail, 1.0 - tail)
     if jackknife is not None:
         name, tails = "expanded BCa", _corrected_tails(estimate, defined, jackknife, tail)
@@ -355,12 +357,6 @@ def _corrected_tails(
 
     reach = normal_quantile(1.0 - tail)
     return corrected(-reach), corrected(reach)
-
-
-def _expanded_tail(level: float, clusters: int) -> float:
-    """Return the tail probability at which resamples of so many clusters are cut."""
-    t = t_quantile(clusters - 1, (1.0 - level) / 2.0)
-    return float(normal_cdf(math.sqrt(clusters / (clusters - 1)) * t))
 
 
 def _of_equal_values(

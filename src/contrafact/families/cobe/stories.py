@@ -108,7 +108,6 @@ class Stories:
     """Tasks by index, without end: the same seed, difficulty and index give the same task.
 
     Args:
-        seed: Seed of the drawing.
         difficulty: Which stories are drawn; all if not given.
         form: ``conjunction``: 1.0 where every criterion is proven to pass, as the paper scores;
             ``share``: the share of criteria that are. What `proof` leaves open passes nothing.

@@ -118,9 +118,8 @@ def story_lines(
     the shorter one, but for a last block that was cut short.
 
     Args:
-        graph: Only this type of graph; ``domain``: only this domain, whatever its capitals.
-        private_lexicon: A folder with rules; the bundled ones if none is given.
-        processes: How many share the work.
+        graph: Only this type of graph; ``domain``: only this domain, in any capitals.
+        private_lexicon: A folder with rules; the bundled ones if not given.
 
     Raises:
         InputError: There is no such graph or domain, or the rules cannot be used.

@@ -44,13 +44,13 @@ _DUE_E1, _DUE_E2 = 2, 2
 """How many of the three other answers are to fail E1, and E2, in every story. With the same numbers
 in all stories, the length of a criterion's list of facts says nothing about its failures."""
 _UNEVEN, _MOST_UNEVEN = 2.0, 4
-"""The cost of each answer above or below these, and how many make a group unfit."""
+"""The cost of each answer above or below these numbers, and the most of them in a group."""
 _DUE_UNDONE, _UNDONE = 3, 2.2
 """How many of all twelve wrong answers are to undo the edit itself, and the cost of each above or
 below. The rest fail E2 by an effect that is left as it was."""
 _UNLIKE = 1.5
-"""The cost of each event by which the wrong answers differ from the story more or less than the
-right one does. Else the right answer would be the least edit that does what the query asks."""
+"""The cost of each event by which wrong answers differ, on average, more or less from the story
+than the right one. Else the right answer would be the least edit that does what the query asks."""
 _FAR = 3.0
 """The cost of each answer whose number moves by more or less than the right one's, and of each by
 which more answers move further than move less far. Else the least move would be the right one."""

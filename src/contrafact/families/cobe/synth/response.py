@@ -101,10 +101,9 @@ class _Cannot(Exception):
 
 
 class ResponseReader:
-    """Reads what is made of a proof's wordings; `of_story` returns what reads one story's.
+    """Reads responses in the wordings of a proof; `of_story` gives the reader of one story.
 
-    Args:
-        shields: For every latent fact, the events that it bears on.
+    ``shields`` has for every latent fact the events that it can hold back.
     """
 
     def __init__(self, wordings: Mapping[str, Any], shields: Mapping[str, frozenset[str]]) -> None:

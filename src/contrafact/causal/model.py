@@ -39,7 +39,6 @@ class Graph:
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
-        """For every node, its direct effects."""
         return {
             node: tuple(n for n, causes in self.parents.items() if node in causes)
             for node in self.parents

@@ -69,7 +69,10 @@ class _Twin:
             model.variable(name).rank(value)
         self.model, self.facts, self.intervention = model, facts, intervention
         self.copied = model.graph.descendants(intervention) | set(intervention)
-        factual = [_prior(model, noise.name) for noise in model.noises]
+        factual = [
+            _Factor((noise.name,), {(i,): share for i, share in enumerate(noise.probabilities)})
+            for noise in model.noises
+        ]
         factual += [self._mechanism(name, after=False) for name in model.order]
         self.after = {name: self._mechanism(name, after=True) for name in self.copied}
         untold = {name for name in model.order if name not in facts}
@@ -119,13 +122,6 @@ class _Twin:
         return _Factor(tuple(axes[index] for index in free), table)
 
 
-def _prior(model: Model, name: str) -> _Factor:
-    table: dict[tuple[Value, ...], float] = {
-        (value,): weight for value, weight in enumerate(model.noise(name).probabilities)
-    }
-    return _Factor((name,), table)
-
-
 def _reached(factors: Sequence[_Factor], axes: set[str]) -> list[_Factor]:
     """Return the factors that share an axis with these, directly or through other factors."""
     reached_axes, left = set(axes), list(factors)
@@ -138,21 +134,20 @@ def _reached(factors: Sequence[_Factor], axes: set[str]) -> list[_Factor]:
 
 
 def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
-    """Sum out all axes but those to keep, the cheapest first."""
+    """Sum out all axes but those to keep, the one with the smallest resulting factor first."""
     left = list(factors)
+
+    def width(axis: str) -> int:
+        return len({a for f in left if axis in f.axes for a in f.axes})
+
     hidden = dict.fromkeys(axis for f in left for axis in f.axes if axis not in keep)
     while hidden:
-        axis = min(hidden, key=lambda candidate: _width(left, candidate))
+        axis = min(hidden, key=width)
         del hidden[axis]
         touched = [f for f in left if axis in f.axes]
         left = [f for f in left if axis not in f.axes]
         left.append(_product(touched).without(axis))
     return left
-
-
-def _width(factors: Sequence[_Factor], axis: str) -> int:
-    """Return how many axes the factor would have that results from eliminating an axis."""
-    return len({a for f in factors if axis in f.axes for a in f.axes})
 
 
 def _product(factors: Sequence[_Factor]) -> _Factor:

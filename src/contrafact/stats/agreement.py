@@ -78,15 +78,15 @@ def encode(
         if ordered and not numeric:
             raise ValueError("the ratings are not numbers: give their categories in order")
         key = None if numeric else (lambda cell: (type(cell).__name__, repr(cell)))
-        known: list[Hashable] = sorted(seen, key=key)
+        used: list[Hashable] = sorted(seen, key=key)
     else:
-        known = list(dict.fromkeys(categories))
-        strange = sorted(repr(cell) for cell in seen.difference(known))
+        used = list(dict.fromkeys(categories))
+        strange = sorted(repr(cell) for cell in seen.difference(used))
         if strange:
             raise ValueError(f"ratings that are not among the categories: {', '.join(strange)}")
-    code_of = {category: code for code, category in enumerate(known)}
+    code_of = {category: code for code, category in enumerate(used)}
     codes = [-1 if absent else code_of[cell] for cell, absent in zip(cells, missing, strict=True)]
-    return np.array(codes, dtype=np.intp).reshape(table.shape), known
+    return np.array(codes, dtype=np.intp).reshape(table.shape), used
 
 
 def _item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64]:
@@ -119,7 +119,7 @@ Categories = Sequence[Hashable] | None
 
 @dataclass(frozen=True)
 class _Coefficient:
-    """A coefficient taken apart: what each item adds, and what is made of the sums."""
+    """A coefficient as a function of sums over items of these features."""
 
     features: Floats  # (items, columns)
     of_sums: Callable[[Floats], Floats]  # (..., columns) -> (...)
@@ -130,12 +130,12 @@ _TAKEN_APART: dict[Callable[..., float], Callable[..., _Coefficient]] = {}
 
 
 def _coefficient(taken_apart: Callable[_P, _Coefficient]) -> Callable[_P, float]:
-    """Make a function that takes a coefficient apart one that returns its value."""
+    """Make a function that returns a coefficient's parts into one that returns its value."""
 
     @wraps(taken_apart)
     def value(*args: _P.args, **options: _P.kwargs) -> float:
-        found = taken_apart(*args, **options)
-        return float(found.of_sums(column_totals(found.features)))
+        parts = taken_apart(*args, **options)
+        return float(parts.of_sums(column_totals(parts.features)))
 
     shown = signature(taken_apart).replace(return_annotation=float)
     vars(value)["__signature__"] = shown
@@ -248,8 +248,8 @@ def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficient
     Journal of Mathematical and Statistical Psychology 61, 2008): all that a rater could choose, or
     those that occur.
     """
-    codes, known = encode(ratings, categories)
-    return _gwet(codes, np.eye(len(known)))
+    codes, used = encode(ratings, categories)
+    return _gwet(codes, np.eye(len(used)))
 
 
 @_coefficient
@@ -262,8 +262,8 @@ def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficient
     Raises:
         ValueError: As `encode`, where categories have no order.
     """
-    codes, known = encode(ratings, categories, ordered=True)
-    return _gwet(codes, _closeness(known))
+    codes, used = encode(ratings, categories, ordered=True)
+    return _gwet(codes, _closeness(used))
 
 
 @_coefficient
@@ -353,8 +353,8 @@ def _clusters_of_rarer_ratings(
     ratings: Ratings, used: NDArray[np.bool_], codes: NDArray[np.intp]
 ) -> int:
     """Return in how many clusters some rating is not the commonest of all."""
-    given, categories = encode(ratings)
-    given = given[used]
-    commonest = np.bincount(given[given >= 0], minlength=len(categories)).argmax()
-    other = ((given >= 0) & (given != commonest)).any(axis=1)
+    rated, categories = encode(ratings)
+    rated = rated[used]
+    commonest = np.bincount(rated[rated >= 0], minlength=len(categories)).argmax()
+    other = ((rated >= 0) & (rated != commonest)).any(axis=1)
     return len(np.unique(codes[other]))

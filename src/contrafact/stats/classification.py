@@ -225,14 +225,10 @@ def auroc_one_vs_rest(
     finite_values(x.ravel(), "scores")
     if len(gold) != len(x):
         raise ValueError(f"{len(gold)} labels for {len(x)} rows of scores")
-    return _mean_area(_one_hot(gold, labels), x, clusters, how)
-
-
-def _one_hot(gold: Sequence[Hashable], labels: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Return 1 where an item's label is a column's, shape (items, labels)."""
-    # A cell of the confusion matrix is a row and a column: the row is the gold label's place.
-    places = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
-    return np.asarray(places[:, None] == np.arange(len(labels)), dtype=np.float64)
+    # Of a cell of the confusion matrix, the row is the gold label's index.
+    rows = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
+    one_hot = np.asarray(rows[:, None] == np.arange(len(labels)), dtype=np.float64)
+    return _mean_area(one_hot, x, clusters, how)
 
 
 def _mean_area(
@@ -260,7 +256,7 @@ def _mean_area(
 
 
 class Areas:
-    """The area under the ROC curve of items that are counted so often; NaN for one kind only.
+    """The area under the ROC curve on resamples of clusters; NaN with one label only.
 
     Items have a label, 1 or 0, a score, and the code of their cluster; ties count half.
     """
@@ -285,7 +281,7 @@ class Areas:
 def _cells(
     gold: Sequence[Hashable], predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
 ) -> NDArray[np.intp]:
-    """Return each item's place in the flattened confusion matrix."""
+    """Return the index of each item's cell in the flattened confusion matrix."""
     code_of: dict[Hashable, int] = {label: code for code, label in enumerate(labels)}
     if len(code_of) != len(labels):
         raise ValueError("a label occurs twice in the label space")

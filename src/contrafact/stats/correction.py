@@ -1,4 +1,4 @@
-"""A judged rate, corrected for what the judge is worth.
+"""A judged rate, corrected for the measured errors of the judge.
 
 Where the share ``π`` of items should pass, a judge with sensitivity ``se`` and specificity ``sp``
 passes the share ``π se + (1 - π)(1 - sp)``. Two corrections are here:
@@ -12,8 +12,8 @@ passes the share ``π se + (1 - π)(1 - sp)``. Two corrections are here:
   with the tuned weight, in strata: Angelopoulos, Duchi and Zrnic, PPI++, 2023; Fisch and others,
   Stratified Prediction-Powered Inference, 2024). Of verdicts that are 1 or 0 the tuned estimate is
   the post-stratified one: people's share among what the judge passed, and among what it failed,
-  each by its part of the run. Nothing is assumed of the judge, so it holds for verdicts on
-  responses as a whole, however the judge's errors on the criteria of one response hang together.
+  each by its part of the run. It assumes nothing of the judge, so it holds for verdicts on
+  responses as a whole, however the judge's errors on the criteria of one response are correlated.
   Bounds are Wilson's, or exact ones near 0 and 1, at the number of labels that it is worth.
 """
 
@@ -89,9 +89,9 @@ _ZOOM, _ZOOMS = 65, 4
 
 @dataclass(frozen=True)
 class ExamRate:
-    """How often a judge was right on items of one known verdict, of those it answered readably.
+    """How often a judge was right on exam items of one known verdict, invalid replies left out.
 
-    Where items of one cluster resemble each other, ``n`` is the effective number.
+    ``n`` is the effective number where items come in clusters.
     """
 
     right: float
@@ -99,16 +99,16 @@ class ExamRate:
 
     @property
     def rate(self) -> float:
-        """The share it got right; NaN without items."""
+        """The share that it judged right; NaN without items."""
         return self.right / self.n if self.n else math.nan
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """A corrected rate, from 0 to 1, beside the ``raw`` one as it was judged.
+    """A corrected rate, from 0 to 1, beside the ``raw`` rate as judged.
 
-    The estimate is NaN where the judge cannot tell; bounds are where nothing is claimed, and
-    ``why`` has the reason.
+    The estimate is NaN where the judge cannot tell; the bounds are NaN where nothing is claimed,
+    and ``why`` has the reason.
     """
 
     estimate: float
@@ -120,7 +120,6 @@ class Corrected:
 
     @property
     def usable(self) -> bool:
-        """Whether there is an interval."""
         return self.why is None
 
 
@@ -150,8 +149,8 @@ def correct_rate(
     raw = float(x.mean())
     why = _unusable(len(x), sensitivity, specificity)
     if why is not None:
-        known = sensitivity.rate + specificity.rate > 1.0
-        estimate = _estimate(raw, sensitivity, specificity) if known else math.nan
+        informative = sensitivity.rate + specificity.rate > 1.0
+        estimate = _estimate(raw, sensitivity, specificity) if informative else math.nan
         return Corrected(estimate, math.nan, math.nan, level, raw, why)
     bounds = correction_bounds(
         raw,
@@ -185,15 +184,15 @@ def correction_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bounds of the true rate of each study, by inverting the score test.
 
-    Arguments are broadcast to one shape, (studies,): the rates as they were judged and how many
-    independent items each rests on (the effective number where they cluster), then the judge's
-    rates of right verdicts on exam items that should pass and that should fail, each with their
-    number. Bounds are NaN where the verdicts fit the exam under no true rate at all.
+    Arguments are broadcast to one shape, (studies,): the judged rates and how many independent
+    items each rests on (the effective number where they come in clusters), then the judge's rates
+    of right verdicts on exam items that should pass and that should fail, each with their number.
+    Bounds are NaN where the verdicts fit the exam under no true rate at all.
     """
     z2 = normal_quantile(0.5 + level / 2.0) ** 2
-    given = np.broadcast_arrays(raw, n, sensitivity, n_sensitivity, specificity, n_specificity)
-    counts = [np.atleast_1d(np.asarray(one, dtype=np.float64))[:, None] for one in given]
-    anchor = _point(*(one[:, 0] for one in (counts[0], counts[2], counts[4])))
+    columns = np.broadcast_arrays(raw, n, sensitivity, n_sensitivity, specificity, n_specificity)
+    counts = [np.atleast_1d(np.asarray(column, dtype=np.float64))[:, None] for column in columns]
+    anchor = _point(*(rate[:, 0] for rate in (counts[0], counts[2], counts[4])))
     fits = _score(anchor[:, None], counts)[:, 0] <= z2  # no rate fits better than the estimate
     low, high = (_edge(anchor, np.full_like(anchor, end), counts, z2) for end in (0.0, 1.0))
     return np.where(fits, low, math.nan), np.where(fits, high, math.nan)
@@ -210,47 +209,51 @@ def ppi_share(
 ) -> Interval:
     """Return the share of items that people would pass, from their labels of a random part.
 
-    All arguments have one entry for each item that was judged. Labels are 1 or 0, NaN where there
-    is none; verdicts the judge's. ``levels`` are what else is known of all items (`verdict_levels`;
-    whole numbers), from the coarsest. Probabilities are those of being drawn, of labelled items;
-    where none are named all were drawn alike. Items that were drawn and not labelled are taken for
-    missing at random within what the judge said.
+    All arguments have one entry for each judged item. Labels are 1 or 0, NaN where there is none;
+    verdicts are the judge's. ``levels`` are further strata of all items (`verdict_levels`; whole
+    numbers), from the coarsest. ``probabilities`` are those with which labelled items were drawn;
+    equal ones if not given. Items that were drawn and not labelled are taken to be missing at
+    random within a stratum.
 
     The interval speaks of new outputs like these.
 
     Raises:
-        ValueError: If lengths differ, or a label or verdict is none.
+        ValueError: If lengths differ, or a label or verdict is not a number of its kind.
     """
     check_settings(level)
     y, f = np.asarray(labels, dtype=np.float64), finite_values(verdicts, "verdicts")
-    known = ~np.isnan(y)
-    if y.shape != f.shape or not np.isin(y[known], (0.0, 1.0)).all():
+    labelled = ~np.isnan(y)
+    if y.shape != f.shape or not np.isin(y[labelled], (0.0, 1.0)).all():
         raise ValueError("there must be one label an item, 1, 0 or NaN")
     codes, groups = cluster_codes(clusters, len(y))
-    labelled = len(np.unique(codes[known]))
-    if labelled < MIN_CLUSTERS:
+    labelled_groups = len(np.unique(codes[labelled]))
+    n_labelled = int(labelled.sum())
+    if labelled_groups < MIN_CLUSTERS:
         why = f"no interval: fewer than {MIN_CLUSTERS} labelled clusters"
-        estimate = float(y[known].mean()) if known.any() else math.nan
-        return Interval(estimate, math.nan, math.nan, level, int(known.sum()), labelled, why)
-    cell = split_cells([f.astype(np.intp), *levels], known, MIN_CLUSTERS)
+        estimate = float(y[labelled].mean()) if n_labelled else math.nan
+        return Interval(estimate, math.nan, math.nan, level, n_labelled, labelled_groups, why)
+    # Post-stratify: in each cell of verdicts and levels, weigh labels up to the cell's whole size.
+    cell = split_cells([f.astype(np.intp), *levels], labelled, MIN_CLUSTERS)
     weight = np.ones(len(y))
     if probabilities is not None:
-        weight[known] = 1.0 / finite_values(np.asarray(probabilities)[known], "probabilities")
-    own = cell[known]
-    weight = weight[known] * (np.bincount(cell) / np.bincount(own, weight[known]))[own]
-    expected = (np.bincount(own, weight * y[known]) / np.bincount(own, weight))[cell]
-    # The judge's shares are a sample's, too: they vary with the run's clusters.
+        weight[labelled] = 1.0 / finite_values(np.asarray(probabilities)[labelled], "probabilities")
+    of_label = cell[labelled]
+    weight = weight[labelled]
+    weight = weight * (np.bincount(cell) / np.bincount(of_label, weight))[of_label]
+    expected = (np.bincount(of_label, weight * y[labelled]) / np.bincount(of_label, weight))[cell]
+    # The judge's shares are of a sample as well: they vary with the run's clusters.
     spread = variance_of_mean(expected, codes, groups)
     counted = float(expected.var()) / spread if spread > 0.0 else float(groups)
     estimate, worth = share_and_effective_size(
-        y[known], weight, own, clusters=codes[known], strength=_STRENGTH / (cell.max() + 1),
+        y[labelled], weight, of_label, clusters=codes[labelled],
+        strength=_STRENGTH / (cell.max() + 1),
         counted=counted, level=level,
     )  # fmt: skip
     rarer = min(estimate, 1.0 - estimate)
     exact = rarer < _NEAR_AN_END and rarer * worth < _RARE
     bounds = (exact_bounds if exact else wilson_bounds)(estimate, worth, level)
     method = (
-        f"prediction-powered, {known.sum()} labelled of {len(y)} in {cell.max() + 1} strata, worth "
+        f"prediction-powered, {n_labelled} labelled of {len(y)} in {cell.max() + 1} strata, worth "
         f"{worth:.4g} labels alone; {'exact' if exact else 'score'} bounds"
     )
     return Interval(estimate, *bounds, level, len(y), groups, method)

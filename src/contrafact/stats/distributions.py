@@ -1,7 +1,7 @@
-"""Quantiles and tails of the distributions that intervals and tests rest on.
+"""Quantiles and tails of the distributions behind intervals and tests.
 
-They stand here so that a report needs no SciPy (140 MB for four functions); a test holds them
-against it.
+They are here so that a report needs no SciPy (140 MB for four functions); a test compares them
+with it.
 """
 
 import math
@@ -72,7 +72,7 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
 
 
 def _bisect(below: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the last number between two that lies below, as near as floats are."""
+    """Return the last float between two that lies below."""
     while (middle := 0.5 * (low + high)) not in (low, high):
         low, high = (middle, high) if below(middle) else (low, middle)
     return middle

@@ -71,9 +71,9 @@ __all__ = [
 
 
 class Resampling(TypedDict, total=False):
-    """How an interval is made: its level (0.95), how often clusters are drawn (10,000), by chance.
+    """How an interval is made: its level (0.95), the number of resamples (10,000), randomness.
 
-    Areas under a curve, which take long, have 2,000 resamples where no number is given.
+    Areas under a curve, which take long, have 2,000 resamples if no number is given.
     """
 
     level: float
@@ -82,7 +82,7 @@ class Resampling(TypedDict, total=False):
 
 
 def resampling(how: Resampling, resamples: int = 10_000) -> tuple[float, int, np.random.Generator]:
-    """Return level, resamples and randomness, as given or usual; ValueError on what cannot be."""
+    """Return level, resamples and randomness, or their defaults; ValueError on impossible ones."""
     level, resamples = how.get("level", 0.95), how.get("resamples", resamples)
     check_settings(level, resamples)
     return level, resamples, how["rng"]
@@ -215,7 +215,7 @@ class Interval:
     """An estimate and the interval around it.
 
     The estimate is NaN where it is undefined. Bounds are NaN where none can be given; ``method``
-    says why, or how they were made. ``n`` counts the values, ``clusters`` what they come in.
+    says why, or how they were made. ``n`` counts the values, ``clusters`` their clusters.
     """
 
     estimate: float
@@ -326,7 +326,9 @@ def interval_from_resamples(
         return unbounded(f"no interval: undefined on {undefined:.0%} of resamples")
     if not ties and float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(estimate)):
         return unbounded("no interval: every resample gave the same value")
-    tail = _expanded_tail(level, clusters)
+    # The tail at which the percentile interval of a mean agrees with the t interval (Hesterberg).
+    t = t_quantile(clusters - 1, (1.0 - level) / 2.0)
+    tail = float(normal_cdf(math.sqrt(clusters / (clusters - 1)) * t))
     name, tails = "expanded percentile", (tail, 1.0 - tail)
     if jackknife is not None:
         name, tails = "expanded BCa", _corrected_tails(estimate, defined, jackknife, tail)
@@ -340,13 +342,13 @@ def interval_from_resamples(
 def _corrected_tails(
     estimate: float, draws: NDArray[np.float64], jackknife: NDArray[np.float64], tail: float
 ) -> tuple[float, float]:
-    """Return where resamples are cut so that bias and skewness of a statistic are made up for."""
-    # A resample that is equal counts half on either side.
+    """Return the tails of resamples, corrected for bias and skewness of the statistic (BCa)."""
+    # A resample that equals the estimate counts half on either side.
     below = float(((draws < estimate).mean() + (draws <= estimate).mean()) / 2.0)
     half = 0.5 / len(draws)
     bias = normal_quantile(min(max(below, half), 1.0 - half))
-    known = np.where(np.isnan(jackknife), estimate, jackknife)
-    apart = known.mean() - known
+    left_out = np.where(np.isnan(jackknife), estimate, jackknife)
+    apart = left_out.mean() - left_out
     spread = float((apart**2).sum())
     skew = float((apart**3).sum()) / (6.0 * spread**1.5) if spread > 0.0 else 0.0
 
@@ -357,16 +359,10 @@ def _corrected_tails(
     return corrected(-reach), corrected(reach)
 
 
-def _expanded_tail(level: float, clusters: int) -> float:
-    """Return the tail probability at which resamples of so many clusters are cut."""
-    t = t_quantile(clusters - 1, (1.0 - level) / 2.0)
-    return float(normal_cdf(math.sqrt(clusters / (clusters - 1)) * t))
-
-
 def _of_equal_values(
     value: float, cluster_weights: NDArray[np.float64], n: int, level: float
 ) -> Interval:
-    """Return the interval of values that are all the same, in clusters of the given weights."""
+    """Return the interval of values that are all equal, in clusters of these weights."""
     clusters = len(cluster_weights)
     if value not in (0.0, 1.0):
         why = "no interval: all values are equal"
@@ -386,7 +382,6 @@ def _means(
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the (weighted) mean, and that of each resample."""
     w = np.ones_like(x) if w is None else w
     sums = cluster_sums(np.stack([w * x, w], axis=1), codes, clusters)
     draws = resampled_sums(sums, resamples, rng)
@@ -508,7 +503,7 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
 
 
 def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
-    """Return the standard error of a mean of clustered values but NaN; NaN under two clusters."""
+    """Return the standard error of a clustered mean without NaN values; NaN under two clusters."""
     x = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(x)
     labels = np.arange(len(x)) if clusters is None else np.asarray(clusters)

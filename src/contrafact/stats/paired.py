@@ -1,4 +1,4 @@
-"""Two systems on the same items: the difference, its interval and its p-value; and several's ranks.
+"""Two systems on the same items: the difference, its interval and p-value; ranks of several.
 
 The permutation test flips the sign of whole clusters: under the hypothesis that the two systems are
 exchangeable within each cluster, every pattern of signs is equally likely (Fisher, The Design of
@@ -119,7 +119,8 @@ def _sign_flip_p_value(
         extreme += int((np.abs(means) >= threshold).sum())
     p_value = (1 + extreme) / (1 + resamples)
     how = f"sign-flip test, {resamples} random patterns of {len(moving)} clusters that differ"
-    # Valid: below 1 / (1 + resamples) the bound alone counts, and it is no less than the share.
+    # The smaller of the two is valid: below 1 / (1 + resamples) only the bound can be smaller, and
+    # it is no less than the share of all patterns.
     bound = 2.0 * math.exp(-(threshold**2) / (2.0 * float(moving @ moving)))
     if extreme == 0 and bound < p_value:
         return bound, f"{how}, none as far out: Hoeffding's bound"
@@ -139,11 +140,11 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     p = np.asarray(pvalues, dtype=np.float64)
     if p.ndim != 1:
         raise ValueError(f"p-values must be one-dimensional, not of shape {p.shape}")
-    made = ~np.isnan(p)
-    if ((p[made] < 0) | (p[made] > 1)).any():
+    tested = ~np.isnan(p)
+    if ((p[tested] < 0) | (p[tested] > 1)).any():
         raise ValueError("p-values must lie between 0 and 1")
     adjusted = np.full(len(p), np.nan)
-    order = np.flatnonzero(made)[np.argsort(p[made], kind="stable")]
+    order = np.flatnonzero(tested)[np.argsort(p[tested], kind="stable")]
     remaining = len(order) - np.arange(len(order))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * remaining))
     return adjusted
@@ -162,16 +163,16 @@ def ranked(
         ValueError: On lengths that differ.
     """
     level = resampling(how)[0]
-    arrays = {name: np.asarray(given, dtype=np.float64) for name, given in values.items()}
+    arrays = {name: np.asarray(scores, dtype=np.float64) for name, scores in values.items()}
     pairs = list(combinations(arrays, 2))
     results: list[PairedResult] = []
     for first, second in pairs:
         a, b = arrays[first], arrays[second]
         if a.shape != b.shape:
             raise ValueError(f"{first} and {second} do not have the same items")
-        known = ~(np.isnan(a) | np.isnan(b))
-        labels = None if clusters is None else np.asarray(clusters, dtype=object)[known]
-        results.append(paired_comparison(a[known], b[known], labels, **how))
+        common = ~(np.isnan(a) | np.isnan(b))
+        labels = None if clusters is None else np.asarray(clusters, dtype=object)[common]
+        results.append(paired_comparison(a[common], b[common], labels, **how))
     better, worse = dict.fromkeys(arrays, 0), dict.fromkeys(arrays, 0)
     adjusted = holm([result.p_value for result in results])
     for (first, second), result, p in zip(pairs, results, adjusted, strict=True):

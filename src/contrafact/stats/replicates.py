@@ -1,4 +1,4 @@
-"""Bootstrap replicates of figures that are made of several means, drawn by cluster.
+"""Bootstrap replicates of figures that are made of several means, by resampling clusters.
 
 A table's figure is seldom one mean: Δ perplexity is a difference of two, an overall figure the
 mean of two sides, a few-shot figure the mean over draws. Every such figure is computed on the same
@@ -81,7 +81,7 @@ class Sampler:
 
 
 class Bootstrap:
-    """How the intervals of a report are made: the resamples, their level, and where chance is."""
+    """How the intervals of a report are made: level, resamples, randomness."""
 
     def __init__(self, **how: Unpack[Resampling]) -> None:
         self.how = how

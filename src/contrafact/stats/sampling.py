@@ -1,4 +1,4 @@
-"""Samples whose items are drawn with unequal probabilities that are known, and what they say.
+"""Samples with unequal but known probabilities of being drawn, and estimates from them.
 
 *The draw.* Draws are shared out over strata, evenly or in proportion to their sizes, and a stratum
 too small to say anything by itself is drawn from with others (`split_cells`).
@@ -52,16 +52,16 @@ def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
 
     What a small stratum lacks goes to the others; all items are drawn where ``n`` is more.
     """
-    given = [0] * len(sizes)
+    draws = [0] * len(sizes)
     left = min(n, sum(sizes))
     while left:
-        open_strata = [i for i, size in enumerate(sizes) if given[i] < size]
+        open_strata = [i for i, size in enumerate(sizes) if draws[i] < size]
         share = max(1, left // len(open_strata))
         for i in open_strata[:left]:
-            more = min(share, sizes[i] - given[i], left)
-            given[i] += more
+            more = min(share, sizes[i] - draws[i], left)
+            draws[i] += more
             left -= more
-    return given
+    return draws
 
 
 def proportional_allocation(sizes: Sequence[int], n: int, *, least: int = 0) -> list[int]:
@@ -73,31 +73,31 @@ def proportional_allocation(sizes: Sequence[int], n: int, *, least: int = 0) -> 
     n = min(n, int(size.sum()))
     floor = np.minimum(size, least)
     if not len(size) or floor.sum() >= n:
-        return even_allocation([int(one) for one in floor], n)
+        return even_allocation(floor.astype(int).tolist(), n)
     more = np.clip(n * size / size.sum() - floor, 0.0, None)
     share = floor + (n - floor.sum()) * more / more.sum()
     whole = np.floor(share + _CERTAIN).astype(int)
     whole[np.argsort(whole - share, kind="stable")[: n - int(whole.sum())]] += 1
-    return [int(one) for one in whole]
+    return [int(draws) for draws in whole]
 
 
 def verdict_levels(
     verdicts: NDArray[np.float64], chances: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return what a judge said of each item as a whole, and in which half of these it is.
+    """Return whether each item passed all criteria, and whether it did so surely.
 
-    The first is 1 where all verdicts passed; the second is 1 where the least of its probabilities
-    lies above the median of the items of the same first. Both are of shape (items, criteria), NaN
-    where there is none.
+    The first is 1 where all verdicts passed; the second is 1 where the least of the item's
+    probabilities lies above the median of the items with the same first. The arguments are of shape
+    (items, criteria), NaN where there is no verdict.
     """
     passed = np.where(np.isnan(verdicts), np.inf, verdicts).min(axis=1, initial=np.inf)
     whole = ((passed >= 1.0) & np.isfinite(passed)).astype(np.intp)
     least = np.where(np.isnan(chances), np.inf, chances).min(axis=1, initial=np.inf)
     half = np.zeros(len(whole), dtype=np.intp)
     for value in (0, 1):
-        own = (whole == value) & np.isfinite(least)
-        if own.any():
-            half[own] = least[own] > np.median(least[own])
+        among = (whole == value) & np.isfinite(least)
+        if among.any():
+            half[among] = least[among] > np.median(least[among])
     return whole, half
 
 
@@ -110,8 +110,8 @@ def split_cells(
     enough. Cells are whole numbers from 0.
     """
     cells = np.zeros(len(counted), dtype=np.intp)
-    for one in levels:
-        _, apart = np.unique(np.stack([cells, one]), axis=1, return_inverse=True)
+    for level in levels:
+        _, apart = np.unique(np.stack([cells, level]), axis=1, return_inverse=True)
         apart = apart.reshape(-1)
         enough = np.bincount(apart, counted, minlength=len(apart))[apart] >= least
         short = np.unique(cells[~enough])
@@ -239,9 +239,9 @@ def share_and_effective_size(
 def _design_effect(
     off: NDArray[np.float64] | None, codes: NDArray[np.intp], groups: int, level: float
 ) -> float:
-    """Return how much clusters widen a share's variance, by each outcome's weighed distance.
+    """Return how much clusters widen the variance of a share.
 
-    There are no distances where all outcomes are equal.
+    ``off`` has the weighted distances of outcomes from it; None where all outcomes are equal.
     """
     effect = len(codes) / groups
     if groups < MIN_CLUSTERS:

@@ -1,4 +1,4 @@
-"""Votes: what most of them say, and how much somebody has overlooked at most."""
+"""Majority votes, and a bound on the wrong items that a reviewer has missed."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -12,7 +12,7 @@ Vote = TypeVar("Vote", bound=Hashable)
 
 
 def majority(votes: Iterable[Vote]) -> Vote | None:
-    """Return what more than half of the votes say; None where nothing has so many."""
+    """Return the vote that more than half share; None where there is none."""
     counted = Counter(votes)
     if not counted:
         return None
@@ -21,12 +21,12 @@ def majority(votes: Iterable[Vote]) -> Vote | None:
 
 
 def missed_at_most(found: int, finds: float, miss: float) -> int:
-    """Return how many wrong items somebody has missed at most who found so many.
+    """Return an upper bound on the wrong items that a reviewer who ``found`` so many has missed.
 
-    It is the largest number that somebody who finds each wrong item with at least the probability
+    It is the largest number that a reviewer who finds each wrong item with at least the probability
     ``finds`` would leave, having found no more than these, with more than the probability ``miss``
-    (how often the bound may fail). Items that were found and are right after all make it larger,
-    and the bound more cautious.
+    (how often the bound may fail). Items that were found but are right make it larger, and so more
+    cautious.
     """
     low, high = 0, 1
     while binomial_tail(found, found + high, finds) > miss:

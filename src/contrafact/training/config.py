@@ -1,8 +1,8 @@
-"""What a training does: one YAML file, checked key by key; and what all kinds of training share.
+"""The config of a training: one YAML file, checked key by key.
 
-A key that is left out has the original's value (Yuan et al., 2024), where one is known. Two keys
-are in the family's words: a family of headlines writes ``headlines:`` and ``per_headline:`` where
-the fields here are ``items`` and ``per_item``.
+A key that is left out has the value of the original (Yuan et al., 2024), where that is known. Two
+keys are in the words of the family: a family of headlines writes ``headlines:`` and
+``per_headline:`` where the fields here are ``items`` and ``per_item``.
 """
 
 from collections.abc import Mapping
@@ -57,8 +57,8 @@ class Lora(ConfigPart):
 
     @field_validator("targets", mode="before")
     @classmethod
-    def _one_name(cls, given: object) -> object:
-        return (given,) if isinstance(given, str) else given
+    def _one_name(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
 
 
 class Learning(ConfigPart):
@@ -170,7 +170,7 @@ class ModelConfig(ConfigPart):
     @field_validator("model", "fluency_model", check_fields=False)
     @classmethod
     def _one_name(cls, name: str | None) -> str | None:
-        """Weights have one name, however they are given, so that a training is the same one."""
+        """Give weights one name, however they are written, so that a training is the same one."""
         return None if name is None else plain_name(name)
 
 
@@ -204,7 +204,7 @@ class TrainConfig(ModelConfig):
     @field_validator("verdicts_by")
     @classmethod
     def _one_judge(cls, name: str | None) -> str | None:
-        """A judge has the name that it has in a run."""
+        """Give a judge the name that it has in a run."""
         return None if name is None else judge_names([name])[0]
 
 
@@ -257,7 +257,7 @@ class _Presets(Protocol):
 
 
 def presets(specs: Mapping[str, _Presets]) -> dict[str, tuple[str, Path]]:
-    """Return the configs that ship with families: the family and the file of each, by its name.
+    """Return the family and the file of each config that ships with a family, by its name.
 
     A name that two families have is written ``FAMILY/NAME``.
     """
@@ -270,7 +270,7 @@ def presets(specs: Mapping[str, _Presets]) -> dict[str, tuple[str, Path]]:
 
 
 def family_words(config: Mapping[str, Any], spec: TrainingSpec) -> dict[str, Any]:
-    """Return a config's keys in the words of its family, as its file has them."""
+    """Return a config with its keys in the words of its family."""
     words = _words(spec)
     return {
         words.get(key, key): family_words(value, spec) if isinstance(value, Mapping) else value
@@ -287,19 +287,19 @@ def load_config(
 ) -> _Config:
     """Return the checked config of a preset's name or a YAML file.
 
-    Paths in a file are relative to its folder. ``changes`` are keys to set, over what the file
-    says; None changes nothing, and a dictionary sets keys of a part: ``judge={"by": "checks"}``.
+    Paths in a file are relative to its folder. ``changes`` are keys that replace those of the file;
+    None changes nothing, and a dictionary sets keys of a part: ``judge={"by": "checks"}``.
 
     Raises:
-        InputError: There is no such config, it is no YAML, or a key is wrong; the message names
-            the file, the line of the key, and a hint.
+        InputError: There is no such config, it is not YAML, or a key is wrong; the message names
+            the file and the line of the key.
     """
     shipped = presets(specs)
     family, path = shipped.get(source, (next(iter(specs)) if len(specs) == 1 else None, source))
     path = Path(path)
     file = read_config(path, missing=f"name a YAML file, or one of {', '.join(shipped)}")
-    given = dict(file.values)
-    family = given.setdefault("family", family)
+    values = dict(file.values)
+    family = values.setdefault("family", family)
     if not isinstance(family, str) or family not in specs:
         raise InputError(
             "family: there is more than one"
@@ -310,17 +310,17 @@ def load_config(
             hint=f"those that can be trained are {', '.join(specs)}",
         )
     for key in ("data", "prompts"):
-        if isinstance(given.get(key), str):
-            given[key] = path.parent / Path(given[key]).expanduser()
+        if isinstance(values.get(key), str):
+            values[key] = path.parent / Path(values[key]).expanduser()
     for key in ("model", "fluency_model"):
-        if isinstance(name := given.get(key), str):
-            given[key] = _located_model(name, path.parent)
+        if isinstance(name := values.get(key), str):
+            values[key] = _located_model(name, path.parent)
     for key, value in changes.items():
         if value is not None:
-            inner = given.get(key)
+            inner = values.get(key)
             if isinstance(inner, dict) and isinstance(value, dict):
                 value = {**inner, **value}
-            given[key] = value
+            values[key] = value
     spec = specs[family]
     words = _words(spec) if isinstance(spec, TrainingSpec) else {}
     fields = {word: field for field, word in words.items()}
@@ -328,13 +328,13 @@ def load_config(
     def renamed(part: dict[str, Any]) -> dict[str, Any]:
         return {key if (f := fields.get(key, key)) in part else f: part[key] for key in part}
 
-    if isinstance(given.get("candidates"), dict):
-        given["candidates"] = renamed(given["candidates"])
-    return _checked(kind, renamed(given), file, words)
+    if isinstance(values.get("candidates"), dict):
+        values["candidates"] = renamed(values["candidates"])
+    return _checked(kind, renamed(values), file, words)
 
 
 def _located_model(name: str, folder: Path) -> str:
-    """Return a model's name; what may be a name on the hub is a folder if that is there."""
+    """Return a model's name; one that could be on the hub is a folder if there is such a folder."""
     if name == SMOLLM2:
         return name
     here = (folder / Path(name).expanduser()).absolute()
@@ -342,10 +342,10 @@ def _located_model(name: str, folder: Path) -> str:
 
 
 def _checked(
-    kind: type[_Config], given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str]
+    kind: type[_Config], values: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str]
 ) -> _Config:
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])

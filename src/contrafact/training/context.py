@@ -1,8 +1,8 @@
-"""What all stages of a training share: config, prompts, model, progress; and their folders.
+"""The stages of a training: their folders, and the config, prompts and model that they share.
 
-A stage's folder is there whole or not at all, and one that is there is not done again. A stage
-works in a hidden folder next to its own, ``.name.part``, and takes its name when it is done. What a
-killed stage left there is its journal, and it goes on from it.
+A stage works in a hidden folder, ``.name.part``, which gets its name when the stage is done: so the
+folder of a stage is whole or absent, and a stage whose folder is there is not done again. A killed
+stage leaves its journal there, and goes on from it.
 """
 
 import errno
@@ -46,12 +46,12 @@ _NO_ROOM = (
 def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
     """Do a stage, unless it is done; return whether there was anything to do.
 
-    The stage's folder is there if and only if the stage is done; ``work`` does it in the folder it
-    is given, which may hold its journal from a killed start.
+    ``work`` does the stage in the folder that it is given, which may hold the journal of a killed
+    start.
 
     Raises:
-        InputError: The disk is full, or the folder cannot be written. What other stages made is
-            as it was, and this one goes on from its journal when there is room.
+        InputError: The disk is full, or the folder cannot be written. Other stages are as before,
+            and this one goes on from its journal when there is room.
     """
     if folder.is_dir():
         return False
@@ -68,7 +68,7 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
     except OSError as error:
         raise os_problem(error, folder, doing=_DOING) from error
     except Exception as error:
-        # safetensors and PyTorch have errors of their own for a disk that is full.
+        # safetensors and PyTorch do not raise OSError where a disk is full.
         if any(sign in str(error).casefold() for sign in _NO_ROOM):
             full = OSError(errno.ENOSPC, "no space left on device")
             raise os_problem(full, folder, doing=_DOING) from error
@@ -78,7 +78,7 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
 
 @contextmanager
 def stage_journal(folder: Path) -> Iterator[Journal]:
-    """Open the journal of what a stage has so far, and remove it when the stage has all."""
+    """Open the journal of a stage, and remove it when the stage is done."""
     with Journal(folder / ".journal.jsonl", {}) as journal:
         yield journal
         journal.discard()
@@ -86,33 +86,32 @@ def stage_journal(folder: Path) -> Iterator[Journal]:
 
 @contextmanager
 def counted_steps(progress: Callable[[str, int], Progress], what: str) -> Iterator[Steps]:
-    """Show the steps of a trainer, which says with each how many are done and there are."""
+    """Show the steps of a trainer, which says with each how many are done, and of how many."""
     bar: Progress | None = None
-    counted = 0
+    shown = 0
     with ExitStack() as stack:
 
-        def count(done: int, total: int) -> None:
-            nonlocal bar, counted
+        def show(done: int, total: int) -> None:
+            nonlocal bar, shown
             if bar is None:
                 bar = stack.enter_context(progress(what, total))
-            bar.step(done - counted)
-            counted = done
+            bar.step(done - shown)
+            shown = done
 
-        yield count
+        yield show
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as JSON, whole or not at all."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """Return what `write_json` wrote; `InputError` if it is not there, or not whole."""
+    """Return the value of a JSON file that a stage wrote; `InputError` if absent or damaged."""
     return _parsed(path, json.loads)
 
 
 def read_lines(path: Path) -> list[Any]:
-    """Return the rows of a file that a stage wrote; `InputError` if not there, or not whole."""
+    """Return the rows of a file that a stage wrote; `InputError` if absent or damaged."""
     rows: list[Any] = _parsed(
         path, lambda text: [json.loads(line) for line in text.split("\n") if line]
     )
@@ -120,13 +119,13 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def check_same(path: Path, facts: dict[str, Any], *, begun: bool) -> None:
-    """Write down which training a folder holds; `InputError` if it has begun and is another one."""
+    """Record which training a folder holds; `InputError` if another one has begun there."""
     if not begun:
         write_json(path, {"version": __version__, "facts": facts})
         return
-    known = read_json(path)["facts"]
-    if known != facts:
-        names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
+    begun_facts = read_json(path)["facts"]
+    if begun_facts != facts:
+        names = sorted(key for key in facts | begun_facts if facts.get(key) != begun_facts.get(key))
         raise InputError(
             f"holds another training (it differs in {', '.join(names)})",
             file=path.parent,
@@ -145,7 +144,7 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
 
 
 class Stages(Generic[_Config, _Spec]):
-    """What the stages of one training work with: config, family, prompts, one model at a time."""
+    """What the stages of one training share: config, family, prompts, one model at a time."""
 
     def __init__(
         self,
@@ -161,14 +160,13 @@ class Stages(Generic[_Config, _Spec]):
         self._model: CausalModel | None = None
 
     def model(self, name: str | Path) -> CausalModel:
-        """Return a model to write with; `InputError` if it cannot be loaded."""
         if self._model is None or self._model.name != str(name):
-            self._model = None  # before the next is loaded
+            self._model = None  # freed before the next is loaded
             self._model = load_causal(str(name), precision=self.config.weights)
         return self._model
 
     def model_to_train(self, name: str | Path) -> CausalModel:
-        """Return a model whose weights may be changed: it is not kept for others."""
+        """Return a model whose weights may be changed; no other stage gets it."""
         from contrafact.models.whitebox.products import unpack_products
 
         causal, self._model = self.model(name), None
@@ -177,30 +175,29 @@ class Stages(Generic[_Config, _Spec]):
         return causal
 
     def free_model(self) -> None:
-        """Let go of the model in memory."""
         self._model = None
 
     @contextmanager
     def work(self, folder: Path, what: str, total: int) -> Iterator[tuple[Journal, Advance]]:
-        """Open a stage's journal, and show how many of the pieces of its work are done."""
         with stage_journal(folder) as journal, self.progress(what, total) as bar:
             yield journal, bar.step
 
     def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
-        """Say what a stage learned, in a few words."""
-        known = [row for row in losses if "eval_loss" in row]
-        text = f"validation loss {known[0]['eval_loss']:.4f} to {known[-1]['eval_loss']:.4f}"
+        """Say in a few words what a stage learned."""
+        validated = [row for row in losses if "eval_loss" in row]
+        first, last = validated[0], validated[-1]
+        text = f"validation loss {first['eval_loss']:.4f} to {last['eval_loss']:.4f}"
         margin = "eval_rewards/margins"
-        if margin in known[-1]:
-            text += f", reward margin {known[0].get(margin, 0):.4f} to {known[-1][margin]:.4f}"
+        if margin in last:
+            text += f", reward margin {first.get(margin, 0):.4f} to {last[margin]:.4f}"
         self.say(f"{stage}: {text}")
 
 
 class TrainingContext(Stages[TrainConfig, TrainingSpec]):
-    """The stages' of self-rewarding training; `InputError` on bad prompts."""
+    """What the stages of self-rewarding training share; `InputError` on bad prompts."""
 
-    def __init__(self, *given: Any):
-        super().__init__(*given)
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
         self.prompts = self.spec.prompts(self.pack)
 
     def examples(self, share: str) -> list[Example]:
@@ -208,7 +205,6 @@ class TrainingContext(Stages[TrainConfig, TrainingSpec]):
         return list(load_pool(self.spec, self.out / "data" / f"{share}.jsonl").examples)
 
     def held_out(self) -> list[str]:
-        """Return the held-out items."""
         return [row["item"] for row in self.read_rows(self.out / "data" / "held-out.jsonl")]
 
     def tokenized(
@@ -220,7 +216,7 @@ class TrainingContext(Stages[TrainConfig, TrainingSpec]):
     ) -> TokenizedExample:
         """Return the tokens of the prompt for an item, and of the reply or replies to learn from.
 
-        A reply comes with whether it came to its end; ``chosen`` is the better of two.
+        A reply comes with whether it ended; ``chosen`` is the better of two.
         """
         return TokenizedExample(
             prompt_tokens(causal, self.prompts.answer(item)),
@@ -235,6 +231,5 @@ class TrainingContext(Stages[TrainConfig, TrainingSpec]):
         write_rows(path, [{words.get(key, key): row[key] for key in row} for row in dicts])
 
     def read_rows(self, path: Path) -> list[dict[str, Any]]:
-        """Return the rows that `write_rows` wrote."""
         fields = {self.spec.item: "item", self.spec.items: "items"}
         return [{fields.get(key, key): row[key] for key in row} for row in read_lines(path)]

@@ -1,4 +1,4 @@
-"""The examples of a training: answers that are fit to learn from, and how they are shared out."""
+"""The examples of a training: which answers are fit to learn from, and the shares of the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ Example = tuple[str, Answer]
 """An item and its right answer."""
 
 MOST_POISON = 0.02
-"""A file with a larger share of hostile rows was not made for training: it is refused whole."""
+"""A file with a larger share of hostile rows is refused whole."""
 LONGEST = 400
-"""Characters of an item or a part of its answer; what is longer is none."""
+"""Characters of an item or a part of its answer."""
 _POISON = "holds markup of a prompt or chat, or invisible characters"
 _FEWEST = 8
 
 
 @dataclass(frozen=True)
 class RejectedItem:
-    """An item that is not trained on, and why."""
+    """An item that is left out, and why."""
 
     id: str
     item: str
@@ -34,7 +34,7 @@ class RejectedItem:
 
 @dataclass(frozen=True)
 class Pool:
-    """The items of a file, or the bundled ones: with answers fit to learn from, and without."""
+    """The items of a file, or the bundled ones: ``examples`` have answers, ``bare`` ones none."""
 
     source: Path | None
     examples: tuple[Example, ...]
@@ -43,7 +43,7 @@ class Pool:
 
 
 def fault_of(word: str, item: str, answer: Answer) -> str | None:
-    """Return why an answer is not fit to learn from; None if it is. ``word`` is an item's."""
+    """Return why an answer is not fit to learn from; None if it is. ``word`` names the item."""
     for name, text in {word: item, **answer}.items():
         plain = " ".join(text.split())
         if delimit(plain) != plain:
@@ -72,34 +72,32 @@ def load_pool(
 ) -> Pool:
     """Return the examples of a file, or the bundled ones.
 
-    Left out, with the reason: what `fault_of` finds, near duplicates of an earlier item, and what
-    ``fits`` says does not fit the model's context.
+    Items are left out, with the reason, for the faults of `fault_of`, as near duplicates of an
+    earlier item, and where they do not fit (``fits``) the model's context.
 
     Raises:
         InputError: The file cannot be read, holds no answers, or is poisoned: too many rows hold
             tags, chat tokens or invisible characters.
     """
     items = spec.load(path)
-    twins = {
-        found.position: found.reason
-        for found in find_duplicates([Text(one.id, one.text) for one in items], figures=False)
-    }
+    texts = [Text(item.id, item.text) for item in items]
+    duplicates = {twin.position: twin.reason for twin in find_duplicates(texts, figures=False)}
     examples: list[Example] = []
     bare: list[TrainingItem] = []
     rejected: list[RejectedItem] = []
-    for position, one in enumerate(items):
-        reason = twins.get(position)
-        if reason is None and one.answer is not None:
-            reason = fault_of(spec.item, one.text, one.answer)
-            if reason is None and not fits(one.text, one.answer):
+    for position, item in enumerate(items):
+        reason = duplicates.get(position)
+        if reason is None and item.answer is not None:
+            reason = fault_of(spec.item, item.text, item.answer)
+            if reason is None and not fits(item.text, item.answer):
                 reason = "does not fit the model's context"
         if reason is not None:
-            rejected.append(RejectedItem(one.id, one.text, reason, one.line))
-        elif one.answer is None:
-            bare.append(one)
+            rejected.append(RejectedItem(item.id, item.text, reason, item.line))
+        elif item.answer is None:
+            bare.append(item)
         else:
-            examples.append((one.text, one.answer))
-    poison = [one for one in rejected if one.reason.endswith(_POISON)]
+            examples.append((item.text, item.answer))
+    poison = [item for item in rejected if item.reason.endswith(_POISON)]
     if len(poison) > MOST_POISON * len(items):
         raise InputError(
             f"{len(poison)} of {len(items)} rows look poisoned; the first: {poison[0].reason}",
@@ -119,14 +117,13 @@ def load_pool(
 def share_out(
     pool: Pool, *, held_out: int, validation: float, most: int | None, seed: int
 ) -> tuple[list[Example], list[Example], list[str]]:
-    """Return what a pool has to train on, to validate on, and held out, drawn with a seed.
+    """Return examples to train on, examples to validate on and held-out items, drawn with a seed.
 
-    No item is in two shares. Held-out items are drawn first, from those without answers as far as
-    they go.
+    No item is in two shares. Held-out items are drawn first, those without answers before others.
 
     Args:
-        validation: Share of the rest to validate on; one at least.
-        most: At most so many examples in training and validation together.
+        validation: The share of the other examples to validate on; at least one is.
+        most: The most examples in training and validation together.
 
     Raises:
         InputError: Too few examples are left.
@@ -144,5 +141,5 @@ def share_out(
             file=pool.source,
             hint="give more answers, or lower held_out or validation",
         )
-    apart = [*(one.text for one in bare[:held_out]), *(item for item, _ in examples[:lent])]
-    return kept[checked:], kept[:checked], apart
+    held = [*(item.text for item in bare[:held_out]), *(item for item, _ in examples[:lent])]
+    return kept[checked:], kept[:checked], held

@@ -1,7 +1,7 @@
-"""Taught by proof: an editor learns from proven right answers, then by proven rewards.
+"""An editor that is taught by proof: it learns from proven right answers, then by proven rewards.
 
-What is edited and how an answer is proven is the family's (`contrafact.family.training.EditSpec`).
-Every stage is a folder that is there whole or not at all; see `contrafact.training.context`.
+The family says what is edited and proves answers (`contrafact.family.training.EditSpec`). Every
+stage is a folder that is whole or absent; see `contrafact.training.context`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_frame, write_rows
 from contrafact.models.gguf import ADAPTER_FILE
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
-from contrafact.models.whitebox.weights import CausalModel, check_causal
+from contrafact.models.whitebox.weights import check_causal
 from contrafact.report.drawing import Figure, render
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
@@ -47,20 +47,20 @@ if TYPE_CHECKING:
 __all__ = ["train_edit"]
 
 _VALIDATION = 64
-_COOL = 0.05  # as good as greedy
+_TEMPERATURE = 0.05  # nearly greedy
 _BASE = "base"
 
 
 @dataclass(frozen=True)
 class Taught:
-    """How a training of an editor ended: the adapter's folder, a row a checkpoint and split."""
+    """A trained editor: the folder of its adapter, and a row for each checkpoint and split."""
 
     adapter: Path
     metrics: tuple[dict[str, Any], ...]
 
     @property
     def provider(self) -> str:
-        """What runs it: llama.cpp where it can."""
+        """The provider that runs it: llama.cpp where it can."""
         return "embedded" if (self.adapter / ADAPTER_FILE).is_file() else "whitebox"
 
 
@@ -100,11 +100,11 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         return Taught(adapter, tuple(metrics))
 
     def _identify(self) -> None:
-        """Write down which training this is; refuse a folder with a stage of another one.
+        """Record which training this is; refuse a folder with a stage of another one.
 
-        Prompts count by the templates that a task uses. Rewards may be added later.
+        Prompts count by the templates that tasks use. Rewards may be added later.
         """
-        next(self.spec.tasks(self.pack, "train", self.config.seed, 1))
+        next(self.spec.tasks(self.pack, "train", self.config.seed, 1))  # uses the templates
         facts = self.config.model_dump(mode="json", exclude={"prompts", "rewarded"})
         facts["prompts"] = self.pack.used_hash
         check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
@@ -114,7 +114,7 @@ class _Teaching(Stages[EditConfig, EditSpec]):
             check_same(self.out / "rewarded.json", rewarded, begun=begun)
 
     def _draw(self, folder: Path) -> None:
-        """Draw what is learned from and measured on; no text of a split is in another."""
+        """Draw the tasks of every split; no text is in two splits."""
         seen: set[str] = set()
         drawn_of: dict[str, int] = {}
         wanted = {"train": self.config.supervised.examples + _VALIDATION}
@@ -123,7 +123,7 @@ class _Teaching(Stages[EditConfig, EditSpec]):
             for split, number in wanted.items():
                 drawn = self.spec.tasks(self.pack, split, self.config.seed, 2 * number + 100)
                 rows = []
-                for task in islice((one for one in drawn if one.prompt not in seen), number):
+                for task in islice((task for task in drawn if task.prompt not in seen), number):
                     seen.add(task.prompt)
                     rows.append(asdict(task))
                     bar.step(1)
@@ -134,17 +134,17 @@ class _Teaching(Stages[EditConfig, EditSpec]):
     def _tasks(self, split: str) -> list[EditTask]:
         return [EditTask(**row) for row in read_lines(self.out / "data" / f"{split}.jsonl")]
 
-    def _examples(self, causal: CausalModel) -> list[TokenizedExample]:
-        most = causal.context
-        found = [
-            TokenizedExample(prompt_tokens(causal, one.prompt), text_tokens(causal, one.answer))
-            for one in self._tasks("train")
-        ]
-        return [one for one in found if len(one.prompt) + len(one.chosen) <= most]
-
     def _teach(self, folder: Path) -> None:
         causal = self.model_to_train(self.config.model)
-        examples = self._examples(causal)
+        examples = [
+            TokenizedExample(prompt_tokens(causal, task.prompt), text_tokens(causal, task.answer))
+            for task in self._tasks("train")
+        ]
+        examples = [
+            example
+            for example in examples
+            if len(example.prompt) + len(example.chosen) <= causal.context
+        ]
         with counted_steps(self.progress, "supervised: steps") as steps:
             losses = teach(
                 causal,
@@ -167,29 +167,27 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         write_rows(folder / "losses.jsonl", losses)
 
     def _measure(self, step: str, model: str | Path, each: int) -> None:
-        """Have a checkpoint answer tasks of every split, and prove its answers."""
-
         def work(folder: Path) -> None:
             tasks = {
-                f"{split} {one.id}": one
+                f"{split} {task.id}": task
                 for split in self.spec.splits
-                for one in self._tasks(split)[:each]
+                for task in self._tasks(split)[:each]
             }
             with self.work(folder, f"{step}: answers", len(tasks)) as (journal, advance):
                 replies = generate_replies(
                     self.model(model),
-                    {key: one.prompt for key, one in tasks.items()},
-                    settings=Sampled(temperature=_COOL, max_tokens=self.config.max_tokens),
+                    {key: task.prompt for key, task in tasks.items()},
+                    settings=Sampled(temperature=_TEMPERATURE, max_tokens=self.config.max_tokens),
                     seed=self.config.seed,
                     journal=journal,
                     advance=advance,
                 )
             rows = []
-            for key, one in tasks.items():
+            for key, task in tasks.items():
                 reply = replies[key]
                 text = reply.text.strip()
-                passed = self.spec.passed(one.source, text) if reply.ended else None
-                asked = {"split": key.partition(" ")[0], "id": one.id, "prompt": one.prompt}
+                passed = self.spec.passed(task.source, text) if reply.ended else None
+                asked = {"split": key.partition(" ")[0], "id": task.id, "prompt": task.prompt}
                 rows.append({**asked, "reply": text, "ended": reply.ended, "passed": passed})
             write_rows(folder / "answers.jsonl", rows)
             right = sum(row["passed"] is True for row in rows)
@@ -209,18 +207,20 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
         str(path.relative_to(out).parents[1]): read_lines(path)
         for path in out.glob("**/evaluation/answers.jsonl")
     }
-    order = sorted(answers, key=_place)
-    batch = config.supervised.effective_batch
     metrics = []
-    for step in order:
-        done = _examples_of(step, config.supervised.examples, batch)
+    for step in sorted(answers, key=_order):
+        kind, steps = _order(step)
+        learned = config.supervised.examples if kind else 0
+        if kind == 1:
+            learned = steps * config.supervised.effective_batch
         for split in spec.splits:
-            own = [row["passed"] for row in answers[step] if row["split"] == split]
-            metrics.append({"checkpoint": step, "examples": done, "split": split, **_shares(own)})
-    for kind, by_split in _references(out, spec).items():
+            passed = [row["passed"] for row in answers[step] if row["split"] == split]
+            row = {"checkpoint": step, "examples": learned, "split": split}
+            metrics.append({**row, **_shares(passed)})
+    for kind_of_answer, by_split in _references(out, spec).items():
         metrics += [
-            {"checkpoint": kind, "examples": None, "split": split, **_shares(own)}
-            for split, own in by_split.items()
+            {"checkpoint": kind_of_answer, "examples": None, "split": split, **_shares(passed)}
+            for split, passed in by_split.items()
         ]
     write_frame(pd.DataFrame(metrics), out / "metrics.csv")
     compared = [
@@ -236,42 +236,36 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
     return metrics
 
 
-def _place(step: str) -> tuple[int, int]:
-    """Return where a checkpoint stands: the base, those on the way, the last, the rewarded."""
+def _order(step: str) -> tuple[int, int]:
+    """Return a checkpoint's key of order: the base, those on the way, the last, the rewarded."""
     if "step-" in step:
         return 1, int(step.rpartition("-")[2])
     return {_BASE: 0, "supervised": 2, "rewarded": 3}[step], 0
 
 
-def _examples_of(step: str, examples: int, batch: int) -> int:
-    kind, steps = _place(step)
-    return steps * batch if kind == 1 else examples if kind else 0
-
-
 def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
     """Return counts, and the share that is proven right with a 95% interval."""
-    right = [float(one is True) for one in passed]
-    found = clustered_proportion(right)
+    share = clustered_proportion([float(verdict is True) for verdict in passed])
     return {
         "n": len(passed),
-        "right": int(sum(right)),
-        "wrong": sum(one is False for one in passed),
-        "open": sum(one is None for one in passed),
-        "share": found.estimate,
-        "low": found.low,
-        "high": found.high,
+        "right": passed.count(True),
+        "wrong": passed.count(False),
+        "open": passed.count(None),
+        "share": share.estimate,
+        "low": share.low,
+        "high": share.high,
     }
 
 
 def _references(out: Path, spec: EditSpec) -> dict[str, dict[str, list[bool | None]]]:
-    """Return what is proven of answers that no model wrote, by kind and split."""
-    found: dict[str, dict[str, list[bool | None]]] = {}
+    """Return what is proven of the answers that came with the tasks, by kind and split."""
+    proven: dict[str, dict[str, list[bool | None]]] = {}
     for split in spec.splits:
         for task in read_lines(out / "data" / f"{split}.jsonl"):
             for kind, text in {"reference": task["answer"], **task["wrong"]}.items():
-                own = found.setdefault(kind, {}).setdefault(split, [])
-                own.append(spec.passed(task["source"], text))
-    return found
+                passed = proven.setdefault(kind, {}).setdefault(split, [])
+                passed.append(spec.passed(task["source"], text))
+    return proven
 
 
 def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str, Any]:
@@ -280,29 +274,28 @@ def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str,
     now = {row["id"]: row["passed"] is True for row in taught if row["split"] == split}
     taught_right, base_right = zip(*((now[id], before[id]) for id in now), strict=True)
     rng = np.random.default_rng(0)
-    found = paired_comparison(np.array(taught_right), np.array(base_right), None, rng=rng)
-    return {"n": found.n, "gain": found.difference, "low": found.low, "high": found.high} | {
-        "p": found.p_value
-    }
+    gain = paired_comparison(np.array(taught_right), np.array(base_right), None, rng=rng)
+    bounds = {"low": gain.low, "high": gain.high}
+    return {"n": gain.n, "gain": gain.difference, **bounds, "p": gain.p_value}
 
 
 def _curve(rows: Sequence[_Row], spec: EditSpec) -> Figure:
-    """Return the share that is proven right by examples and split."""
+    """Return the figure of the share that is proven right by examples, a panel for each split."""
 
     def draw(plot: "Plot", colours: dict[str, str]) -> None:
-        for at, split in enumerate(spec.splits):
-            ax: Axes = plot.add_subplot(1, len(spec.splits), at + 1)
-            own = [row for row in rows if row["split"] == split]
-            places = [row["examples"] for row in own]
-            shares = [100 * row["share"] for row in own]
-            ax.plot(places, shares, "o-", color=colours["opportunity"], markersize=3)
-            for row in own:
+        for panel, split in enumerate(spec.splits):
+            ax: Axes = plot.add_subplot(1, len(spec.splits), panel + 1)
+            points = [row for row in rows if row["split"] == split]
+            examples = [row["examples"] for row in points]
+            shares = [100 * row["share"] for row in points]
+            ax.plot(examples, shares, "o-", color=colours["opportunity"], markersize=3)
+            for row in points:
                 ends = 100 * row["low"], 100 * row["high"]
                 ax.vlines(row["examples"], *ends, color=colours["ink"], linewidth=1)
             ax.set_title(split, loc="left")
             ax.set_ylim(-3, 103)
             ax.set_xlabel("Examples")
-            ax.set_ylabel("Proven right, %" if not at else "")
+            ax.set_ylabel("Proven right, %" if not panel else "")
             ax.grid(axis="y")
 
     caption = "Tasks of each split that no checkpoint learned from. Bars are 95% intervals."
@@ -313,7 +306,7 @@ def _curve(rows: Sequence[_Row], spec: EditSpec) -> Figure:
 
 
 def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row]) -> None:
-    """Write what the adapter was trained on and how far it carries, into its folder."""
+    """Write the model card of the adapter: what it was trained on, and how often it is right."""
     steps = [row["checkpoint"] for row in metrics]
     last = "rewarded" if "rewarded" in steps else "supervised"
     lines = [
@@ -327,13 +320,13 @@ def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequ
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for split, about in spec.splits.items():
-        own, base = (
+        taught, base = (
             next(row for row in metrics if (row["checkpoint"], row["split"]) == (step, split))
             for step in (last, _BASE)
         )
-        between = f"{own['low']:.0%} to {own['high']:.0%}"
+        between = f"{taught['low']:.0%} to {taught['high']:.0%}"
         lines.append(
-            f"| {about} | {own['right']} | {own['n']} | {between} | {own['open']} "
+            f"| {about} | {taught['right']} | {taught['n']} | {between} | {taught['open']} "
             f"| {base['right']} of {base['n']} |"
         )
     lines += [

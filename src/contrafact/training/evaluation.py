@@ -1,4 +1,4 @@
-"""What a checkpoint is worth, on items that nothing was learned from.
+"""The evaluation of a checkpoint on held-out items.
 
 Every checkpoint answers the same items under the same noise, so that two are compared item by item.
 """
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import ModelError
-from contrafact.family.training import ReadReply, TrainingMeasure, TrainingSpec
+from contrafact.family.training import Answer, ReadReply, TrainingMeasure, TrainingSpec
 from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.stats.intervals import cluster_bootstrap, clustered_proportion
+from contrafact.stats.intervals import Interval, Proportion, cluster_bootstrap, clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import generate_replies
@@ -27,10 +27,10 @@ _AT_ONCE = 16  # answers that a judge is asked about at the same time
 
 
 def measures_of(spec: TrainingSpec) -> tuple[TrainingMeasure, ...]:
-    """Return what is measured, in order.
+    """Return the measures, in order.
 
-    ``valid``, ``clean`` (no repair was needed) and ``score`` are of all replies, the others of
-    valid ones; ``score`` is of the family's checks, 0 where invalid.
+    ``valid``, ``clean`` (no repair was needed) and ``score`` (of the family's checks, 0 where
+    invalid) are of all replies, the others of valid ones.
     """
     return (
         TrainingMeasure("valid", "Valid replies", share=True, drawn=True),
@@ -53,11 +53,12 @@ def evaluate(
     """Return a checkpoint's replies to the held-out items, as rows.
 
     A row has the ``id`` and text of its ``item``, the ``reply`` and whether it ``ended``, each part
-    of the answer in a column, why one is ``invalid``, and ``values`` by measure; those that only
-    valid replies have are left out for others.
+    of the answer in a column, why it is ``invalid``, and ``values`` by measure; an invalid reply
+    lacks the values of valid ones.
 
     Args:
-        scorer: Scores perplexity, the same for every checkpoint; None leaves it out.
+        scorer: The model that scores perplexity, the same for every checkpoint; None for no
+            perplexity.
         journal: Where replies are kept.
     """
     spec, config = context.spec, context.config
@@ -73,27 +74,31 @@ def evaluate(
     )
     written = [replies[f"held out {id}"] for id in ids]
     read = [spec.read(reply.text, reply.ended) for reply in written]
-    answers = {id: (item, one) for id, item, one in zip(ids, items, read, strict=True)}
+    answers = {
+        f"verdict {id}": (item, reply.answer)
+        for id, item, reply in zip(ids, items, read, strict=True)
+        if reply.answer is not None
+    }
     verdicts = _verdicts(context, answers, journal)
     perplexity = _perplexities(items, read, scorer)
     rows = []
-    for id, item, reply, one, checked in zip(
+    for id, item, reply, parsed, checked in zip(
         ids, items, written, read, spec.check(items, read), strict=True
     ):
         values = {
-            "valid": float(one.answer is not None),
-            "clean": float(one.answer is not None and not one.repairs),
+            "valid": float(parsed.answer is not None),
+            "clean": float(parsed.answer is not None and not parsed.repairs),
             "score": checked.score,
             **checked.values,
             **verdicts.get(id, {}),
         }
-        if one.answer is not None:
-            parts = [perplexity.get(text, math.nan) for text in one.answer.values()]
+        if parsed.answer is not None:
+            parts = [perplexity.get(text, math.nan) for text in parsed.answer.values()]
             change = float(np.mean(parts)) - perplexity.get(item, math.nan)
             if math.isfinite(change):
                 values["delta_perplexity"] = change
         reply_of = {"id": id, "item": item, "reply": reply.text, "ended": reply.ended}
-        rows.append({**reply_of, **one.texts, "invalid": one.invalid, "values": values})
+        rows.append({**reply_of, **parsed.texts, "invalid": parsed.invalid, "values": values})
     return rows
 
 
@@ -102,28 +107,23 @@ def _perplexities(
 ) -> dict[str, float]:
     if scorer is None:
         return {}
-    parts = (text for one in read for text in one.texts.values() if text)
+    parts = (text for reply in read for text in reply.texts.values() if text)
     texts = list(dict.fromkeys([*items, *parts]))
-    found = perplexities(texts, model=scorer)
-    return {text: one.perplexity for text, one in zip(texts, found, strict=True)}
+    scored = perplexities(texts, model=scorer)
+    return {text: score.perplexity for text, score in zip(texts, scored, strict=True)}
 
 
 def _verdicts(
-    context: TrainingContext, read: Mapping[str, tuple[str, ReadReply]], journal: Journal
+    context: TrainingContext, answers: Mapping[str, tuple[str, Answer]], journal: Journal
 ) -> dict[str, dict[str, float]]:
-    """Return what the judge of held-out answers finds of each valid one, by the item's id.
+    """Return the values that the judge of held-out answers gives each, by the item's id.
 
     Raises:
-        ModelError: Calls failed; the same command makes them again, and no other.
+        ModelError: Calls failed; the same command repeats them alone.
     """
     judge, judged = context.config.verdicts_by, context.spec.judged
     if judge is None or judged is None:
         return {}
-    answers = {
-        f"verdict {id}": (item, one.answer)
-        for id, (item, one) in read.items()
-        if one.answer is not None
-    }
 
     async def verdict(key: str) -> dict[str, float]:
         item, answer = answers[key]
@@ -143,15 +143,15 @@ def _measured(
 ) -> dict[str, Any]:
     """Return a checkpoint's figures with 95% intervals: a row of the table of metrics."""
     row: dict[str, Any] = {spec.items: len(replies)}
-    for name in (one.name for one in measures_of(spec)):
-        values = [one["values"][name] for one in replies if name in one["values"]]
-        found: Any
+    for name in (measure.name for measure in measures_of(spec)):
+        values = [reply["values"][name] for reply in replies if name in reply["values"]]
+        figure: Interval | Proportion
         if name in ("valid", "clean"):
-            found = clustered_proportion(values)
+            figure = clustered_proportion(values)
         else:
-            found = cluster_bootstrap(values, None, rng=np.random.default_rng(seed))
-        row[name] = found.estimate
-        row[f"{name}_low"], row[f"{name}_high"] = found.low, found.high
+            figure = cluster_bootstrap(values, None, rng=np.random.default_rng(seed))
+        row[name] = figure.estimate
+        row[f"{name}_low"], row[f"{name}_high"] = figure.low, figure.high
         row[f"{name}_n"] = len(values)
     return row
 
@@ -159,16 +159,16 @@ def _measured(
 def metrics_rows(
     replies: Mapping[str, Sequence[Mapping[str, Any]]], spec: TrainingSpec, *, seed: int
 ) -> list[dict[str, Any]]:
-    """Return a row for each checkpoint, and compare its validity with the first's.
+    """Return a row of figures for each checkpoint.
 
-    ``valid_p`` is the p-value of the paired comparison with the first checkpoint. ``replies`` are
-    the rows of `evaluate` by checkpoint, in order; the items are the same.
+    ``valid_p`` is the p-value of the paired comparison of its validity with the first checkpoint.
+    ``replies`` has the rows of `evaluate` by checkpoint, in order; the items are the same.
     """
     rows = []
     base: list[bool] | None = None
-    for name, own in replies.items():
-        valid = [bool(one["values"]["valid"]) for one in own]
-        row = {"checkpoint": name, **_measured(own, spec, seed=seed)}
+    for name, answered in replies.items():
+        valid = [bool(reply["values"]["valid"]) for reply in answered]
+        row = {"checkpoint": name, **_measured(answered, spec, seed=seed)}
         row["valid_p"] = math.nan
         if base is not None:
             rng = np.random.default_rng(seed)

@@ -1,8 +1,8 @@
 """What the model writes in a training: replies in batches, new items, candidate answers.
 
-Each text is written under noise of its own, which its key and the seed give. So it is the same in
-every batch but for near ties (see `contrafact.models.whitebox.noise`), and batches are cut
-the same way after a restart, so that a killed stage goes on to the very result it was going to.
+Each text is written under its own noise, from its key and the seed. So it is the same in every
+batch but for near ties (see `contrafact.models.whitebox.noise`). Batches are the same after a
+restart, so that a killed stage reaches the result that it would have had.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from contrafact.records import content_id
 from contrafact.training.config import NewItems, Sampled
 from contrafact.training.context import Advance, TrainingContext
 
-_ROWS = 48  # on two cores the best measured; few rows cost nearly as much as many
-_ECHO = 6  # words in a row that are no coincidence
+_ROWS = 48  # the fastest measured on two cores; few rows cost nearly as much as many
+_ECHO = 6  # so many words in a row are not repeated by chance
 _MARKS = ".,:;!?\"'“”‘’"
 
 # Replies
@@ -33,7 +33,7 @@ _MARKS = ".,:;!?\"'“”‘’"
 
 @dataclass(frozen=True)
 class Reply:
-    """A text that the model wrote, and whether it came to its end within the token limit."""
+    """A text that the model wrote, and whether it ended within the token limit."""
 
     text: str
     ended: bool
@@ -51,7 +51,7 @@ def generate_replies(
     """Return a reply to each prompt.
 
     Args:
-        prompts: By a key that says what the reply is for, and gives it its noise.
+        prompts: By a key, which gives the reply its noise.
         seed: Seed of the noise.
         journal: Where batches are kept and looked up.
 
@@ -64,14 +64,14 @@ def generate_replies(
         batch = keys[start : start + _ROWS]
         name = content_id(*batch, prefix="b")
         if name not in journal.known:
-            made = generate(
+            texts = generate(
                 causal,
                 [prompt_tokens(causal, prompts[key]) for key in batch],
                 [draw(seed, key) for key in batch],
                 max_tokens=settings.max_tokens,
                 sampling=Sampling(settings.temperature, settings.top_p),
             )
-            journal.keep(name, [[one.text, one.ended] for one in made])
+            journal.keep(name, [[text.text, text.ended] for text in texts])
         for key, (text, ended) in zip(batch, journal.known[name], strict=True):
             replies[key] = Reply(text, ended)
         advance(len(batch))
@@ -79,7 +79,7 @@ def generate_replies(
 
 
 def check_context(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) -> None:
-    """Check that the longest prompt of its kind and a reply fit the context; else `InputError`."""
+    """Raise an `InputError` unless a prompt and the longest reply to it fit the context."""
     tokens = len(prompt_tokens(causal, prompt))
     if tokens + max_tokens > causal.context:
         raise InputError(
@@ -102,13 +102,15 @@ def generate_items(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return new items, fewer than wanted where the tries do not suffice; and others, with reasons.
+    """Return new items, and what was rejected with the reasons.
+
+    There are fewer than wanted where the tries are used up.
 
     Args:
         seeds: Items of the data, to be shown as examples.
-        known: Items that are not new: of the data, kept apart, of earlier iterations.
+        known: Items that are not new: validated on, held out, or of earlier iterations.
         journal: Where replies are kept.
-        advance: Called with how many more items are kept.
+        advance: Called with the number of further items that are kept.
     """
     spec, settings, seed = context.spec, context.config.items, context.config.seed
     before = [Text(spec.item_id(text), text) for text in dict.fromkeys([*seeds, *known])]
@@ -135,31 +137,31 @@ def generate_items(
                 fresh.append(Text(spec.item_id(text), text))
             else:
                 rejected.append((text, reason))
-        found = find_duplicates(fresh, [*before, *kept], figures=False)
-        twins = {one.position: one.reason for one in found}
+        duplicates = find_duplicates(fresh, [*before, *kept], figures=False)
+        twins = {duplicate.position: duplicate.reason for duplicate in duplicates}
         rejected += [(fresh[position].text, reason) for position, reason in twins.items()]
-        new = [one for position, one in enumerate(fresh) if position not in twins]
+        new = [text for position, text in enumerate(fresh) if position not in twins]
         new = new[: settings.count - len(kept)]
         kept += new
         advance(len(new))
-    return [one.text for one in kept], rejected
+    return [item.text for item in kept], rejected
 
 
 def _examples(
     rng: np.random.Generator, seeds: Sequence[str], kept: Sequence[Text], settings: NewItems
 ) -> list[str]:
-    """Draw what a prompt shows (Yuan et al., 2024): some of the data, some of the model's own."""
+    """Draw the examples of a prompt (Yuan et al., 2024): some of the data, some of the model's."""
 
     def some(texts: Sequence[str], count: int) -> list[str]:
         count = min(count, len(texts))
-        return [texts[int(place)] for place in rng.choice(len(texts), size=count, replace=False)]
+        return [texts[int(index)] for index in rng.choice(len(texts), size=count, replace=False)]
 
-    own = min(settings.own_examples, len(kept))
+    written = min(settings.own_examples, len(kept))
     examples = [
-        *some(seeds, settings.seed_examples + settings.own_examples - own),
-        *some([one.text for one in kept], own),
+        *some(seeds, settings.seed_examples + settings.own_examples - written),
+        *some([item.text for item in kept], written),
     ]
-    return [examples[int(place)] for place in rng.permutation(len(examples))]
+    return [examples[int(index)] for index in rng.permutation(len(examples))]
 
 
 def _word_runs(text: str) -> set[tuple[str, ...]]:
@@ -173,8 +175,6 @@ def _word_runs(text: str) -> set[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A reply about an item, to be scored."""
-
     key: str
     item: str
     reply: Reply
@@ -189,7 +189,7 @@ def candidates_by_model(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> list[Candidate]:
-    """Return the model's own replies about all items, in order, each under noise of its own."""
+    """Return the model's own replies about all items, in order."""
     wanted = _wanted(context, items, iteration)
     replies = generate_replies(
         causal,
@@ -211,9 +211,9 @@ def candidates_by_method(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> list[Candidate]:
-    """Return the answers that a method gives, each as the reply that would have held it.
+    """Return the answers that a method gives, each as a reply that holds it.
 
-    One that is invalid is an empty reply, which says nothing and is preferred to nothing.
+    An invalid answer becomes an empty reply, which makes no pair.
 
     Raises:
         InputError: There is no such method, or it cannot work with this model.
@@ -245,20 +245,16 @@ def candidates_by_method(
 def open_method(
     context: TrainingContext, *, seed: int = 0, models: Sequence[str] = ()
 ) -> Method[Any, Any]:
-    """Return the method that candidates are made by, checked; `InputError` if it cannot work."""
+    """Return the method of the candidates, checked; `InputError` if it cannot work."""
     methods = context.spec.methods
-    made_from = MethodContext(
-        RunSettings(task=methods.task, models=tuple(models), seed=seed), pack=context.pack
-    )
-    return methods.make(
-        methods.spec(context.config.candidates.method, _sampling(context)), made_from
-    )
+    settings = RunSettings(task=methods.task, models=tuple(models), seed=seed)
+    spec = methods.spec(context.config.candidates.method, _sampling(context))
+    return methods.make(spec, MethodContext(settings, pack=context.pack))
 
 
 def _sampling(context: TrainingContext) -> dict[str, Any]:
-    """Return how candidates are sampled: by a method that samples itself, or through the model."""
-    settings = context.config.candidates
-    return settings.model_dump(include={"temperature", "top_p", "max_tokens"})
+    names = {"temperature", "top_p", "max_tokens"}
+    return context.config.candidates.model_dump(include=names)
 
 
 def _wanted(

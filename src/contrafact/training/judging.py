@@ -1,7 +1,7 @@
 """Scores for candidates: by the model itself, by any Inspect model, or by the family's checks.
 
-A reply that cannot be read as an answer has 0 points whoever judges, and no judge is called about
-it. A judge's reply that cannot be read is counted and left out of the average; it is never a score.
+A reply that cannot be read as an answer has 0 points, and no judge is called about it. A judge's
+reply that cannot be read is counted and left out of the average; it is never a score.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ _SCORE = re.compile(
 
 
 def read_score(reply: str, graded: str = "") -> tuple[float | None, str | None]:
-    """Return the points in a judge's reply, 0 to 10, or None and the reason; no guesses."""
+    """Return the points in a judge's reply, 0 to 10, or None and the reason."""
     read = answer_in(reply, [graded])
     if read.invalid:
         return None, read.invalid
-    found = {float(number) for number in _SCORE.findall(read.text)}
-    if not found:
+    scores = {float(number) for number in _SCORE.findall(read.text)}
+    if not scores:
         return None, "no 'score: …' in the reply"
-    if len(found) > 1:
+    if len(scores) > 1:
         return None, "several different scores"
-    score = found.pop()
+    score = scores.pop()
     if not 0 <= score <= _HIGHEST:
         return None, f"a score of {score:g}, not 0 to {_HIGHEST}"
     return score, None
@@ -52,31 +52,32 @@ def score_candidates(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> tuple[list[ScoredCandidate], Counter[str]]:
-    """Return the candidates with their scores, and why judge's replies could not be read.
+    """Return the candidates with their scores, and why replies of the judge could not be read.
 
     Args:
-        model: Loads the model that is trained, where it judges itself.
-        journal: Where judge's replies are kept.
+        model: Loads the model that is trained, if it judges itself.
+        journal: Where the judge's replies are kept.
     """
     spec = context.spec
-    read = [spec.read(one.reply.text, one.reply.ended) for one in candidates]
-    answers = [one.answer for one in read]
+    read = [spec.read(candidate.reply.text, candidate.reply.ended) for candidate in candidates]
+    answers = [reply.answer for reply in read]
     samples: dict[str, list[float]] = defaultdict(list)
     reasons: Counter[str] = Counter()
     unread: Counter[str] = Counter()
     if context.config.judge.by == "checks":
-        checked = spec.check([one.item for one in candidates], read)
-        samples |= {one.key: [c.score] for one, c in zip(candidates, checked, strict=True)}
+        checked = spec.check([candidate.item for candidate in candidates], read)
+        scored = zip(candidates, checked, strict=True)
+        samples |= {candidate.key: [check.score] for candidate, check in scored}
         advance(len(candidates))
     else:
         asked = {
-            f"{one.key} judged {sample}": context.prompts.score(one.item, answer)
-            for one, answer in zip(candidates, answers, strict=True)
+            f"{candidate.key} judged {sample}": context.prompts.score(candidate.item, answer)
+            for candidate, answer in zip(candidates, answers, strict=True)
             if answer is not None
             for sample in range(context.config.judge.samples)
         }
         if context.config.judge.by == "self":
-            made = generate_replies(
+            written = generate_replies(
                 model(),
                 asked,
                 settings=context.config.judge,
@@ -84,36 +85,38 @@ def score_candidates(
                 journal=journal,
                 advance=advance,
             )
-            replies = {key: one.text for key, one in made.items()}
+            replies = {key: reply.text for key, reply in written.items()}
         else:
             replies = _by_inspect(context, journal, asked, advance)
-        shown = {one.key: one.reply.text for one in candidates}
+        graded = {candidate.key: candidate.reply.text for candidate in candidates}
         for key, reply in replies.items():
-            candidate = key.rpartition(" judged ")[0]
-            score, reason = read_score(reply, shown[candidate])
+            name = key.rpartition(" judged ")[0]
+            score, reason = read_score(reply, graded[name])
             if score is None:
                 reasons[reason or ""] += 1
-                unread[candidate] += 1
+                unread[name] += 1
             else:
-                samples[candidate].append(score)
+                samples[name].append(score)
     return [
         ScoredCandidate(
-            item=one.item,
-            text=one.reply.text,
-            ended=one.reply.ended,
+            item=candidate.item,
+            text=candidate.reply.text,
+            ended=candidate.reply.ended,
             valid=answer is not None,
-            score=fmean(own) if (own := samples[one.key]) else (0.0 if answer is None else None),
-            samples=tuple(own),
-            unreadable=unread[one.key],
+            score=fmean(scores)
+            if (scores := samples[candidate.key])
+            else (0.0 if answer is None else None),
+            samples=tuple(scores),
+            unreadable=unread[candidate.key],
         )
-        for one, answer in zip(candidates, answers, strict=True)
+        for candidate, answer in zip(candidates, answers, strict=True)
     ], reasons
 
 
 def _by_inspect(
     context: TrainingContext, journal: Journal, prompts: Mapping[str, str], advance: Advance
 ) -> dict[str, str]:
-    """Answer by any Inspect model. Services that take a seed are given one, each sample its own."""
+    """Return the replies of any Inspect model; each sample has its own seed, where one is taken."""
     from inspect_ai.model import GenerateConfig
 
     settings = context.config.judge

@@ -1,4 +1,4 @@
-"""Preferences among candidates: the best against the worst, and how saturated the scores are."""
+"""Preferences among candidates, the best against the worst; and how saturated the scores are."""
 
 import math
 from collections import defaultdict
@@ -13,11 +13,11 @@ class ScoredCandidate:
     """A candidate reply with its scores.
 
     Attributes:
-        ended: Whether it came to its end.
+        ended: Whether it ended within the token limit.
         valid: Whether an answer could be read in it.
-        score: Its points, 0 to 10; None where no judge's reply could be read.
+        score: Its points, 0 to 10; None where no reply of the judge could be read.
         samples: The scores that were averaged.
-        unreadable: Judge's replies that could not be read, and do not count.
+        unreadable: How many replies of the judge could not be read.
     """
 
     item: str
@@ -34,11 +34,11 @@ def pair_up(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a preference for each item whose best candidate is more than a margin above its worst.
 
-    Equal replies are one candidate, with their mean score; empty ones are none. The chosen reply
-    is always one that could be read.
+    Equal replies are one candidate, with their mean score; empty ones do not count. The chosen
+    reply is always one that could be read.
 
     Returns:
-        A row for each, and what the scores can still tell apart: counts of items and candidates;
+        A row for each preference, and how saturated the scores are: counts of items and candidates;
         the mean score, its standard deviation (``deviation``) and the mean over items of the best
         score less the worst (``spread``), None without scores; items whose best and worst are equal
         (``ties``), differ by no more than the margin (``within_margin``), or that have fewer than
@@ -47,11 +47,11 @@ def pair_up(
     grouped: dict[str, dict[str, list[tuple[float, ScoredCandidate]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for one in candidates:
-        own = grouped[one.item]
-        if one.score is not None and one.text.strip():
-            own[one.text].append((one.score, one))
-    made: list[dict[str, Any]] = []
+    for candidate in candidates:
+        texts = grouped[candidate.item]  # also where nothing is added: the item counts as alone
+        if candidate.score is not None and candidate.text.strip():
+            texts[candidate.text].append((candidate.score, candidate))
+    pairs: list[dict[str, Any]] = []
     spreads: list[float] = []
     ties = within = alone = 0
     for item, texts in grouped.items():
@@ -69,7 +69,7 @@ def pair_up(
         elif best - worst <= margin or not chosen.valid:
             within += 1
         else:
-            made.append(
+            pairs.append(
                 {
                     "item": item,
                     "chosen": chosen.text,
@@ -80,15 +80,15 @@ def pair_up(
                     "rejected_ended": rejected.ended,
                 }
             )
-    scores = [one.score for one in candidates if one.score is not None]
+    scores = [candidate.score for candidate in candidates if candidate.score is not None]
     mean = fmean(scores) if scores else None
     compared = len(grouped) - alone
-    return made, {
+    return pairs, {
         "items": len(grouped),
         "candidates": len(candidates),
-        "valid": sum(one.valid for one in candidates),
-        "unscored": sum(one.score is None for one in candidates),
-        "unreadable_replies": sum(one.unreadable for one in candidates),
+        "valid": sum(candidate.valid for candidate in candidates),
+        "unscored": len(candidates) - len(scores),
+        "unreadable_replies": sum(candidate.unreadable for candidate in candidates),
         "mean_score": mean,
         "spread": fmean(spreads) if spreads else None,
         "deviation": (
@@ -97,6 +97,6 @@ def pair_up(
         "ties": ties,
         "within_margin": within,
         "alone": alone,
-        "pairs": len(made),
+        "pairs": len(pairs),
         "tie_share": ties / compared if compared else None,
     }

@@ -1,4 +1,4 @@
-"""The tables and figures of a training, from what its stages left."""
+"""The tables and figures of a training, from the files of its stages."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +22,11 @@ Row = Mapping[str, Any]
 def write_results(
     out: Path, spec: TrainingSpec, *, seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Write the tables and figures of what there is, and return two of the tables.
+    """Write the tables and figures of the stages that are done, and return two of the tables.
 
     ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
     ``losses.csv`` for each step that was measured. The first two are returned, as rows, and have
-    figures of the same names, which are drawn where their table has changed.
+    figures of the same names, which are drawn again only where the table has changed.
     """
     import pandas as pd
 
@@ -34,18 +34,18 @@ def write_results(
     while (out / f"iteration-{len(steps) - 1}").is_dir():
         steps.append(f"iteration-{len(steps) - 1}")
 
-    def there(name: str) -> dict[str, Path]:
+    def done(name: str) -> dict[str, Path]:
         return {step: path for step in steps if (path := out / step / name).exists()}
 
-    replies = {step: read_lines(path) for step, path in there("evaluation/answers.jsonl").items()}
+    replies = {step: read_lines(path) for step, path in done("evaluation/answers.jsonl").items()}
     losses = [
         {"stage": step, **row}
-        for step, path in there("model/losses.jsonl").items()
+        for step, path in done("model/losses.jsonl").items()
         for row in read_lines(path)
     ]
     saturation = [
         {"iteration": step.rpartition("-")[2], **read_json(path)}
-        for step, path in there("preferences/saturation.json").items()
+        for step, path in done("preferences/saturation.json").items()
     ]
     metrics = metrics_rows(replies, spec, seed=seed)
     if losses:
@@ -60,7 +60,7 @@ def write_results(
         table, new = out / f"{name}.csv", out / f".{name}.csv"
         images = [out / f"{name}.png", out / f"{name}.svg"]
         write_frame(pd.DataFrame(rows), new)
-        # To draw takes longer than all else here. The table is last: where it is, the figure is.
+        # Drawing takes longest. The table is written last: where it is, its figure is.
         same = table.exists() and table.read_bytes() == new.read_bytes()
         if not same or not all(image.exists() for image in images):
             figure = draw()
@@ -74,28 +74,26 @@ def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     """Return the figure of the rows of `evaluation.metrics_rows`, with their intervals."""
     panels = [
         (
-            one.name,
-            one.label if one.name == "valid" else f"{one.label} (valid replies)",
-            100.0 if one.share else 1.0,
-            "%" if one.share else "",
+            measure.name,
+            measure.label if measure.name == "valid" else f"{measure.label} (valid replies)",
+            100.0 if measure.share else 1.0,
+            "%" if measure.share else "",
         )
-        for one in measures_of(spec)
-        if one.drawn and any(_known(row[one.name]) for row in rows)
+        for measure in measures_of(spec)
+        if measure.drawn and any(_known(row[measure.name]) for row in rows)
     ]
     names = [str(row["checkpoint"]) for row in rows]
 
     def draw(plot: "Plot", colours: dict[str, str]) -> None:
         for at, (key, title, scale, unit) in enumerate(panels):
             ax = plot.add_subplot(1, len(panels), at + 1)
-            shown = [(place, row) for place, row in enumerate(rows) if _known(row[key])]
-            places = [place for place, _ in shown]
-            ax.plot(
-                places, [scale * row[key] for _, row in shown], "o-", color=colours["opportunity"]
-            )
-            for place, row in shown:
+            shown = [(x, row) for x, row in enumerate(rows) if _known(row[key])]
+            values = [scale * row[key] for _, row in shown]
+            ax.plot([x for x, _ in shown], values, "o-", color=colours["opportunity"])
+            for x, row in shown:
                 if _known(row[f"{key}_low"]):
                     low, high = scale * row[f"{key}_low"], scale * row[f"{key}_high"]
-                    ax.vlines(place, low, high, color=colours["ink"], linewidth=1.2)
+                    ax.vlines(x, low, high, color=colours["ink"], linewidth=1.2)
             _by_checkpoint(ax, title + (f", {unit}" if unit else ""), names)
 
     caption = (
@@ -107,7 +105,6 @@ def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
 
 
 def _saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
-    """Return the figure of what each iteration's ``saturation.json`` holds."""
     names = [str(row["iteration"]) for row in rows]
     panels = (
         ("spread", "Best less worst score", 1.0, ""),

@@ -62,13 +62,13 @@ __all__ = ["Training", "train"]
 
 @dataclass(frozen=True)
 class Training:
-    """How a training ended.
+    """The result of a training.
 
     Attributes:
         checkpoints: The folders of its models, in order.
         metrics: A row for each model, the base first.
         saturation: A row for each iteration.
-        saturated: The iteration that found too few pairs, and trained nothing; none if none did.
+        saturated: The iteration, if any, that found too few pairs and trained nothing.
     """
 
     checkpoints: tuple[Path, ...]
@@ -88,14 +88,14 @@ def train(
     """Train, from where an earlier start of the same training stopped.
 
     Args:
-        spec: What training needs of the family that the config names.
-        out: Its folder.
-        say: Called with one line for each thing worth knowing.
+        spec: The spec of the family that the config names.
+        out: The folder of the training.
+        say: Called with each line for the user.
         progress: Shows the progress of a piece of work: what is counted, and how many there are.
 
     Raises:
         InputError: Something is missing or does not fit; another training is in the folder; the
-            disk is full. What was finished stays.
+            disk is full. Finished stages stay.
     """
     check_trainers("datasketch", "spacy")
     with locked(out):
@@ -122,7 +122,7 @@ def train(
 
 
 def _check_judge(context: TrainingContext) -> None:
-    """Check that held-out answers can be judged by who is named, before anything is trained."""
+    """Raise an `InputError` unless the named judge can judge held-out answers."""
     judge = context.config.verdicts_by
     if judge is None:
         return
@@ -135,11 +135,11 @@ def _check_judge(context: TrainingContext) -> None:
 
 
 def _identify(context: TrainingContext) -> None:
-    """Write down which training this is; refuse a folder with a stage of another one."""
-    # How many iterations there are may be raised later; files count by their content.
-    unsaid = {"verdicts_by"} if context.config.verdicts_by is None else set()
+    """Record which training this is; refuse a folder with a stage of another one."""
+    # The number of iterations may be raised later; files count by their content.
+    unset = {"verdicts_by"} if context.config.verdicts_by is None else set()
     config = context.config.model_dump(
-        mode="json", exclude={"iterations", "data", "prompts", *unsaid}
+        mode="json", exclude={"iterations", "data", "prompts", *unset}
     )
     data = context.config.data
     if data is not None and not data.is_file():
@@ -172,7 +172,7 @@ def _share_data(context: TrainingContext, folder: Path) -> None:
         most=config.warm_up.examples,
         seed=config.seed,
     )
-    longest, answer = max(train, key=lambda one: len(one[0]))
+    longest, answer = max(train, key=lambda example: len(example[0]))
     shown = config.items.seed_examples + config.items.own_examples
     asked = prompts.new_item([longest] * shown)
     check_context(causal, asked, config.items.max_tokens, what=f"a new {spec.item}")
@@ -180,7 +180,7 @@ def _share_data(context: TrainingContext, folder: Path) -> None:
         asked = prompts.score(longest, answer)
         check_context(causal, asked, config.judge.max_tokens, what="a score")
     for name, share in {"train": train, "validation": validation}.items():
-        write_rows(folder / f"{name}.jsonl", [spec.row(*one) for one in share])
+        write_rows(folder / f"{name}.jsonl", [spec.row(*example) for example in share])
     context.write_rows(folder / "held-out.jsonl", [{"item": item} for item in held_out])
     context.write_rows(folder / "rejected.jsonl", pool.rejected)
     context.say(
@@ -228,7 +228,7 @@ def _evaluate(context: TrainingContext, step: str, model: str | Path) -> None:
 
 
 class _Iteration:
-    """One iteration: new items, candidates, scores, preferences, DPO, from a checkpoint on."""
+    """One iteration from a checkpoint: new items, candidates, scores, preferences, DPO."""
 
     def __init__(self, context: TrainingContext, number: int, model: Path):
         self.context = context
@@ -239,7 +239,7 @@ class _Iteration:
         self.folder = context.out / self.name
 
     def run(self) -> Path | None:
-        """Do its stages; return its checkpoint, or none where it is saturated."""
+        """Do the stages; return the checkpoint, or None where the iteration is saturated."""
         items = self.context.spec.items
         for name, work in (
             (items, self._items),
@@ -248,14 +248,14 @@ class _Iteration:
             ("preferences", self._preferences),
         ):
             run_stage(self.folder / name, work)
-        found = read_json(self.folder / "preferences" / "saturation.json")
-        if found["pairs"] < self.config.preferences.min_pairs:
-            share = found["tie_share"]
+        saturation = read_json(self.folder / "preferences" / "saturation.json")
+        if saturation["pairs"] < self.config.preferences.min_pairs:
+            share, spread = saturation["tie_share"], saturation["spread"]
             self.context.say(
-                f"{self.name}: saturated: {found['pairs']} preference pairs of "
-                f"{found[items]} {items}, where {self.config.preferences.min_pairs} are wanted"
+                f"{self.name}: saturated: {saturation['pairs']} preference pairs of "
+                f"{saturation[items]} {items}, where {self.config.preferences.min_pairs} are wanted"
                 + ("" if share is None else f"; {share:.0%} ties")
-                + ("" if found["spread"] is None else f"; mean spread {found['spread']:.2f}")
+                + ("" if spread is None else f"; mean spread {spread:.2f}")
             )
             return None
         run_stage(self.folder / "model", self._prefer)
@@ -269,17 +269,17 @@ class _Iteration:
 
     def _items(self, folder: Path) -> None:
         context, word = self.context, self.context.spec.items
-        known = context.held_out()
-        known += [item for item, _ in context.examples("validation")]
+        not_new = context.held_out()
+        not_new += [item for item, _ in context.examples("validation")]
         for earlier in range(1, self.number):
-            known += self.items(earlier)
+            not_new += self.items(earlier)
         count = self.config.items.count
         with context.work(folder, f"{self.name}: new {word}", count) as (journal, advance):
             kept, rejected = generate_items(
                 context,
                 context.model(self.model),
                 [item for item, _ in context.examples("train")],
-                known,
+                not_new,
                 iteration=self.number,
                 journal=journal,
                 advance=advance,
@@ -297,17 +297,13 @@ class _Iteration:
         items = self.items(self.number)
         total = len(items) * settings.per_item
         with context.work(folder, f"{self.name}: candidates", total) as (journal, advance):
-            rest: dict[str, Any] = {
-                "iteration": self.number,
-                "journal": journal,
-                "advance": advance,
-            }
+            rest: Any = {"iteration": self.number, "journal": journal, "advance": advance}
             if settings.method == "zero-shot":
-                made = candidates_by_model(context, context.model(self.model), items, **rest)
+                candidates = candidates_by_model(context, context.model(self.model), items, **rest)
             else:
                 context.free_model()  # the method loads its own
-                made = candidates_by_method(context, str(self.model), items, **rest)
-            context.write_rows(folder / "candidates.jsonl", made)
+                candidates = candidates_by_method(context, str(self.model), items, **rest)
+            context.write_rows(folder / "candidates.jsonl", candidates)
 
     def _scores(self, folder: Path) -> None:
         context, settings = self.context, self.config.judge
@@ -340,18 +336,17 @@ class _Iteration:
 
     def _prefer(self, folder: Path) -> None:
         context = self.context
-        path = self.folder / "preferences" / "preferences.jsonl"
-        pairs = context.read_rows(path)
+        pairs = context.read_rows(self.folder / "preferences" / "preferences.jsonl")
         causal = context.model_to_train(self.model)
         order = np.random.default_rng([self.config.seed, self.number]).permutation(len(pairs))
         examples = [
             context.tokenized(
                 causal,
-                one["item"],
-                (one["chosen"], one["chosen_ended"]),
-                (one["rejected"], one["rejected_ended"]),
+                pair["item"],
+                (pair["chosen"], pair["chosen_ended"]),
+                (pair["rejected"], pair["rejected_ended"]),
             )
-            for one in (pairs[int(place)] for place in order)
+            for pair in (pairs[int(index)] for index in order)
         ]
         checked = max(1, round(self.config.validation * len(examples)))
         with counted_steps(context.progress, f"{self.name}: steps") as steps:

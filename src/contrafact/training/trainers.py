@@ -1,8 +1,8 @@
-"""Supervised warm-up and DPO by trl, on a LoRA adapter by peft that is merged afterwards.
+"""Supervised warm-up, DPO and GRPO by trl, on a LoRA adapter by peft.
 
-The tokens that are learned from are our own throughout, made as they are when the model writes, so
-that nothing is learned in a form that is never asked for. With the same config, seed and number
-of threads the losses on a CPU are the same in every run, killed in between or not.
+The trainers get tokens from us, made as when the model writes, so that no form is learned that is
+never asked for. With the same config, seed and number of threads the losses on a CPU are the same
+in every run, killed in between or not.
 """
 
 import copy
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     import torch
 
 Steps = Callable[[int, int], None]
-"""Called after each step with the steps done and the steps there are."""
+"""Called after each step with the steps done and all steps."""
 
 Loss = dict[str, float]
-"""A step, and what was measured at it: loss, eval_loss, rewards/margins and so on."""
+"""A ``step``, and the measurements at it: loss, eval_loss, rewards/margins and so on."""
 
 _KEPT = ("loss", "reward", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
 _CHECKPOINTS = "trainer"
@@ -47,7 +47,7 @@ _CHECKPOINTS = "trainer"
 
 @dataclass(frozen=True)
 class TokenizedExample:
-    """Tokens of a prompt and of what to answer: one reply, or a better and a worse."""
+    """Tokens of a prompt and of the reply to it, or of a better and a worse reply."""
 
     prompt: list[int]
     chosen: list[int]
@@ -55,7 +55,7 @@ class TokenizedExample:
 
 
 def check_trainers(*more: str) -> None:
-    """Check that the packages of training are installed, and ``more``; else `InputError`."""
+    """Raise an `InputError` unless the packages of training, and ``more``, are installed."""
     needed = ("torch", "transformers", "trl", "peft", "datasets", "matplotlib", *more)
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
@@ -66,39 +66,36 @@ def check_trainers(*more: str) -> None:
 
 
 def check_targets(causal: CausalModel, lora: Lora) -> None:
-    """Check that a model has the layers that the adapter is to be added to.
+    """Raise an `InputError` unless a model has the layers that the adapter is to be added to.
 
-    Raises:
-        InputError: It has none of some name. The head, which trl reads past an adapter, is none.
+    The head is not one of them: trl reads it past an adapter.
     """
     from torch.nn import Linear
 
     if lora.targets == (ALL_LINEAR,):
         return
     head = causal.model.get_output_embeddings()
-    there = sorted(
-        {
-            name.rpartition(".")[2]
-            for name, one in causal.model.named_modules()
-            if isinstance(one, Linear) and one is not head
-        }
-    )
+    layers = {
+        name.rpartition(".")[2]
+        for name, module in causal.model.named_modules()
+        if isinstance(module, Linear) and module is not head
+    }
     for name in lora.targets:
-        if name not in there:
+        if name not in layers:
             raise InputError(
                 f"lora.targets: {causal.name} has no layer '{name}' for it",
-                hint=f"use all-linear, or some of {', '.join(there)}",
+                hint=f"use all-linear, or some of {', '.join(sorted(layers))}",
             )
 
 
 @contextmanager
 def _quiet_training() -> Iterator[None]:
-    """Keep the libraries' bars, notes and warnings off the terminal, and give them back after."""
+    """Keep progress bars, notes and warnings of the libraries off the terminal for a while."""
     import datasets
 
-    maps = datasets.are_progress_bars_disabled()
+    without_bars = datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
-    # It warns of the texts that stand in for our tokens, which it makes nothing of.
+    # It warns of the texts in place of our tokens (`prefer`), which it does not use.
     trl = logging.getLogger("trl")
     level = trl.level
     trl.setLevel(logging.ERROR)
@@ -108,28 +105,28 @@ def _quiet_training() -> Iterator[None]:
             yield
     finally:
         trl.setLevel(level)
-        if not maps:
+        if not without_bars:
             datasets.enable_progress_bars()
 
 
 @contextmanager
 def _labelled_positions_only() -> Iterator[None]:
-    """Have trl's loss look at the positions that have a label, as it does where Triton is.
+    """Have trl compute the logits of labelled positions alone, as it does with Triton.
 
-    Elsewhere it makes logits for prompts as well, which count for nothing: on a CPU, with short
-    replies to long prompts, a third of a step. The losses are the same.
+    Elsewhere it computes those of prompts too, which do not count: on a CPU, with short replies to
+    long prompts, that takes a third of a step. The losses are the same.
     """
     from trl.trainer import utils
 
-    asked = getattr(utils, "_use_triton", None)
-    if asked is None:  # another version, which may have no need of it
+    use_triton = getattr(utils, "_use_triton", None)
+    if use_triton is None:  # another version of trl, which may not need this
         yield
         return
     utils._use_triton = lambda device: True
     try:
         yield
     finally:
-        utils._use_triton = asked
+        utils._use_triton = use_triton
 
 
 @_quiet_training()
@@ -141,13 +138,10 @@ def warm_up(
     folder: Path,
     steps: Steps = lambda done, total: None,
 ) -> list[Loss]:
-    """Fine-tune a model on given replies; the loss is on the replies alone.
+    """Fine-tune a model on replies, with the loss on the replies alone; return the losses.
 
-    The model's weights are changed. The trained one is saved into ``folder``, where the trainer
+    The model's weights are changed. The trained model is saved into ``folder``, where the trainer
     keeps its checkpoints while it runs, so that a killed one goes on.
-
-    Returns:
-        What was measured, in order.
 
     Raises:
         InputError: The loss is not a number.
@@ -167,15 +161,14 @@ def teach(
     *,
     points: int,
 ) -> list[Loss]:
-    """Fine-tune as `warm_up` does, and save the adapter alone: into ``folder``, and on the way.
+    """Fine-tune as `warm_up` does, but save the adapter alone.
 
-    Args:
-        points: How many adapters are kept, evenly over the steps, the last among them: in
-            ``folder/step-N``, where N is the steps that were done.
+    It is saved into ``folder`` at the end, and ``points`` times into ``folder/step-N``, evenly over
+    the steps, the last among them.
     """
     learning = config.supervised
     total = round(-(-len(train) // learning.effective_batch) * learning.epochs)
-    kept = {round(total * place / points) for place in range(1, points + 1)}
+    kept = {round(total * point / points) for point in range(1, points + 1)}
     trainer = _supervised(causal, train, validation, config, learning, folder, steps)
     trainer.add_callback(_keeping(kept, folder, config.model))
     return _run(trainer, causal, config, folder, adapter=True)
@@ -190,11 +183,12 @@ def _supervised(
     folder: Path,
     steps: Steps,
 ) -> Any:
+    from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
-    def row(one: TokenizedExample) -> dict[str, Any]:
-        mask = [0] * len(one.prompt) + [1] * len(one.chosen)
-        return {"input_ids": [*one.prompt, *one.chosen], "completion_mask": mask}
+    def row(example: TokenizedExample) -> dict[str, Any]:
+        mask = [0] * len(example.prompt) + [1] * len(example.chosen)
+        return {"input_ids": [*example.prompt, *example.chosen], "completion_mask": mask}
 
     settings = SFTConfig(
         **_arguments(causal.device, config, learning, folder),
@@ -203,34 +197,37 @@ def _supervised(
     )
     return SFTTrainer(
         args=settings,
-        train_dataset=_rows(row, train),
-        eval_dataset=_rows(row, validation),
+        train_dataset=Dataset.from_list(list(map(row, train))),
+        eval_dataset=Dataset.from_list(list(map(row, validation))),
         **_learner(causal, config, learning, steps),
     )
-
-
-def _rows(
-    row: Callable[[TokenizedExample], dict[str, Any]], examples: Sequence[TokenizedExample]
-) -> Any:
-    from datasets import Dataset
-
-    return Dataset.from_list([row(one) for one in examples])
 
 
 def _learner(
     causal: CausalModel, config: ModelConfig, learning: Learning, steps: Steps
 ) -> dict[str, Any]:
-    """Return who learns from given replies, as trl's trainers take it."""
+    """Return the model, tokenizer, adapter and callbacks as trl's trainers take them."""
+    from peft import LoraConfig
+
+    lora = config.lora
+    adapter = LoraConfig(
+        r=lora.r,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=ALL_LINEAR if lora.targets == (ALL_LINEAR,) else list(lora.targets),
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
     return {
         "model": causal.model,
         "processing_class": copy.deepcopy(causal.tokenizer),
-        "peft_config": _adapter(config.lora),
+        "peft_config": adapter,
         "callbacks": _callbacks(learning, steps),
     }
 
 
 def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
-    """Return what saves the adapter after some steps."""
+    """Return the callback that saves the adapter after some steps."""
     from transformers import TrainerCallback
 
     class Keeping(TrainerCallback):  # type: ignore[misc]
@@ -244,7 +241,7 @@ def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
 def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     """Save an adapter so that `load_causal` finds the model that it belongs to."""
     stated = adapted.peft_config["default"]
-    # Its own checkpoints look for the model under its name, and would ask a hub for ours.
+    # Only here: the trainer's checkpoints would look for this name on the hub.
     loaded, stated.base_model_name_or_path = stated.base_model_name_or_path, base
     adapted.save_pretrained(folder, save_embedding_layers=False)
     stated.base_model_name_or_path = loaded
@@ -261,33 +258,30 @@ def reward(
     folder: Path,
     steps: Steps,
 ) -> list[Loss]:
-    """Train an adapter on by the proven rewards of its own answers (GRPO; Shao et al., 2024).
+    """Train an adapter further by rewards of its own answers (GRPO; Shao et al., 2024).
 
-    An answer has 1 where it is proven right, else 0: what is open is not right. The adapter is
-    saved into ``folder``, as `teach` saves it.
+    The reward is 1 where an answer is proven right, else 0, also where that is open. The adapter is
+    saved into ``folder``; the losses that are returned have ``reward``.
 
     Args:
         causal: The model that the adapter of ``start`` belongs to, without it.
-
-    Returns:
-        What was measured, in order: ``reward`` among it.
     """
     from datasets import Dataset
     from peft import PeftModel
     from trl import GRPOConfig, GRPOTrainer
 
     def proven(completions: Sequence[Any], source: Sequence[str], **_: Any) -> list[float]:
-        texts = (one[-1]["content"].strip() for one in completions)
+        texts = (messages[-1]["content"].strip() for messages in completions)
         return [float(passed(*pair) is True) for pair in zip(source, texts, strict=True)]
 
     rewarded = config.rewarded
     order = np.random.default_rng([config.seed, 1]).permutation(len(tasks))
     rows = [
         {
-            "prompt": [{"role": "user", "content": tasks[int(place)].prompt}],
-            "source": tasks[int(place)].source,
+            "prompt": [{"role": "user", "content": tasks[int(index)].prompt}],
+            "source": tasks[int(index)].source,
         }
-        for place in order
+        for index in order
     ]
     settings = GRPOConfig(
         **_common(causal.device, config, folder),
@@ -322,17 +316,18 @@ def prefer(
     folder: Path,
     steps: Steps = lambda done, total: None,
 ) -> list[Loss]:
-    """Train a model to prefer the better replies (DPO); the reference is the model as it comes.
+    """Train a model to prefer the better replies (DPO); the reference is the model before.
 
     See `warm_up` for what is changed, saved, returned and raised.
     """
+    from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
 
-    def row(one: TokenizedExample) -> dict[str, Any]:
-        # The trainer wants texts as well, and makes tokens of them that are not used.
+    def row(example: TokenizedExample) -> dict[str, Any]:
+        # The trainer needs texts as well, and overwrites columns named as it names tokens.
         texts = dict.fromkeys(("prompt", "chosen", "rejected"), "-")
-        own = {"own_prompt_ids": one.prompt, "own_chosen_ids": one.chosen}
-        return {**texts, **own, "own_rejected_ids": one.rejected}
+        tokens = {"own_prompt_ids": example.prompt, "own_chosen_ids": example.chosen}
+        return {**texts, **tokens, "own_rejected_ids": example.rejected}
 
     learner = _learner(causal, config, config.dpo, steps)
     tokenizer = learner["processing_class"]
@@ -346,8 +341,8 @@ def prefer(
     )
     trainer = DPOTrainer(
         args=settings,
-        train_dataset=_rows(row, train),
-        eval_dataset=_rows(row, validation),
+        train_dataset=Dataset.from_list(list(map(row, train))),
+        eval_dataset=Dataset.from_list(list(map(row, validation))),
         data_collator=_own_tokens(tokenizer.pad_token_id),
         **learner,
     )
@@ -355,15 +350,15 @@ def prefer(
 
 
 def _own_tokens(pad: int) -> Any:
-    """Return what gives the trainer our tokens for those it makes of texts."""
+    """Return the collator that gives the trainer our tokens instead of those of the texts."""
     from trl.trainer.dpo_trainer import DataCollatorForPreference
 
     class OwnTokens(DataCollatorForPreference):  # type: ignore[misc]
         def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
             named = ("prompt_ids", "chosen_ids", "rejected_ids")
-            own = [{name: one[f"own_{name}"] for name in named} for one in examples]
-            made: dict[str, Any] = super().torch_call(own)
-            return made
+            own = [{name: example[f"own_{name}"] for name in named} for example in examples]
+            batch: dict[str, Any] = super().torch_call(own)
+            return batch
 
     return OwnTokens(pad_token_id=pad)
 
@@ -371,7 +366,6 @@ def _own_tokens(pad: int) -> Any:
 def _arguments(
     device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
-    """Return the trainer's settings that learning from given replies and DPO share."""
     return {
         **_common(device, config, folder),
         "max_length": None,
@@ -386,7 +380,7 @@ def _arguments(
         "logging_nan_inf_filter": False,
         "eval_strategy": "steps",
         "eval_steps": learning.evaluate_every,
-        # Not again where a killed training goes on: its first validation is on record.
+        # A killed training that goes on has its first validation on record.
         "eval_on_start": _last_whole(folder / _CHECKPOINTS) is None,
         "restore_callback_states_from_checkpoint": True,
         "save_strategy": "steps",
@@ -412,21 +406,8 @@ def _common(device: "torch.device", config: ModelConfig, folder: Path) -> dict[s
     }
 
 
-def _adapter(lora: Lora) -> Any:
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=lora.r,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules=ALL_LINEAR if lora.targets == (ALL_LINEAR,) else list(lora.targets),
-        bias="none",
-        task_type="CAUSAL_LM",
-    )
-
-
 def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
-    """Return what reports a trainer's steps and stops it early, or where a loss is no number."""
+    """Return callbacks that stop a trainer early, report its steps, and refuse a loss of NaN."""
     from transformers import EarlyStoppingCallback, TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
@@ -449,7 +430,7 @@ def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
 def _run(
     trainer: Any, causal: CausalModel, config: ModelConfig, folder: Path, *, adapter: bool = False
 ) -> list[Loss]:
-    """Train, from the last whole checkpoint if there is one, and save the model or the adapter."""
+    """Train from the last whole checkpoint, if any, and save the model or the adapter."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -470,7 +451,7 @@ def _run(
 
 
 def _last_whole(folder: Path) -> str | None:
-    """Return the last checkpoint that was written to its end; what is torn is taken away."""
+    """Return the last checkpoint that is whole; those that are not are removed."""
     last: tuple[int, Path] | None = None
     for path in folder.glob("checkpoint-*"):
         try:
@@ -487,7 +468,7 @@ def _merged(adapted: Any, causal: CausalModel, config: ModelConfig, folder: Path
     """Return the model with the adapter in its weights; ``folder`` may hold the adapter."""
     if config.weights != "4bit":
         return adapted.merge_and_unload()
-    # Nothing can be added to four bits: the adapter goes into the weights they were made of.
+    # Four-bit weights cannot be added to: the adapter goes into the weights they were made from.
     from peft import PeftModel
 
     adapted.save_pretrained(folder, save_embedding_layers=False)

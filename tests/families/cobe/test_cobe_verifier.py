@@ -74,14 +74,14 @@ def test_one_fact_told_otherwise_is_found_wherever_it_stands():
     rng = Random(5)
     for place in range(12):
         facts = opened(place)
-        for criterion, due in (("E1", facts.unchanged), ("E2", facts.changed)):
+        for criterion, due in (("E1", facts.about["E1"]), ("E2", facts.about["E2"])):
             for name, value in due.items():
                 wrong = value if criterion == "E2" else not value
                 text = ". ".join(edited(place, rng, **{name: wrong})) + "."
                 found = decide(facts, text)
                 assert found[criterion].passed is False, text
                 assert [n for n, one in found.items() if not one.passed] == [criterion]
-        for name in facts.moved:
+        for name in facts.about["E4"]:
             before = facts.proof.facts[name]
             text = ". ".join(edited(place, rng, **{name: before})) + "."
             assert decide(facts, text)["E4"].passed is False

@@ -71,7 +71,6 @@ class Variation:
 
     @property
     def name(self) -> str:
-        """The new story's id."""
         return f"{self.core.core_set_id}v{self.id}"
 
 
@@ -84,7 +83,6 @@ class Rejected:
     reply: str = ""
 
     def line(self) -> str:
-        """Return it as a line of JSON."""
         variation = self.variation
         fields = {"id": variation.name, "core": variation.core.id}
         fields |= {"way": variation.way, "domain": variation.domain}
@@ -174,7 +172,6 @@ class AugmentStage(RowStage):
 
     @property
     def asked(self) -> Asked:
-        """The model that writes."""
         return Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
@@ -206,7 +203,6 @@ class AugmentStage(RowStage):
         row.value = self.planned[row.index]
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return a call for each variation; tokens are not counted."""
         return [CallEstimate(self.model, "subject", len(rows), 0, 0, None, is_paid(self.model))]
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
@@ -249,7 +245,6 @@ class AugmentStage(RowStage):
     def write(
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
     ) -> None:
-        """Write the new stories, and next to them what was not kept."""
         figures = sorted((figure for made in pieces for figure in made.figures), key=itemgetter(0))
         stories = [(index, story) for index, story in figures if isinstance(story, Story)]
         more = [{APPROVAL: True, "Variation kind": self.planned[index].way} for index, _ in stories]

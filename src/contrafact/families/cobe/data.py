@@ -384,7 +384,10 @@ def _queries(fields: Mapping[str, Any]) -> tuple[str, str, str]:
 def _criteria(fields: Mapping[str, Any]) -> dict[str, Any]:
     key = "Evaluation criteria"
     values = [value.strip() for value in _texts(fields, key)]
-    kinds = [_kind(value) for value in values]
+    kinds = [
+        next((mark for mark in (NUMERICAL, LATENT) if folded.startswith(mark.casefold())), None)
+        for folded in map(str.casefold, values)
+    ]
     if len(values) < 2 or any(kinds[:2]):
         missing = "E2" if values and not kinds[0] else "E1"
         raise InputError(
@@ -410,11 +413,6 @@ def _criteria(fields: Mapping[str, Any]) -> dict[str, Any]:
         "latent": " ".join(marked[LATENT]) or None,
         "other_criteria": tuple(other for other in others if other),
     }
-
-
-def _kind(criterion: str) -> str | None:
-    folded = criterion.casefold()
-    return next((kind for kind in (NUMERICAL, LATENT) if folded.startswith(kind.casefold())), None)
 
 
 def _modes(value: Any) -> tuple[int, ...]:
@@ -516,7 +514,7 @@ def load_known(path: str | Path) -> list[KnownStory]:
         try:
             if line in notes.unproven:
                 raise InputError(notes.unproven[line], hint="put it right, or leave the story out")
-            known = _known(story, row)
+            known = _with_answers(story, row)
             for conflict in answer_conflicts(known):
                 raise InputError(conflict, hint="say one thing of each answer")
             stories.append(known)
@@ -533,10 +531,10 @@ def load_known(path: str | Path) -> list[KnownStory]:
 
 def known_story(row: Mapping[str, Any]) -> KnownStory:
     """Return a story with its known answers from one object; `load_known` says what raises."""
-    return _known(read_story(row), row)
+    return _with_answers(read_story(row), row)
 
 
-def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
+def _with_answers(story: Story, row: Mapping[str, Any]) -> KnownStory:
     right = _answers(row, "Right answers")
     wrong = _answers(row, "Wrong answers")
     asked = criteria_of(story)

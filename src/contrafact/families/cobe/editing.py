@@ -19,7 +19,7 @@ from contrafact.families.cobe.data import PHRASINGS, read_story
 from contrafact.families.cobe.in_place import in_place
 from contrafact.families.cobe.records import GRAPHS
 from contrafact.families.cobe.stories import verdicts
-from contrafact.families.cobe.synth.compose import Cell, compose_block
+from contrafact.families.cobe.synth.compose import Cell, draw_rows, line_of
 from contrafact.families.cobe.synth.library import Library, bundled_library
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_text
@@ -61,7 +61,6 @@ def _split_of(row: Mapping[str, Any]) -> str | None:
 
 
 def _events_of(proof: Mapping[str, Any], nodes: "set[str] | None" = None) -> frozenset[str]:
-    """Return the names of the events that a story tells, or of those at some nodes."""
     patterns = _patterns(proof["template"])
     names = set()
     for node, words in proof["wordings"].items():
@@ -85,7 +84,7 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
     """Draw tasks of a split, one for each story, in the three phrasings in turn."""
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
     block, last, before = 0, "", ""  # the last answer, and that of another block before it
-    for drawn, (index, line, row, answer) in enumerate(islice(_stories(split, seed), number)):
+    for drawn, (index, row, answer) in enumerate(islice(_stories(split, seed), number)):
         if index != block:
             block, before = index, last
         text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
@@ -96,32 +95,32 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
             id=f"{split}-{drawn}",
             prompt=template.render(story=delimit(text), query=delimit(query), shots=[]),
             answer=answer,
-            source=line,
+            source=line_of(row),
             wrong=wrong,
         )
         last = answer
 
 
-def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any], str]]:
-    """Draw stories of a split: the block of each, its line, its row, and its answer in place.
+def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]:
+    """Draw stories of a split: the block of each, its row, and its answer in place.
 
     For measurements one story of each plot is drawn, so that tasks are independent of each other.
     """
     library = bundled_library()
     cells = _cells(library, split)
     wanted = "train" if split == "same" else split
+    seed_of_split = Random(f"{seed} {split}").getrandbits(32)  # no two splits draw the same stories
     for block in count():
-        for line in compose_block(library, cells, _seed(seed, split), block)[0]:
-            row = json.loads(line)
+        for row in draw_rows(library, cells, seed_of_split, block)[0]:
             if _split_of(row) == wanted and (answer := in_place(row)) is not None:
-                yield block, line, row, answer
+                yield block, row, answer
                 if split != "train":
                     break
 
 
 def held_out_stories(n: int) -> list[str]:
     """Return stories of the demo as JSON; no editor learns from them or is measured on them."""
-    return [line for _, line, _, _ in islice(_stories("all", _DEMO), n)]
+    return [line_of(row) for _, row, _ in islice(_stories("all", _DEMO), n)]
 
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
@@ -132,7 +131,7 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """
     from contrafact.families.cobe.items import REFERENCE
 
-    stories = [json.loads(line) for line in held_out_stories(count)]
+    stories = [row for _, row, _ in islice(_stories("all", _DEMO), count)]
     rows: list[Mapping[str, Any]] = []
     for index, story in enumerate(stories):
         other = stories[(index + 1) % count]
@@ -153,11 +152,6 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
 
 def write_held_out(path: Path, n: int) -> None:
     write_text(path, "".join(f"{line}\n" for line in held_out_stories(n)))
-
-
-def _seed(seed: int, split: str) -> int:
-    """Return the seed of a split, so that no two splits draw the same stories."""
-    return Random(f"{seed} {split}").getrandbits(32)
 
 
 def _cells(library: Library, split: str) -> list[Cell]:

@@ -11,8 +11,6 @@ connectors name be there, had the story gone as is supposed?"""
 
 
 class CobeOptions(ShotOptions, StructuredOptions):
-    """Options of counterfactual edits."""
-
     judge_context: bool = Field(
         default=False, description="Show the judge the scenario and the query too."
     )

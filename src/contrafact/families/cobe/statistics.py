@@ -101,10 +101,6 @@ def statistics_of(stories: Sequence[Story]) -> dict[str, float]:
     }
 
 
-def _recognises(row: Mapping[str, Any]) -> bool:
-    return "Variation text" in row
-
-
 def _checked(rows: Iterable[Row], name: str) -> DataReport:
     notes = StoryNotes()
     refused: list[InputError] = []
@@ -187,5 +183,5 @@ def _figure(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
-SPEC = DataSpec(recognises=_recognises, check=_checked)
+SPEC = DataSpec(recognises=lambda row: "Variation text" in row, check=_checked)
 """Files of stories in the paper's schema."""

@@ -23,7 +23,12 @@ from typing import Any, Literal, NamedTuple
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
 from contrafact.families.cobe.records import GRAPHS, Story
-from contrafact.families.cobe.synth.compose import blocks_ahead, cells_of, compose_block
+from contrafact.families.cobe.synth.compose import (
+    blocks_ahead,
+    cells_of,
+    draw_rows,
+    line_of,
+)
 from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
 from contrafact.families.cobe.synth.prove import situation_of
@@ -79,7 +84,6 @@ class Difficulty:
             raise InputError(f"phrasings is {self.phrasings!r}", hint="use letters of ABC")
 
     def fits(self, row: Mapping[str, Any]) -> bool:
-        """Return whether a drawn story is of this difficulty."""
         if not _within(len(row["Proof"]["told"]), self.facts):
             return False
         if not _within(len(row["Variation text"].split()), self.words):
@@ -109,7 +113,6 @@ class Stories:
     """Tasks by index, without end: the same seed, difficulty and index give the same task.
 
     Args:
-        seed: Seed of the drawing.
         difficulty: Which stories are drawn; all if not given.
         form: ``conjunction``: 1.0 where every criterion is proven to pass, as the paper scores;
             ``share``: the share of criteria that are. What `proof` leaves open passes nothing.
@@ -231,9 +234,9 @@ def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> l
     """Return a block's stories of the difficulty as lines, or an `InputError` if none came."""
     cells = [cell for graph in difficulty.graphs for cell in cells_of(library, graph=graph)]
     for again in range(_TRIES):
-        lines, _ = compose_block(library, cells, seed, index, again)
-        if all(difficulty.fits(json.loads(line)) for line in lines):
-            return lines
+        rows, _ = draw_rows(library, cells, seed, index, again)
+        if all(map(difficulty.fits, rows)):
+            return list(map(line_of, rows))
     asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
     raise InputError(
         f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"

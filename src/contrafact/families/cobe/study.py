@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _pool(items: "pd.DataFrame") -> "pd.DataFrame":
-    return items[items["text"].notna() & items["judge"].notna()]
-
-
 def _published() -> list[StudyTable | str]:
     from contrafact.family.published import published_facts
 
@@ -59,7 +55,7 @@ STUDY = StudySpec(
         *("item", "system", "model", "method", "judge", "draw", "sample_id", "phrasing"),
         *("domain", "graph", "judge_verdict", "probability", "check"),
     ),
-    pool=_pool,
+    pool=lambda items: items[items["text"].notna() & items["judge"].notna()],
     choose=spread_over("sample_id"),
     labels=("judge", "system", "draw", "sample_id", "phrasing"),
     published=_published,

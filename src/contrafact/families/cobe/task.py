@@ -149,7 +149,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return the query and the edit of a story, as the demo shows them."""
     kept = state.store.get(OUTPUT)
     if kept is None:
         return []

@@ -66,7 +66,6 @@ def _all_open(reason: str) -> dict[str, Decision]:
 
 
 def decide(facts: Facts, response: str) -> dict[str, Decision]:
-    """Return the decision on every criterion, E1 to E5 and ``causes``."""
     read = facts.responses.read(response)
     if isinstance(read, str):
         return _all_open(read)
@@ -87,7 +86,6 @@ def decide(facts: Facts, response: str) -> dict[str, Decision]:
 
 
 def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision:
-    """Decide a criterion by what a response tells of one variable."""
     told = reading.values.get(name, set())
     one_way = criterion == "E4" and len({direction_of(facts, name, now) for now in told}) == 1
     if len(told) > 1 and not one_way:

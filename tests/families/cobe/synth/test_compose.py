@@ -24,7 +24,8 @@ from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import (
     Cell,
     compose,
-    compose_block,
+    draw_rows,
+    line_of,
 )
 from contrafact.families.cobe.synth.library import bundled_library, load_library
 from contrafact.families.cobe.synth.prove import check_story, prove_rows
@@ -186,9 +187,9 @@ def test_every_failure_mode_is_probed_and_a_law_of_nature_where_its_cause_change
 @given(st.integers(0, 10**9), st.sampled_from(GRAPHS))
 @settings(max_examples=30, deadline=None)
 def test_any_block_proves_itself(seed, graph):
-    lines, _ = compose_block(LIBRARY, [Cell("Engineering", graph)], seed, 0)
-    for line in lines:
-        assert check_story(json.loads(line)) == []
+    rows, _ = draw_rows(LIBRARY, [Cell("Engineering", graph)], seed, 0)
+    for row in rows:
+        assert check_story(json.loads(line_of(row))) == []
 
 
 def test_a_text_that_leaves_a_verdict_open_is_refused(rows):

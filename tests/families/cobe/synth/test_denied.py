@@ -73,7 +73,7 @@ def test_a_denial_decides_as_the_words_of_the_file_do():
     for row in compose(80, 6):
         story, facts = read_story(row), situation_of(row)
         answer = row["Right answers"][0]["text"]
-        for name in facts.changed:
+        for name in facts.about["E2"]:
             now, before = ("false", "true") if facts.proof.facts[name] else ("true", "false")
             words = facts.reader.wordings[name]
             was = words[before]
@@ -96,7 +96,7 @@ def test_an_edit_in_place_is_proven_right_and_keeps_what_stays_word_for_word():
         assert edited is not None
         subject = subject_of(story, edited)
         assert all(proof(name, subject).passed for name in criteria_of(story))
-        for name, value in facts.unchanged.items():
+        for name, value in facts.about["E1"].items():
             words = facts.reader.wordings[name]
             if "amounts" not in words:
                 kept = words["true" if value else "false"]["clauses"][0]

@@ -1,6 +1,9 @@
 """``contrafact cobe synth``: stories with known answers, from causal models."""
 
+import hashlib
+import json
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -64,10 +67,6 @@ def synth(options: _Options) -> None:
 
 
 def _write(lines: Iterable[str], n: int, out: str) -> None:
-    import hashlib
-    import json
-    from collections import Counter
-
     from contrafact.console import Progress
     from contrafact.files.atomic import atomic_path
 
@@ -86,14 +85,13 @@ def _write(lines: Iterable[str], n: int, out: str) -> None:
             stream.write(text)
             digest.update(text.encode())
 
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             row = json.loads(line)
             graphs[row["Graph type"]] += 1
             sources.add(row["Proof"]["template"])
             answers["right"] += len(row["Right answers"])
             answers["wrong"] += len(row["Wrong answers"])
-            before = ("[\n" if place == 0 else ",\n") if listed else ""
-            put(f"{before}{line}" if listed else f"{line}\n")
+            put(f"{',' if index else '['}\n{line}" if listed else f"{line}\n")
             steps.step()
         if listed:
             put("\n]\n")

@@ -17,8 +17,6 @@ _STEP_TOKENS = 110
 
 
 def method(context: MethodContext) -> Turns[StoryQuery, Output]:
-    """Return the method."""
-
     def turn(step: str) -> Turn[StoryQuery]:
         names = ("story", "query") if step == STEPS[0] else ("query",)
         template = context.pack.template(f"cobe/abduct-act-predict-{step}", required=set(names))

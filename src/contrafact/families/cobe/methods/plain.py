@@ -5,5 +5,4 @@ from contrafact.family.method import MethodContext
 
 
 def method(context: MethodContext) -> Prompted:
-    """Return the method."""
     return Prompted("plain", context.pack)

@@ -68,8 +68,6 @@ class Unproven(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A domain and a type of graph."""
-
     domain: str
     graph: str
 
@@ -103,7 +101,7 @@ def cells_of(
 def compose(n: int, seed: int, *, private_lexicon: str | Path | None = None) -> Iterator[Row]:
     """Yield stories as objects of the paper's schema with our additions; see `story_lines`."""
     library = _library(private_lexicon)
-    draw = partial(_draw_rows, library, cells_of(library), seed)
+    draw = partial(draw_rows, library, cells_of(library), seed)
     return islice(_without_repeats(draw, map(draw, range(-(-n // SIZE)))), n)
 
 
@@ -122,9 +120,8 @@ def story_lines(
     the shorter one, but for a last block that was cut short.
 
     Args:
-        graph: Only this type of graph; ``domain``: only this domain, whatever its capitals.
-        private_lexicon: A folder with rules; the bundled ones if none is given.
-        processes: How many share the work.
+        graph: Only this type of graph; ``domain``: only this domain, in any capitals.
+        private_lexicon: A folder with rules; the bundled ones if not given.
 
     Raises:
         InputError: There is no such graph or domain, or the rules cannot be used.
@@ -132,7 +129,7 @@ def story_lines(
     """
     library = _library(private_lexicon)
     cells = cells_of(library, graph=graph, domain=domain)
-    draw = partial(compose_block, library, cells, seed)
+    draw = partial(_block_lines, library, cells, seed)
     blocks = range(-(-n // SIZE))
     drawn = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
     return islice(_without_repeats(draw, drawn), n)
@@ -198,21 +195,25 @@ def _share(blocks: Sequence[int]) -> list[Any]:
     return [_here[0](index) for index in blocks]
 
 
-def compose_block(
+def line_of(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _block_lines(
     library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
 ) -> tuple[list[str], list[str]]:
-    """Return the stories of one block, as lines of a file, and their texts.
+    rows, texts = draw_rows(library, cells, seed, index, again)
+    return list(map(line_of, rows)), texts
+
+
+def draw_rows(
+    library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
+) -> tuple[list[Row], list[str]]:
+    """Return the stories of one block, proven, and their texts.
 
     Raises:
         Unproven: If a story is not what it is meant to be, or none can be drawn.
     """
-    rows, texts = _draw_rows(library, cells, seed, index, again)
-    return [json.dumps(row, ensure_ascii=False) for row in rows], texts
-
-
-def _draw_rows(
-    library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
-) -> tuple[list[Row], list[str]]:
     rounds, position = divmod(index, len(cells))  # every cell once, then all again in a new order
     cell = Random(f"{seed} order {rounds}").sample(list(cells), len(cells))[position]
     scenes = [scene for scene in library.scenes if scene.domain == cell.domain]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
+from contrafact.families.cobe.synth.relations import ConnectorClaim
 
 SIZE = 4
 """Stories in a block."""
@@ -43,13 +44,13 @@ _DUE_E1, _DUE_E2 = 2, 2
 """How many of the three other answers are to fail E1, and E2, in every story. With the same numbers
 in all stories, the length of a criterion's list of facts says nothing about its failures."""
 _UNEVEN, _MOST_UNEVEN = 2.0, 4
-"""The cost of each answer above or below these, and how many make a group unfit."""
+"""The cost of each answer above or below these numbers, and the most of them in a group."""
 _DUE_UNDONE, _UNDONE = 3, 2.2
 """How many of all twelve wrong answers are to undo the edit itself, and the cost of each above or
 below. The rest fail E2 by an effect that is left as it was."""
 _UNLIKE = 1.5
-"""The cost of each event by which the wrong answers differ from the story more or less than the
-right one does. Else the right answer would be the least edit that does what the query asks."""
+"""The cost of each event by which wrong answers differ, on average, more or less from the story
+than the right one. Else the right answer would be the least edit that does what the query asks."""
 _FAR = 3.0
 """The cost of each answer whose number moves by more or less than the right one's, and of each by
 which more answers move further than move less far. Else the least move would be the right one."""
@@ -57,8 +58,8 @@ _UNSHARED = 3.0
 """The cost of each answer above or below two that deny the hidden fact. Else the rarer value of it
 would be the wrong one."""
 _OPEN_WORTH = 8.0
-"""What a story is worth in which something cannot be known and a right answer leaves it open: by
-chance alone there would be few."""
+"""What a story is worth in which something cannot be known, so that a right answer leaves it open:
+much, so that a group with such a story is preferred."""
 _RARE_WORTH = 0.8
 """What a story is worth for each kind of failure that is rare: the number's direction (E4), the
 hidden fact (E5), an effect left as it was (E2 without undoing the edit)."""
@@ -66,14 +67,7 @@ _FAILURE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
 """The cost, in tenths, of a wrong answer by how many criteria it fails: an answer that fails one
 alone shows whether a judge knows that criterion."""
 
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a connector says: that an effect follows from causes, or comes in spite of them."""
-
-    causes: tuple[str, ...]
-    effect: str
-    follows: bool
+Claims = tuple[ConnectorClaim, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +97,6 @@ class Situation:
 
     @cached_property
     def implied(self) -> dict[str, bool]:
-        """The latent facts that the story implies."""
         implied: dict[str, bool] = {}
         for latent in () if self.plot.hedged else self.plot.latents:
             there = self.worlds & self.plot.masks[latent]
@@ -113,11 +106,11 @@ class Situation:
 
     @cached_property
     def bits(self) -> "EventBits":
-        """The events' facts and consequences as bit masks."""
-        facts = answer = stays = changes = opened = 0
+        facts = answer = stays = changes = opened = supposed = 0
         for index, (name, fact) in enumerate(self.facts.items()):
             bit, then = 1 << index, self.after[name]
             facts |= bit * fact
+            supposed |= bit * (name in self.supposed)
             if then is None:
                 opened |= bit
             else:
@@ -126,45 +119,67 @@ class Situation:
                     changes |= bit
                 else:
                     stays |= bit
-        return EventBits(facts, answer, stays, changes, opened)
+        return EventBits(facts, answer, stays, changes, opened, supposed)
 
     def events(self, mask: int) -> list[str]:
         """Return the events whose bit is set in a mask, in their order."""
         return [name for index, name in enumerate(self.facts) if mask >> index & 1]
 
     @cached_property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> Claims:
         """Everything that a connector of its right answer may say of events.
 
         Claims about the quantity are left out: it is never set, so that one would be right in
         almost every story, and the number next to it would show that.
         """
-        return tuple(
-            claim
-            for claim in _candidate_claims(self.plot)[0]
-            if true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
-        )
+        of_events, _ = _candidate_claims(self.plot)
+        return tuple(claim for claim in of_events if self._holds(claim, self.after, self.supposed))
 
     @cached_property
-    def supposed_bits(self) -> int:
-        """The events that the intervention sets, as a bit mask."""
-        return sum(1 << index for index, name in enumerate(self.facts) if name in self.supposed)
+    def story_claims(self) -> Claims:
+        _, of_all = _candidate_claims(self.plot)
+        return tuple(claim for claim in of_all if self._holds(claim, self.facts, {}))
 
-    @cached_property
-    def story_claims(self) -> tuple[Claim, ...]:
-        """Everything that a connector of the story itself may say."""
-        return tuple(
-            claim
-            for claim in _candidate_claims(self.plot)[1]
-            if true_claim(self.plot, claim, self.facts, self.worlds, {})
-        )
+    def _holds(
+        self, claim: ConnectorClaim, values: Mapping[str, bool | None], cut: Mapping[str, bool]
+    ) -> bool:
+        """Return whether a connector is right between the values that a text asserts.
+
+        "Because" needs that the effect is what its mechanism gives, and would not be without the
+        causes; so it is wrong where the intervention has cut the effect from them. "Although" needs
+        that the effect is not the value that its causes make more likely.
+        """
+        gate = self.plot.gates.get(claim.effect)
+        if gate is None:  # a quantity, which its causes move one way
+            causes = {values[name] for name in claim.causes}
+            return claim.follows and None not in causes and len(causes) == 1
+        effect = values[claim.effect]
+        if effect is None or (claim.follows and claim.effect in cut):
+            return False
+        for name in claim.causes:
+            cause = values[name]
+            if cause is None or (cause == effect) != claim.follows:
+                return False
+        if not claim.follows:
+            return True
+        masks = {gate.without: self.plot.masks[gate.without]} if gate.without else {}
+        for name in gate.parents:
+            value = values[name]
+            if value is None:
+                return False
+            masks[name] = self.plot.everything if value else 0
+        there = gate.happens(masks) & self.worlds
+        for name in claim.causes:
+            masks[name] = 0 if effect else self.plot.everything
+        without = gate.happens(masks) & self.worlds
+        return (there, without) == ((self.worlds, 0) if effect else (0, self.worlds))
 
 
 class EventBits(NamedTuple):
     """Bit masks with one bit for each event of a situation, in the order of its facts.
 
     ``answer`` has the events that happen in the right answer; ``stays`` (E1), ``changes`` (E2) and
-    ``opened`` (nobody can know) divide the events among them.
+    ``opened`` (nobody can know) divide the events among them; ``supposed`` are those that are set.
     """
 
     facts: int
@@ -172,6 +187,7 @@ class EventBits(NamedTuple):
     stays: int
     changes: int
     opened: int
+    supposed: int
 
 
 def _facts_of_world(plot: Plot, world: int) -> tuple[dict[str, bool], int]:
@@ -207,54 +223,15 @@ def _intervened(
     return Situation(plot, facts, base, supposed, worlds, after)
 
 
-def true_claim(
-    plot: Plot,
-    claim: Claim,
-    values: Mapping[str, bool | None],
-    worlds: int,
-    cut: Mapping[str, bool],
-) -> bool:
-    """Return whether a connector is right between the values that a text asserts.
-
-    "Because" needs that the effect is what its mechanism gives, and would not be without the
-    causes; so it is wrong where the intervention has cut the effect from them. "Although" needs
-    that the effect is not the value that its causes make more likely.
-    """
-    gate = plot.gates.get(claim.effect)
-    if gate is None:  # a quantity, which its causes move one way
-        causes = {values[name] for name in claim.causes}
-        return claim.follows and None not in causes and len(causes) == 1
-    effect = values[claim.effect]
-    if effect is None or (claim.follows and claim.effect in cut):
-        return False
-    for name in claim.causes:
-        cause = values[name]
-        if cause is None or (cause == effect) != claim.follows:
-            return False
-    if not claim.follows:
-        return True
-    masks = {gate.without: plot.masks[gate.without]} if gate.without else {}
-    for name in gate.parents:
-        value = values[name]
-        if value is None:
-            return False
-        masks[name] = plot.everything if value else 0
-    there = gate.happens(masks) & worlds
-    for name in claim.causes:
-        masks[name] = 0 if effect else plot.everything
-    without = gate.happens(masks) & worlds
-    return (there, without) == ((worlds, 0) if effect else (0, worlds))
-
-
 @lru_cache(maxsize=4)
-def _candidate_claims(plot: Plot) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
+def _candidate_claims(plot: Plot) -> tuple[Claims, Claims]:
     """Return all claims about events, and all with the quantity: of one cause, or both of two."""
     claims = []
     for effect, causes in plot.parents.items():
         for follows in (True, False):
-            claims += [Claim((cause,), effect, follows) for cause in causes]
+            claims += [ConnectorClaim((cause,), effect, follows) for cause in causes]
             if len(causes) == 2:
-                claims.append(Claim(tuple(causes), effect, follows))
+                claims.append(ConnectorClaim(tuple(causes), effect, follows))
     return tuple(claim for claim in claims if claim.effect in plot.gates), tuple(claims)
 
 
@@ -273,8 +250,8 @@ class Block:
 
     stories: tuple[Situation, ...]
     latent: str | None
-    answer_claims: tuple[tuple[Claim, ...], ...]
-    story_claims: tuple[tuple[Claim, ...], ...]
+    answer_claims: tuple[Claims, ...]
+    story_claims: tuple[Claims, ...]
     fails: tuple[tuple[frozenset[str], ...], ...]
 
 
@@ -362,8 +339,8 @@ class _Pairs:
 
     @classmethod
     def of(cls, pool: Sequence[Situation], latent: str | None) -> "_Pairs":
-        facts, answer, stays, changes, opened = np.array([story.bits for story in pool]).T
-        supposed = np.array([story.supposed_bits for story in pool])
+        bits = np.array([story.bits for story in pool]).T
+        facts, answer, stays, changes, opened, supposed = bits
         differs = (answer[:, None] ^ facts) & ~opened[:, None]
         first = ((differs | opened[:, None]) & stays) != 0
         kept = ~(differs | opened[:, None]) & changes
@@ -443,7 +420,7 @@ def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
 
 def _answer_claims(
     stories: Sequence[Situation], patterns: Sequence[Sequence[int]], rng: Random
-) -> tuple[tuple[Claim, ...], ...] | None:
+) -> tuple[Claims, ...] | None:
     """Return what the connectors of the answers claim; None where that cannot be balanced.
 
     As many answers have a connector of consequence alone as have one of contrast alone; the others
@@ -487,11 +464,11 @@ def _answer_claims(
     return tuple(claims)
 
 
-def _story_claims(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
+def _story_claims(stories: Sequence[Situation], rng: Random) -> tuple[Claims, ...]:
     """Return what the connectors of the stories claim, as many of each sort in every story."""
-    drafts: list[tuple[list[Claim], list[Claim]]] = []
+    drafts: list[tuple[list[ConnectorClaim], list[ConnectorClaim]]] = []
     for story in stories:
-        taken: list[Claim] = []
+        taken: list[ConnectorClaim] = []
         claims = list(story.story_claims)
         rng.shuffle(claims)
         for claim in claims:

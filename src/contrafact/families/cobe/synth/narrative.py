@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from contrafact.families.cobe.synth.crossing import Claim, Situation
+from contrafact.families.cobe.synth.crossing import Situation
 from contrafact.families.cobe.synth.library import AMOUNTS, CRITERIA, Clause, Pair
 from contrafact.families.cobe.synth.plots import QUANTITY, Plot
-from contrafact.families.cobe.synth.relations import Relation
+from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation
 
 _LINKS = {
     True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
@@ -193,7 +193,7 @@ class Narrative:
     wordings: Wordings
     values: Mapping[str, bool | None]
     amount: int
-    claims: Sequence[Claim]
+    claims: Sequence[ConnectorClaim]
     roles: Mapping[str, int]
     noun: int
     latent: tuple[str, bool, int] | None = None
@@ -214,12 +214,10 @@ class Narrative:
 
 
 def sentence(clause: str) -> str:
-    """Return a clause as a sentence of its own."""
     return f"{clause[0].upper()}{clause[1:]}."
 
 
 def realize(narrative: Narrative, rng: Random) -> str:
-    """Return a text that says just this."""
     return _Realization(narrative, rng).text()
 
 
@@ -252,13 +250,13 @@ class _Realization:
                 self.placed.add(name)
                 opened.append(f"whether {narrative.clause(name)}")
             elif name in claim_of:
-                self.tell_claim(claim_of[name])
+                self.state_claim(claim_of[name])
             elif name not in causes_of_claims:
                 self.placed.add(name)
                 self.plain.append(name)
-        self.tell_plain()
+        self.state_plain()
         self.plain.extend(name for name in self.order if name not in self.placed)
-        self.tell_plain()
+        self.state_plain()
         sentences = self.sentences
         if narrative.latent is not None:
             latent, there, role = narrative.latent
@@ -271,8 +269,8 @@ class _Realization:
             f"{text[0].upper()}{text[1:]}" for text in (*narrative.before, *_capitals(sentences))
         )
 
-    def tell_plain(self) -> None:
-        """Tell what waits, one event in a sentence or two."""
+    def state_plain(self) -> None:
+        """State the events that wait, in sentences of one or two."""
         clause, events = self.narrative.clause, self.narrative.plot.events
         while self.plain:
             first = self.plain.pop(0)
@@ -288,10 +286,10 @@ class _Realization:
                 self.sentences.append(f"{clause(first)}.")
                 self.last = (first,)
 
-    def tell_claim(self, claim: Claim) -> None:
-        """Tell the effects of some causes, and at once what those effects bring about in turn."""
+    def state_claim(self, claim: ConnectorClaim) -> None:
+        """State the effects of some causes, and at once what those effects bring about in turn."""
         narrative, causes = self.narrative, claim.causes
-        self.tell_plain()
+        self.state_plain()
         effects = [
             other.effect
             for other in narrative.claims
@@ -301,7 +299,7 @@ class _Realization:
         new = [cause for cause in causes if cause not in self.placed]
         if new and len(new) < len(causes):
             self.plain.extend(new)
-            self.tell_plain()
+            self.state_plain()
             self.placed.update(new)
             new = []
         follows = claim.follows is not narrative.turned
@@ -322,7 +320,7 @@ class _Realization:
         self.last = tuple(effects)
         for other in narrative.claims:
             if other.effect not in self.placed and set(other.causes) == set(self.last):
-                self.tell_claim(other)
+                self.state_claim(other)
                 break
 
     def choose(self, patterns: Sequence[str], *, of_several: bool = False) -> str:

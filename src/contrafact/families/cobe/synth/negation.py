@@ -66,11 +66,9 @@ def base_of(past: str) -> str | None:
 
 
 def negations(stated: str, supposed: str) -> Iterator[str]:
-    """Yield the negations of a clause, the plainest first; none where its verb cannot be told.
+    """Yield the negations of a clause, the plainest first; none where its verb cannot be found.
 
-    Args:
-        stated: The clause, in the past tense.
-        supposed: The same in the perfect, ``had`` before the participle.
+    The clause is ``stated`` in the past tense; ``supposed`` has it in the perfect, with "had".
     """
     words, perfect = stated.split(), supposed.split()
     if not _SCOPED.isdisjoint(words):

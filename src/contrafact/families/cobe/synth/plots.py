@@ -108,17 +108,14 @@ class Plot:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The told variables, the quantity last."""
         return (*self.events, *((QUANTITY,) if self.measure else ()))
 
     @property
     def parents(self) -> dict[str, tuple[str, ...]]:
-        """For every told variable, its told causes."""
         parents = {name: gate.parents for name, gate in self.gates.items()}
         return parents | ({QUANTITY: self.measure.parents} if self.measure else {})
 
     def text(self) -> ScmText:
-        """Return the causal model as it stands in a file."""
         mechanisms = {name: f"u_{name}" for name in self.latents}
         mechanisms |= {name: gate.expression() for name, gate in self.gates.items()}
         parents: dict[str, list[str]] = {name: [] for name in self.latents}

@@ -11,7 +11,7 @@ rules for English connectors.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,49 +53,31 @@ class Facts:
     settings: tuple[str, ...]
     worlds: Sequence[tuple[Mapping[str, Value], Mapping[str, int]]]
 
-    def due(self, *kinds: str) -> dict[str, Value]:
-        """Return the told variables of some kinds of consequences, with their values in fact."""
-        return {
-            c.variable: self.proof.facts[c.variable]
-            for c in self.proof.consequences
-            if c.kind in kinds and c.variable in self.text.told
-        }
+    @cached_property
+    def about(self) -> dict[str, dict[str, Value]]:
+        """The variables that each criterion but E3 is about (CoBe, section 3.2).
 
-    @property
-    def unchanged(self) -> dict[str, Value]:
-        """What is told and must stay (E1)."""
-        return self.due("stays")
-
-    @property
-    def changed(self) -> dict[str, Value]:
-        """What is set, and what is told, is no quantity and must change (E2)."""
-        return {
-            n: v for n, v in self.due("set", "changes").items() if n not in self.text.quantities
-        }
-
-    @property
-    def moved(self) -> dict[str, str]:
-        """The quantities that must move, and which way (E4)."""
-        return {
-            c.variable: c.direction
-            for c in self.proof.consequences
-            if c.kind == "changes" and c.variable in self.text.quantities and c.direction
-        }
-
-    @property
-    def about(self) -> dict[str, Mapping[str, object]]:
-        """The variables that each criterion but E3 is about."""
-        return {
-            "E1": self.unchanged,
-            "E2": self.changed,
-            "E4": self.moved,
-            "E5": self.implied,
-        }
+        E1 has what is told and must stay, E2 what is set and the events that must change, E5 what
+        is implied, each with its value in fact; E4 has the quantities that must move, with the way.
+        """
+        about: dict[str, dict[str, Value]] = {"E1": {}, "E2": {}, "E4": {}, "E5": {**self.implied}}
+        for consequence in self.proof.consequences:
+            name = consequence.variable
+            if name not in self.text.told:
+                continue
+            if consequence.kind == "stays":
+                about["E1"][name] = self.proof.facts[name]
+            elif name in self.text.quantities:
+                if consequence.kind == "changes" and consequence.direction:
+                    about["E4"][name] = consequence.direction
+            elif consequence.kind != "undetermined":
+                about["E2"][name] = self.proof.facts[name]
+        return about
 
     @property
     def asked(self) -> list[str]:
-        """The criteria that the story asks."""
-        return ["E1", "E2", "E3"] + ["E4"] * bool(self.moved) + ["E5"] * bool(self.implied)
+        optional = [name for name in ("E4", "E5") if self.about[name]]
+        return ["E1", "E2", "E3", *optional]
 
 
 _PARTS = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
@@ -281,16 +263,17 @@ def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value |
     where it still holds as before; the others pass only where nothing else is said.
     """
     if criterion == "E1":
-        return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
+        return "" if told == {facts.about["E1"][name]} else f"'{name}' does not stay"
     if criterion == "E2":
-        return f"'{name}' is as it was" if facts.changed[name] in told else ""
+        return f"'{name}' is as it was" if facts.about["E2"][name] in told else ""
     if criterion == "E5":
         value = facts.implied[name]
         return "" if told <= {value, None} else f"'{name}' is not {value}"
     ways = {direction_of(facts, name, now) for now in told}
     if None in ways or not ways:
         return f"'{name}' is not told"
-    return "" if ways == {facts.moved[name]} else f"'{name}' does not go {facts.moved[name]}"
+    way = facts.about["E4"][name]
+    return "" if ways == {way} else f"'{name}' does not go {way}"
 
 
 def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:
@@ -468,7 +451,6 @@ def with_proofs(
 
 
 def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
-    """Yield the result of proving every row of a file, with its line."""
     for line, row in rows:
         if not isinstance(row.get("Proof"), Mapping):
             yield line, Proven(("the story has no proof",), 0, case_of(row))
@@ -506,7 +488,7 @@ def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
         yield f"the text tells {dict(facts.proof.facts)}, the proof {proof['facts']}"
     if dict(facts.proof.intervention) != proof["intervention"]:
         yield f"the queries suppose {dict(facts.proof.intervention)}, not {proof['intervention']}"
-    if not facts.unchanged:
+    if not facts.about["E1"]:
         yield "nothing has to stay"
     told = {name: facts.model.graph.parents[name] for name in facts.text.told}
     told = {name: tuple(p for p in parents if p in told) for name, parents in told.items()}
@@ -531,22 +513,20 @@ def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _criteria_problems(facts: Facts, criteria: Sequence[str]) -> Iterator[str]:
-    for name, text, due in (
-        ("E1", criteria[0], facts.unchanged),
-        ("E2", criteria[1], facts.changed),
-    ):
-        values = facts.reader.read(text).values
-        if values != {variable: {value} for variable, value in due.items()}:
-            yield f"{name} is about {values}, not {due}: {text}"
+    for criterion, text in (("E1", criteria[0]), ("E2", criteria[1])):
+        values, due = facts.reader.read(text).values, facts.about[criterion]
+        if values != {name: {value} for name, value in due.items()}:
+            yield f"{criterion} is about {values}, not {due}: {text}"
     rest = list(criteria[2:])
     numerical = [c.removeprefix(_NUMERICAL) for c in rest if c.startswith(_NUMERICAL)]
     latent = [c.removeprefix(_LATENT) for c in rest if c.startswith(_LATENT)]
     if len(rest) != len(numerical) + len(latent) or max(len(numerical), len(latent)) > 1:
         yield "there are criteria of no known kind, or two of one"
-    if bool(numerical) != bool(facts.moved):
-        yield f"E4 does not say {facts.moved}"
+    moved = facts.about["E4"]
+    if bool(numerical) != bool(moved):
+        yield f"E4 does not say {moved}"
     for text in numerical:
-        for name, direction in facts.moved.items():
+        for name, direction in moved.items():
             forms = facts.reader.wordings[name]
             lowered, figure = text.lower(), NUMBER.findall(text)
             told = [way for way, cues in _WAYS.items() if any(cue in lowered for cue in cues)]

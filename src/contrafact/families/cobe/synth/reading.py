@@ -51,6 +51,15 @@ class Mention:
     noun: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a connector says: that an effect follows from causes, or comes in spite of them."""
+
+    causes: tuple[Mention, ...]
+    effect: Mention
+    follows: bool
+
+
 def left_open(mention: Mention) -> Mention:
     return replace(mention, value=None)
 
@@ -136,10 +145,8 @@ class Sentence:
         """What the sentence says by itself, not as a cause."""
         return self._late if self._between is not None else self._early
 
-    def claims(
-        self, before: Sequence[Mention], loose: list[str]
-    ) -> list[tuple[tuple[Mention, ...], Mention, bool]]:
-        """Return causes, effect and whether it follows, for each claim of the sentence.
+    def claims(self, before: Sequence[Mention], loose: list[str]) -> list[Claim]:
+        """Return the claims of the sentence's connectors.
 
         ``before`` has the conclusions of the sentence before; connectors that join nothing are
         appended to ``loose``.
@@ -153,16 +160,7 @@ class Sentence:
         if causes and (not self.conclusions or not all(group for group, _ in causes)):
             loose.append(self.text)
             return []
-        return [(group, effect, kind) for effect in self.conclusions for group, kind in causes]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a connector says: that an effect follows from causes, or comes in spite of them."""
-
-    causes: tuple[Mention, ...]
-    effect: Mention
-    follows: bool
+        return [Claim(group, effect, kind) for effect in self.conclusions for group, kind in causes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +226,7 @@ class Reader:
         for part in SENTENCE_END.split(marked):
             sentence = Sentence(part, mentioned)
             if sentence.mentions:
-                claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
+                claims += sentence.claims(before, loose)
                 before = sentence.conclusions
                 mentions += sentence.mentions
         return Reading(tuple(mentions), tuple(claims), tuple(loose))

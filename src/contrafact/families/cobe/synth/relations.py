@@ -38,7 +38,6 @@ class Relation:
     shield: str = ""
 
     def record(self) -> dict[str, object]:
-        """Return it as a file has it."""
         record: dict[str, object] = {"says": self.says, "form": self.form}
         record |= {"causes": list(self.causes), "effect": self.effect}
         return record | ({"unless": self.shield} if self.shield else {})
@@ -161,14 +160,10 @@ def family_of(
     relations: Sequence[Relation],
     claims: Sequence[ConnectorClaim],
 ) -> Family:
-    """Return all causal models that agree with a text.
+    """Return all causal models that agree with the facts, relations and claims of a text.
 
-    Args:
-        facts: The facts that it tells.
-        parents: For every told variable, its possible causes; causes come before effects.
-        numbers: The told variables that are quantities.
-        relations: What its sentences state.
-        claims: What its connectors claim.
+    ``parents`` has the possible causes of every told variable, causes before effects; ``numbers``
+    are the variables that are quantities.
 
     Raises:
         ValueError: No model agrees with it, or it tells of a cause that is not a possible one.

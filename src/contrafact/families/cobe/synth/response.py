@@ -101,10 +101,9 @@ class _Cannot(Exception):
 
 
 class ResponseReader:
-    """Reads what is made of a proof's wordings; `of_story` returns what reads one story's.
+    """Reads responses in the wordings of a proof; `of_story` gives the reader of one story.
 
-    Args:
-        shields: For every latent fact, the events that it bears on.
+    ``shields`` has for every latent fact the events that it can hold back.
     """
 
     def __init__(self, wordings: Mapping[str, Any], shields: Mapping[str, frozenset[str]]) -> None:
@@ -138,7 +137,6 @@ class ResponseReader:
         return reader
 
     def _add_frames(self, frames: Iterable[str]) -> None:
-        """Add texts that may stand around an edit, word for word."""
         for frame in frames:
             self._add(_tokens(frame), _Wording("f", ""))
 
@@ -156,7 +154,6 @@ class ResponseReader:
             self._table[words] = None  # it would be read in two ways
 
     def read(self, response: str) -> ReadResponse | str:
-        """Return what a response says, or why that cannot be told."""
         try:
             return self._read(response)
         except _Cannot as cannot:

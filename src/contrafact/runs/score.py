@@ -384,11 +384,9 @@ def _notes(
     kinds: dict[str, list[LeftOut]] = defaultdict(list)
     for one in reader.left_out:
         kinds[_QUOTED.sub("…", one.reason)].append(one)
-    for rows_of_kind in kinds.values():
-        rows = f"{len(rows_of_kind)} row{'s' * (len(rows_of_kind) != 1)} left out"
-        notes.append(
-            f"{rows}: {rows_of_kind[0].reason} ({line_list(one.line for one in rows_of_kind)})"
-        )
+    for alike in kinds.values():
+        rows = f"{len(alike)} row{'s' * (len(alike) != 1)} left out"
+        notes.append(f"{rows}: {alike[0].reason} ({line_list(one.line for one in alike)})")
     if reader.repeated:
         lines = list(dict.fromkeys(reader.repeated))
         notes.append(f"{len(lines)} repeated and taken once ({line_list(lines)})")

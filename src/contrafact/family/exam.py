@@ -133,18 +133,25 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
     halves: list[list[int]] = []
     for passing in (True, False):
         kinds: dict[str, list[int]] = {}
-        for place, item in enumerate(items):
+        for number, item in enumerate(items):
             if item.should_pass is passing:
-                kinds.setdefault(item.kind, []).append(place)
+                kinds.setdefault(item.kind, []).append(number)
         shuffled = [rng.permutation(kinds[kind]).tolist() for kind in sorted(kinds)]
         longest = max(map(len, shuffled), default=0)
         # One of each kind, then another of each, and so on.
-        halves.append([own[turn] for turn in range(longest) for own in shuffled if turn < len(own)])
+        halves.append(
+            [
+                of_kind[turn]
+                for turn in range(longest)
+                for of_kind in shuffled
+                if turn < len(of_kind)
+            ]
+        )
     passes, fails = halves
     first = max(n - n // 2, n - len(fails))
     chosen = passes[:first]
     chosen += fails[: n - len(chosen)]
-    return [items[place] for place in sorted(chosen)]
+    return [items[number] for number in sorted(chosen)]
 
 
 def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:

@@ -67,7 +67,10 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
     asks = method in prepared.methods
     shows = asks and prepared.methods[method].shots
     values: dict[str, Any] = {
-        **{name: _plain(value) for name, value in settings.options},
+        **{
+            name: absolute(value) if isinstance(value, Path) else value
+            for name, value in settings.options
+        },
         "data": absolute(settings.data),
         "seed": settings.seed,
         "prompts": absolute(settings.prompts),
@@ -226,7 +229,3 @@ def _name(task: str, spec: str, shots: int) -> str:
     method, _, options = spec.partition(":")
     words = [task, method.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)]
     return "-".join(words) + (f"-{shots}" if shots else "")
-
-
-def _plain(value: Any) -> Any:
-    return absolute(value) if isinstance(value, Path) else value

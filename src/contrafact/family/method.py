@@ -166,8 +166,8 @@ class Methods:
         module = importlib.import_module(chosen.path)
         folder = Path(str(module.__file__)).parent / "prompts"
         if folder.is_dir():
-            own = chosen.name.rpartition(".")[2].replace("_", "-")
-            context.pack.mount(own, folder)
+            prefix = chosen.name.rpartition(".")[2].replace("_", "-")
+            context.pack.mount(prefix, folder)
         options = {**chosen.known, **chosen.given}
         made: Method[Any, Any] = module.method(replace(context, options=options, name=chosen.spec))
         return made
@@ -175,7 +175,7 @@ class Methods:
     def _choose(self, spec: str) -> _Chosen:
         name, colon, rest = spec.partition(":")
         path = self._path(name)
-        known: Mapping[str, Option] = getattr(_module(path, name), "OPTIONS", {})
+        options: Mapping[str, Option] = getattr(_module(path, name), "OPTIONS", {})
         given: dict[str, Option] = {}
         for part in rest.split(",") if colon else ():
             key, equals, text = (piece.strip() for piece in part.partition("="))
@@ -184,12 +184,12 @@ class Methods:
                     f"'{part}' in the method '{spec}' is not an option",
                     hint="write NAME:OPTION=VALUE, with commas between several",
                 )
-            if key not in known or key in given:
-                has = f"its options are {', '.join(known)}" if known else "it has none"
+            if key not in options or key in given:
+                has = f"its options are {', '.join(options)}" if options else "it has none"
                 what = "is given twice" if key in given else f"is no option of {name}"
                 raise InputError(f"'{key}' {what}", hint=has)
-            given[key] = _value(key, text, known[key])
-        return _Chosen(name, path, known, given)
+            given[key] = _value(key, text, options[key])
+        return _Chosen(name, path, options, given)
 
     def _path(self, name: str) -> str:
         if name in self.names():
@@ -198,16 +198,16 @@ class Methods:
             return f"{self.baselines}.{name.replace('-', '_')}"
         if "." in name:
             return name
-        known = ", ".join((*self.names(), *self.baseline_names()))
+        names = ", ".join((*self.names(), *self.baseline_names()))
         raise InputError(
             f"{self.task} has no method '{name}'",
-            hint=f"use one of {known}, or the import path of a module",
+            hint=f"use one of {names}, or the import path of a module",
         )
 
     def _modules(self, package: str) -> list[str]:
         spec = find_spec(package)
         folders = list(spec.submodule_search_locations or ()) if spec else []
-        return sorted(one.name.replace("_", "-") for one in pkgutil.iter_modules(folders))
+        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(folders))
 
 
 def _module(path: str, name: str) -> Any:

@@ -148,7 +148,7 @@ class RecordedSystem:
     @property
     def judged_outputs(self) -> int:
         """How many outputs are not invalid as a whole: those that a judge would see."""
-        return sum(not isinstance(one.get("invalid"), str) for one in self.outputs.values())
+        return sum(not isinstance(output.get("invalid"), str) for output in self.outputs.values())
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ class RecordedOutputs:
 
     def lines(self) -> Iterator[str]:
         """Yield the outputs as `OUTPUTS` holds them."""
-        for name, one in self.systems.items():
-            for (sample, draw), output in one.outputs.items():
+        for name, recorded in self.systems.items():
+            for (sample, draw), output in recorded.outputs.items():
                 row = {"system": name, "sample_id": sample, "draw": draw, "output": output}
                 yield json_line(row)
 

@@ -319,19 +319,22 @@ class ChapterData:
     @cached_property
     def one_judge(self) -> bool:
         """Whether all that was judged was judged by the same judge."""
-        own = self.items[self.items["was_judged"]]
-        return "judge" not in own or own["judge"].astype(object).fillna("").nunique() <= 1
+        judged = self.items[self.items["was_judged"]]
+        return "judge" not in judged or judged["judge"].astype(object).fillna("").nunique() <= 1
 
     @cached_property
     def scored(self) -> bool:
         """Whether any output's fluency was scored."""
-        columns = [one.column_of("valid") for one in self.spec.measures if one.fluency]
+        columns = [measure.column_of("valid") for measure in self.spec.measures if measure.fluency]
         return any(self.items[name].notna().any() for name in columns if name in self.items)
 
     @cached_property
     def one_set(self) -> bool:
         """Whether all systems were asked about the same items."""
-        return len({frozenset(own) for _, own in self.items.groupby("system")["sample_id"]}) == 1
+        return (
+            len({frozenset(samples) for _, samples in self.items.groupby("system")["sample_id"]})
+            == 1
+        )
 
     @cached_property
     def several(self) -> bool:
@@ -358,11 +361,15 @@ class ChapterData:
         self, measure: str, form: Form = "valid", *, scope: str | None = None
     ) -> pd.DataFrame:
         """Return the figures of a measure over all rows, one for each system that has it."""
-        found = self.figures
-        held = self.spec.is_overall(found) & found["measure"].eq(measure) & found["form"].eq(form)
+        figures = self.figures
+        wanted = (
+            self.spec.is_overall(figures)
+            & figures["measure"].eq(measure)
+            & figures["form"].eq(form)
+        )
         if self.spec.scopes:
-            held &= found["scope"].eq(scope or self.spec.scopes[0])
-        return found[held]
+            wanted &= figures["scope"].eq(scope or self.spec.scopes[0])
+        return figures[wanted]
 
     @property
     def asked_and_valid(self) -> tuple[int, int]:
@@ -456,10 +463,12 @@ class ReportSpec:
 
     def is_overall(self, figures: pd.DataFrame) -> "pd.Series[bool]":
         """Return which figures are over all rows of a system."""
-        held = pd.Series(True, index=figures.index)
+        overall = pd.Series(True, index=figures.index)
         for column in self.group_columns:
-            held &= figures[column].eq("overall") if column == "scope" else figures[column].isna()
-        return held
+            overall &= (
+                figures[column].eq("overall") if column == "scope" else figures[column].isna()
+            )
+        return overall
 
     @property
     def shown(self) -> tuple[TerminalColumn, ...]:
@@ -468,13 +477,13 @@ class ReportSpec:
             return self.terminal
         columns = [
             TerminalColumn(
-                one.name,
-                one.forms[0],
-                f"{one.label} %" if one.kind == "share" else one.label,
-                100 if one.kind == "share" else 1,
+                measure.name,
+                measure.forms[0],
+                f"{measure.label} %" if measure.kind == "share" else measure.label,
+                100 if measure.kind == "share" else 1,
                 rank=rank,
             )
-            for rank, one in enumerate(self.measures)
+            for rank, measure in enumerate(self.measures)
         ]
         first = self.measures[0]
         if "strict" in first.forms:

@@ -78,9 +78,9 @@ class Question:
         Case does not matter, nor a full stop, what cannot be seen, how words are joined (space,
         hyphen, underscore), nor that a whole number ends in ".0".
         """
-        known = {_folded(answer): answer for answer in self.answers}
+        by_spelling = {_folded(answer): answer for answer in self.answers}
         meant = {_folded(text): _folded(answer) for text, answer in self.spellings.items()}
-        return known.get(meant.get(_folded(cell), _folded(cell)))
+        return by_spelling.get(meant.get(_folded(cell), _folded(cell)))
 
     @property
     def choices(self) -> str:
@@ -136,9 +136,9 @@ class AnsweredStudy:
 
     def given(self, question: str) -> "pd.DataFrame":
         """Return the answers to a question: a row an item, a column a person who gave any."""
-        own = self.answers[self.answers["question"].eq(question)]
-        table = own.pivot(index="item", columns="annotator", values="answer")
-        people = [one for one in self.answers["annotator"].unique() if one in table]
+        of_question = self.answers[self.answers["question"].eq(question)]
+        table = of_question.pivot(index="item", columns="annotator", values="answer")
+        people = [person for person in self.answers["annotator"].unique() if person in table]
         return table.reindex(index=self.items.index, columns=people).astype(object)
 
     def mean(
@@ -176,7 +176,7 @@ Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]
 
 def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
     """Choose so many rows of a stratum at random."""
-    return [int(place) for place in rng.permutation(len(stratum))[:size]]
+    return [int(row) for row in rng.permutation(len(stratum))[:size]]
 
 
 def spread_over(column: str) -> Choose:
@@ -186,10 +186,10 @@ def spread_over(column: str) -> Choose:
         values = stratum[column].tolist()
         seen: dict[Any, int] = {}
         turns: list[tuple[int, int, int]] = []
-        for place in at_random(stratum, len(values), rng):
-            turn = seen[values[place]] = seen.get(values[place], -1) + 1
-            turns.append((turn, len(turns), place))
-        return [place for _, _, place in sorted(turns)[:size]]
+        for row in at_random(stratum, len(values), rng):
+            turn = seen[values[row]] = seen.get(values[row], -1) + 1
+            turns.append((turn, len(turns), row))
+        return [row for _, _, row in sorted(turns)[:size]]
 
     return choose
 

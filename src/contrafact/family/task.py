@@ -44,6 +44,7 @@ __all__ = [
     "rates_of_criterion",
     "read_text",
     "score_metadata",
+    "stored_fields",
     "verdict_columns",
 ]
 
@@ -110,8 +111,7 @@ def method_solver(
         # What weights in this process were shown stands in the plan alone.
         shown = exchanges or [(call.prompt, "") for call in method.plan(item)]
         output = how.check(item, output, shown)
-        kept = output.model_dump(mode="json") if isinstance(output, BaseModel) else None
-        state.store.set(OUTPUT, kept or asdict(cast(Any, output)))
+        state.store.set(OUTPUT, stored_fields(output))
         state.output = ModelOutput.from_content(str(state.model), how.shown(output))
         return state
 
@@ -160,6 +160,11 @@ class Turns(Generic[ItemT, OutputT]):
             calls.append(PlannedCall(so_far, turn.reply_tokens))
             so_far += " word" * turn.reply_tokens
         return calls
+
+
+def stored_fields(output: Any) -> dict[str, Any]:
+    """Return an output's fields, a model's or a dataclass's, as a sample's store keeps them."""
+    return output.model_dump(mode="json") if isinstance(output, BaseModel) else asdict(output)
 
 
 def output_of(state: TaskState) -> Output:

@@ -9,12 +9,11 @@ import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
-from pydantic import BaseModel
 
 from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
@@ -32,7 +31,7 @@ from contrafact.family.outputs import (
 )
 from contrafact.family.run import BUNDLED, COST_COLUMNS, Prepared, TaskRun, load_once, system_label
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT
+from contrafact.family.task import OUTPUT, stored_fields
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
 from contrafact.files.journal import hash_of
@@ -368,18 +367,13 @@ def _systems(
     for (name, sample, draw), parts in reader.parts.items():
         if sample in taken:
             whole = run.whole_output({part: output for part, (_, output) in parts.items()})
-            outputs[name][sample, draw] = _output_fields(whole)
+            outputs[name][sample, draw] = stored_fields(whole)
             # Only lines are asked for from here on, and there may be many outputs.
             parts.update({part: (line, None) for part, (line, _) in parts.items()})
     return {
         name: RecordedSystem(name, *reader.facts[name], outputs=of_system)
         for name, of_system in outputs.items()
     }
-
-
-def _output_fields(made: Any) -> dict[str, Any]:
-    """Return an output's fields, as a sample's store keeps them."""
-    return made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
 
 
 def _notes(
@@ -390,11 +384,9 @@ def _notes(
     kinds: dict[str, list[LeftOut]] = defaultdict(list)
     for one in reader.left_out:
         kinds[_QUOTED.sub("…", one.reason)].append(one)
-    for rows_of_kind in kinds.values():
-        rows = f"{len(rows_of_kind)} row{'s' * (len(rows_of_kind) != 1)} left out"
-        notes.append(
-            f"{rows}: {rows_of_kind[0].reason} ({line_list(one.line for one in rows_of_kind)})"
-        )
+    for alike in kinds.values():
+        rows = f"{len(alike)} row{'s' * (len(alike) != 1)} left out"
+        notes.append(f"{rows}: {alike[0].reason} ({line_list(one.line for one in alike)})")
     if reader.repeated:
         lines = list(dict.fromkeys(reader.repeated))
         notes.append(f"{len(lines)} repeated and taken once ({line_list(lines)})")

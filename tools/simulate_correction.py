@@ -45,8 +45,13 @@ from contrafact.runs.folder import write_manifest
 from contrafact.runs.items import ITEMS
 from contrafact.stats.correction import MIN_YOUDEN, correction_bounds, ppi_share
 from contrafact.stats.intervals import clustered_proportion, wilson_bounds
-from contrafact.stats.sampling import proportional_allocation, split_cells, verdict_levels
-from contrafact.study.sample import LEAST_OF_A_STRATUM, draw_study, for_calibration
+from contrafact.stats.sampling import (
+    LEAST_OF_A_STRATUM,
+    proportional_allocation,
+    split_cells,
+    verdict_levels,
+)
+from contrafact.study.sample import draw_study, for_calibration
 
 CRITERIA = ("E1", "E2", "E3")
 WHOLE = "correct"

@@ -25,7 +25,7 @@ from contrafact.files.sheets import guarded_frame
 from contrafact.files.tables import Row, read_rows, render_csv, source_name, write_frame
 from contrafact.stats.correction import ppi_share
 from contrafact.stats.intervals import Interval
-from contrafact.stats.sampling import proportional_allocation, split_cells
+from contrafact.stats.sampling import LEAST_OF_A_STRATUM, draw_by_levels
 
 __all__ = [
     "Figure", "Labels", "draw_plan", "final_items", "judged_items", "labels_of", "plan_figures",
@@ -34,9 +34,6 @@ __all__ = [
 
 Figure = Literal["rate", "residual"]
 """The share of yes, or the share of a review's final items that are wrong."""
-
-LEAST_OF_A_STRATUM = 10
-"""Items of a smaller stratum are drawn with others; so many of each are labelled at least."""
 
 _ONE = frozenset(("1", "1.0", "true", "yes", "pass", "passed", "right", "valid"))
 _ZERO = frozenset(("0", "0.0", "false", "no", "fail", "failed", "wrong", "invalid"))
@@ -145,14 +142,10 @@ def draw_plan(
     # So large that every stratum gets an item.
     least = max(LEAST_OF_A_STRATUM, -(-len(items) // budget))
     levels = [pd.factorize(items[name], sort=True)[0] for name in ("group", "level")]
-    cells = split_cells(levels, np.ones(len(items), dtype=bool), least)
-    sizes = np.bincount(cells)
-    counts = proportional_allocation(sizes.tolist(), budget, least=LEAST_OF_A_STRATUM)
+    draw = draw_by_levels(levels, budget, rng, least=least)
     drawn = np.zeros(len(items), dtype=bool)
-    for cell, count in enumerate(counts):
-        drawn[rng.permutation(np.flatnonzero(cells == cell))[:count]] = True
-    probability = (np.array(counts) / sizes)[cells]
-    return items.assign(figure=figure, drawn=drawn, probability=probability)[[*_COLUMNS]]
+    drawn[draw.drawn] = True
+    return items.assign(figure=figure, drawn=drawn, probability=draw.probability)[[*_COLUMNS]]
 
 
 def labels_of(

@@ -1,7 +1,8 @@
 """Samples with unequal but known probabilities of being drawn, and estimates from them.
 
 *The draw.* Draws are shared out over strata, evenly or in proportion to their sizes, and a stratum
-too small to say anything by itself is drawn from with others (`split_cells`).
+too small to say anything by itself is drawn from with others (`split_cells`). What people are to
+label, so that a judge or a review is measured, is drawn in one way (`draw_by_levels`).
 
 *One draw's mean.* A study that draws more items from small systems than from large ones must weigh
 them back before it speaks of all of them (`horvitz_thompson_mean`).
@@ -13,7 +14,7 @@ number of outcomes that the sample is worth covers 93 to 97% (`stratified_share`
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
@@ -35,6 +36,9 @@ from contrafact.stats.intervals import (
 )
 
 __all__ = [
+    "LEAST_OF_A_STRATUM",
+    "StratifiedDraw",
+    "draw_by_levels",
     "even_allocation",
     "horvitz_thompson_mean",
     "proportional_allocation",
@@ -43,6 +47,9 @@ __all__ = [
     "stratified_share",
     "verdict_levels",
 ]
+
+LEAST_OF_A_STRATUM = 10
+"""Items of a smaller stratum are drawn with others; so many of each are drawn at least."""
 
 _CERTAIN = 1e-9
 
@@ -118,6 +125,46 @@ def split_cells(
         cells = np.where(np.isin(cells, short), cells, len(counted) + apart)
         cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
     return cells
+
+
+@dataclass(frozen=True)
+class StratifiedDraw:
+    """Which items are to be labelled, so that labels correct what is known of all items.
+
+    Attributes:
+        strata: The stratum of each item, from 0, shape (items,).
+        probability: With which each was drawn, shape (items,).
+        drawn: The items that were drawn, a stratum after the other, each in random order.
+    """
+
+    strata: NDArray[np.intp]
+    probability: NDArray[np.float64]
+    drawn: NDArray[np.intp]
+
+
+def draw_by_levels(
+    levels: Sequence[NDArray[np.intp]],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    least: int = LEAST_OF_A_STRATUM,
+) -> StratifiedDraw:
+    """Draw ``n`` items, or all: in proportion to strata, `LEAST_OF_A_STRATUM` of each at least.
+
+    Args:
+        levels: What is known of each item, such as its system and what a judge said of it, each of
+            shape (items,). Items of which the same is known are a stratum.
+        least: A stratum of fewer items is drawn from with others (`split_cells`).
+    """
+    strata = split_cells(levels, np.ones(len(levels[0]), dtype=bool), least)
+    sizes = np.bincount(strata)
+    counts = proportional_allocation(sizes.tolist(), n, least=LEAST_OF_A_STRATUM)
+    drawn = [
+        rng.permutation(np.flatnonzero(strata == stratum))[:count]
+        for stratum, count in enumerate(counts)
+        if count
+    ]
+    return StratifiedDraw(strata, (np.array(counts) / sizes)[strata], np.concatenate(drawn))
 
 
 def horvitz_thompson_mean(

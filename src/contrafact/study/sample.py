@@ -10,21 +10,13 @@ import pandas as pd
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.study import NOT_ASKED, StudySpec, at_random
+from contrafact.family.study import NOT_ASKED, StudySpec
 from contrafact.files.sheets import item_check, item_names, write_sheet
 from contrafact.runs.items import read_items
-from contrafact.stats.sampling import (
-    even_allocation,
-    proportional_allocation,
-    split_cells,
-    verdict_levels,
-)
+from contrafact.stats.sampling import draw_by_levels, even_allocation, verdict_levels
 from contrafact.text.delimit import printable
 
 __all__ = ["draw_study", "for_calibration", "read_source"]
-
-LEAST_OF_A_STRATUM = 10
-"""So many items of a stratum are labelled at least where a judge's rates are to be corrected."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +77,28 @@ def draw_study(
             f"there are no {spec.noun} to draw" + (" that a judge has judged" if judged else ""),
             hint="run them with --judge first" if judged else None,
         )
+    draw = _by_judge if spec.calibrates else _by_stratum
+    drawn, shortage = draw(spec, pool, n, rng)
+    found = drawn[spec.cluster].nunique() if spec.together else len(drawn)
+    if spec.together and found < n:
+        shortage = [f"there are only {found:,} {spec.noun}: all are drawn"]
+    if spec.assign is not None:
+        drawn = spec.assign(drawn)
+    sheet, key = _blinded(spec, drawn, rng, kind)
+    guidelines = spec.guidelines.read_text(encoding="utf-8")
+    return DrawnStudy(sheet, key, guidelines, found, shortage)
+
+
+def _by_stratum(
+    spec: StudySpec, pool: pd.DataFrame, n: int, rng: np.random.Generator
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that are drawn, ``n`` of each stratum or shared evenly, and what lacks."""
     strata = [
         (values, own.reset_index(drop=True))
         for values, own in pool.groupby(list(spec.strata), sort=True, observed=True, dropna=False)
     ]
     shortage: list[str] = []
-    if spec.calibrates:
-        sizes, shortage = _in_proportion(spec, strata, n)
-    elif spec.each:
+    if spec.each:
         sizes = [min(n, len(own)) for _, own in strata]
         shortage = [
             f"only {size:,} of {', '.join(map(str, values))}: there are no more"
@@ -115,72 +121,53 @@ def draw_study(
         for (_, own), size in zip(strata, sizes, strict=True)
         if size
     ]
-    drawn = pd.concat(
+    return pd.concat(
         [
             own.iloc[places].assign(probability=len(places) / len(own), place=range(len(places)))
             for own, places in chosen
         ],
         ignore_index=True,
-    )
-    found = drawn[spec.cluster].nunique() if spec.together else len(drawn)
-    if spec.together and found < n:
-        shortage = [f"there are only {found:,} {spec.noun}: all are drawn"]
-    if spec.assign is not None:
-        drawn = spec.assign(drawn)
-    sheet, key = _blinded(spec, drawn, rng, kind)
-    guidelines = spec.guidelines.read_text(encoding="utf-8")
-    return DrawnStudy(sheet, key, guidelines, found, shortage)
+    ), shortage
+
+
+def _by_judge(
+    spec: StudySpec, pool: pd.DataFrame, n: int, rng: np.random.Generator
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that are drawn, ``n`` of each system by what the judge said, and what lacks.
+
+    Strata are what the judge said of the whole output, and halves of its probability where there
+    is one.
+    """
+    criteria = [one.column for one in task_named(spec.task).report.load().criteria]
+    columns = [name for name in criteria if name in pool.columns]
+    chances = [name for c in columns if (name := f"{c}_probability") in pool.columns]
+    parts = []
+    shortage = []
+    for names, own in pool.groupby(["system", "judge"], sort=True, observed=True, dropna=False):
+        levels = verdict_levels(own[columns].to_numpy(float), own[chances].to_numpy(float))
+        draw = draw_by_levels(levels, n, rng)
+        strata = draw.strata[draw.drawn]
+        parts.append(
+            own.iloc[draw.drawn].assign(
+                stratum=1 + strata,
+                probability=draw.probability[draw.drawn],
+                place=pd.Series(strata).groupby(strata).cumcount().to_numpy(),
+            )
+        )
+        if len(own) < n:
+            shortage.append(f"only {len(own):,} of {', '.join(map(str, names))}: all are drawn")
+    return pd.concat(parts, ignore_index=True), shortage
 
 
 def for_calibration(studies: Mapping[str, StudySpec]) -> tuple[str, StudySpec]:
     """Return a family's study by which a judge's rates are corrected, with its kind.
 
-    It is the one that asks for most of the judged criteria. Of each system it draws by what the
-    judge said of the whole output, and by halves of its probability where there is one; a stratum
-    of fewer than `LEAST_OF_A_STRATUM` items is merged.
+    It is the one that asks for most of the judged criteria; it is drawn by what the judge said.
     """
     kind, spec = max(
         studies.items(), key=lambda one: sum(bool(q.criterion) for q in one[1].questions)
     )
-    criteria = [one.column for one in task_named(spec.task).report.load().criteria]
-
-    def pool(source: pd.DataFrame) -> pd.DataFrame:
-        there = (spec.pool or _judged(spec))(source)
-        columns = [name for name in criteria if name in there.columns]
-        chances = [name for c in columns if (name := f"{c}_probability") in there.columns]
-        stratum = np.zeros(len(there), dtype=np.intp)
-        for places in there.groupby(["system", "judge"], sort=False).indices.values():
-            own = there.iloc[places]
-            levels = verdict_levels(own[columns].to_numpy(float), own[chances].to_numpy(float))
-            every = np.ones(len(own), dtype=bool)
-            stratum[places] = 1 + split_cells(levels, every, LEAST_OF_A_STRATUM)
-        return there.assign(stratum=stratum)
-
-    return kind, replace(
-        spec,
-        pool=pool,
-        key=(*spec.key, "stratum"),
-        strata=("system", "judge", "stratum"),
-        choose=at_random,
-        each=False,
-        n=100,
-        calibrates=True,
-    )
-
-
-def _in_proportion(
-    spec: StudySpec, strata: Sequence[tuple[Any, pd.DataFrame]], n: int
-) -> tuple[list[int], list[str]]:
-    """Return how many are drawn of each stratum where each system has ``n``, and what lacks."""
-    systems = [values[:-1] for values, _ in strata]
-    sizes: list[int] = []
-    shortage = []
-    for system in dict.fromkeys(systems):
-        own = [len(part) for values, part in strata if values[:-1] == system]
-        sizes += proportional_allocation(own, n, least=LEAST_OF_A_STRATUM)
-        if sum(own) < n:
-            shortage.append(f"only {sum(own):,} of {', '.join(map(str, system))}: all are drawn")
-    return sizes, shortage
+    return kind, replace(spec, key=(*spec.key, "stratum"), each=False, n=100, calibrates=True)
 
 
 def _judged(spec: StudySpec) -> Any:

@@ -28,13 +28,17 @@ _MOST = 2**29  # weights of a model; their second copy takes four bytes each
 
 
 class PackedLinear(torch.nn.Linear):
-    """A linear layer that keeps a copy of its weights in oneDNN's order, once it has needed one.
+    """A linear layer's weights, and a copy of them in oneDNN's order once it has needed one.
 
     The copy is of the weights as they were, and made again when they were written since. It goes
     into no copy and no pickle of the layer: PyTorch can read no such tensor.
     """
 
     _copy: "tuple[tuple[int, int], list[Tensor]] | None" = None
+
+    def __init__(self, layer: torch.nn.Linear):
+        torch.nn.Module.__init__(self)  # without weights of its own, which are the layer's
+        _take_weights(self, layer)
 
     def forward(self, input: "Tensor") -> "Tensor":
         """Return the layer's outputs, ``(…, inputs)`` to ``(…, outputs)``."""
@@ -78,11 +82,11 @@ def pack_products(model: Any) -> None:
     """
     if not onednn_serves():
         return
-    layers = [layer for layer in model.modules() if type(layer) is torch.nn.Linear]
-    if sum(layer.weight.numel() for layer in layers) > _MOST:
+    layers = {name: one for name, one in model.named_modules() if type(one) is torch.nn.Linear}
+    if sum(layer.weight.numel() for layer in layers.values()) > _MOST:
         return
-    for layer in layers:
-        layer.__class__ = PackedLinear
+    for name, layer in layers.items():
+        model.set_submodule(name, PackedLinear(layer))
 
 
 def onednn_serves() -> bool:
@@ -103,8 +107,15 @@ def onednn_serves() -> bool:
 
 
 def unpack_products(model: Any) -> None:
-    """Make a model's layers plain again, in place, for whoever is going to change its weights."""
-    layers: list[Any] = [layer for layer in model.modules() if type(layer) is PackedLinear]
-    for layer in layers:
-        layer.__dict__.pop("_copy", None)
-        layer.__class__ = torch.nn.Linear
+    """Give a model plain layers again, for whoever is going to change its weights."""
+    layers = {name: one for name, one in model.named_modules() if type(one) is PackedLinear}
+    for name, layer in layers.items():
+        plain = torch.nn.Linear(layer.in_features, layer.out_features, False, device="meta")
+        _take_weights(plain, layer)
+        model.set_submodule(name, plain)
+
+
+def _take_weights(layer: torch.nn.Linear, other: torch.nn.Linear) -> None:
+    layer.in_features, layer.out_features = other.in_features, other.out_features
+    layer.weight, layer.bias = other.weight, other.bias
+    layer.train(other.training)

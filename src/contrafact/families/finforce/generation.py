@@ -1,4 +1,4 @@
-"""What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
+"""The output of a method, and reading it in replies (FIN-FORCE, section 4 and table 8)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ __all__ = [
     "run_method",
 ]
 
-# A counterfactual is a headline; what is longer than this is a reply that lost its way.
+# A counterfactual is a headline; a longer text is a reply that ran on.
 MAX_CHARACTERS = 2_000
 
 _KEYS: Mapping[Side, tuple[str, ...]] = {
@@ -49,10 +49,10 @@ class Generation:
     """A method's result for one headline.
 
     Attributes:
-        texts: The counterfactual of each side; none where that side is invalid.
-        invalid: For each invalid side, the reason.
-        trace: What the method kept of its way there (reasoning chain, masked headline, …).
-        degenerate: For each side whose text can be read and is no counterfactual, the reason.
+        texts: The counterfactual of each side; None if that side is invalid.
+        invalid: The reason, for each invalid side.
+        trace: Intermediate results that the method keeps (reasoning chain, masked headline, …).
+        degenerate: The reason, for each side whose text can be read and is no counterfactual.
     """
 
     texts: Mapping[Side, str | None]
@@ -74,7 +74,7 @@ def headline_turn(
     reply_tokens: int,
     schema: ResponseSchema | None = None,
 ) -> Turn[Headline]:
-    """Return a turn that asks by a template with the headline in it."""
+    """Return a turn whose prompt is a template with the headline in it."""
     asked = context.pack.template(f"finforce/{template}", required={"headline"})
 
     def prompt(headline: Headline) -> str:
@@ -90,28 +90,28 @@ async def run_method(
     *,
     batch: Batch | None = None,
 ) -> Generation:
-    """Run a method on one headline of a batch; a model that gives no answer makes it invalid."""
+    """Run a method on one headline of a batch; without a model's answer both sides are invalid."""
     exchanges: list[tuple[str, str]] = []
     try:
-        made = await method(headline, replace(ask, exchanges=exchanges))
+        generation = await method(headline, replace(ask, exchanges=exchanges))
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
     shown = exchanges or [(call.prompt, "") for call in method.plan(headline)]
-    return check_texts(batch or Batch([headline.text]), headline, made, shown)
+    return check_texts(batch or Batch([headline.text]), headline, generation, shown)
 
 
 def check_texts(
-    batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
+    batch: Batch, headline: Headline, generation: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
-    """Return a result with the reasons why texts are no counterfactuals; known ones stay."""
-    found = {
-        side: made.degenerate.get(side)
-        or batch.reason(text, headline.text, shown=shown, other=made.texts[other])
+    """Return a result with the reasons why its texts are no counterfactuals; it keeps its own."""
+    reasons = {
+        side: generation.degenerate.get(side)
+        or batch.reason(text, headline.text, shown=shown, other=generation.texts[other])
         for side, other in zip(SIDES, reversed(SIDES), strict=True)
-        if (text := made.texts[side]) is not None
+        if (text := generation.texts[side]) is not None
     }
-    reasons = {side: reason for side, reason in found.items() if reason is not None}
-    return replace(made, degenerate=reasons)
+    degenerate = {side: reason for side, reason in reasons.items() if reason is not None}
+    return replace(generation, degenerate=degenerate)
 
 
 @cache
@@ -119,11 +119,11 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     """Return the schema of a reply: the named text fields first, then both counterfactuals.
 
     The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8);
-    ``nested`` puts the object into the paper's ``{"Counterfactuals": [{…}]}``.
+    ``nested`` wraps the object in the paper's ``{"Counterfactuals": [{…}]}``.
     """
     pair = closed_object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
     if nested:
-        # A list that may go on is where a small model goes round in circles.
+        # A small model repeats itself without end in a list that may go on.
         pair = closed_object({WRAPPER: OneItemArray(type="array", items=pair)})
     return SharedSchema(name="counterfactuals", json_schema=pair, strict=True)
 
@@ -136,9 +136,9 @@ def pair_keys() -> tuple[str, str]:
 def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Generation:
     """Return the two counterfactuals in a reply (FIN-FORCE, table 8's output formats).
 
-    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are both read; so are the
-    published data's longer key names. A side without text is invalid; the other still counts. A
-    pair that the list repeats counts once, and is a repair; a list of different pairs is invalid.
+    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are read, with the longer keys of
+    the published data too. A side without text is invalid, whatever the other is. A pair that the
+    list repeats counts once, as a repair; a list of different pairs is invalid.
     """
     if (reason := no_answer(output)) is not None:
         return Generation.none(reason, trace)
@@ -160,16 +160,17 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
     for side in SIDES:
-        given = {key: item for key, item in value.items() if _plain(key) in _KEYS[side]}
+        of_side = {key: item for key, item in value.items() if _plain(key) in _KEYS[side]}
+        first, *others = of_side.values() or [None]
         texts[side], reason = None, f"no {side} counterfactual in the reply"
-        if any(other != item for item in given.values() for other in given.values()):
+        if any(other != first for other in others):
             reason = f"several different {side} counterfactuals"
-        elif given:
-            texts[side], reason = read_side(next(iter(given.values())), side)
+        elif of_side:
+            texts[side], reason = read_side(first, side)
         if texts[side] is None:
             invalid[side] = reason
-        elif _KEYS[side][0] not in map(_plain, given):
-            repairs.append(f"key '{_plain(next(iter(given)))}'")
+        elif _KEYS[side][0] not in map(_plain, of_side):
+            repairs.append(f"key '{_plain(next(iter(of_side)))}'")
     kept = dict(trace or {})
     for key, item in value.items():
         if _plain(key) == "reasoning" and isinstance(item, str):
@@ -178,7 +179,7 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
 
 
 def read_side(text: Any, side: Side) -> tuple[str | None, str]:
-    """Return the counterfactual of one side, or None and the reason why it is none."""
+    """Return the counterfactual of one side and "", or None and the reason why it is invalid."""
     if not isinstance(text, str):
         return None, f"the {side} counterfactual is not text"
     if not text.strip(" .…"):

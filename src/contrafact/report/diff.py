@@ -178,7 +178,6 @@ def diff_runs(
 
 
 def measure_label(measure: Measure, form: str = "") -> str:
-    """Return a measure's name for a line of text: its group, its label, its form."""
     parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
     name = ": ".join(parts)
     return f"{name} (strict)" if form == "strict" else name

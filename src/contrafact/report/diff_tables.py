@@ -112,7 +112,6 @@ def differences_table(diff: RunDiff) -> Table | None:
 
 
 def flips_table(diff: RunDiff) -> Table | None:
-    """Return how often each measure flipped, or None where none is a yes or no."""
     counts = diff.flip_counts
     if counts.empty:
         return None

@@ -113,7 +113,6 @@ def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height:
 
 
 def draw_chart(chart: Chart) -> Figure:
-    """Draw a chart, and describe its numbers in words."""
     about = (chart.key, chart.title)
     if isinstance(chart, GridChart):
         row = max(0.34, 0.17 * len(chart.series) + 0.1)
@@ -213,13 +212,11 @@ def _matrix_text(chart: MatrixChart) -> str:
 
 
 def _short_name(name: str) -> str:
-    """Return a name without hidden characters, cut to a length that fits."""
     plain = visible_text(name)
     return plain if len(plain) <= _LABEL_LENGTH else plain[: _LABEL_LENGTH - 1] + "…"
 
 
 def _row_name(name: str) -> str:
-    """Return a row's name in lines that fit beside the axis."""
     lines = [""]
     for word in _short_name(name).replace(" · ", "\n", 1).replace("\n", " \n ").split(" "):
         if word == "\n" or (lines[-1] and len(lines[-1]) + len(word) >= _WRAP):

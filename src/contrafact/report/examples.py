@@ -111,7 +111,6 @@ def why_invalid(row: "pd.Series[Any]") -> str | None:
 
 
 def _chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
-    """Yield an output's verdicts, and what else the spec shows of it."""
     if row["degenerate"] is not None:
         yield Chip(f"Degenerate: {row['degenerate']}", "no")
     for criterion in spec.criteria:
@@ -172,7 +171,6 @@ def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
 
 
 def shown_example(example: Example) -> dict[str, Any]:
-    """Return an example for the page: texts shortened, edits marked."""
     return {
         "where": example.where,
         "text": shorten(example.text, _LIMIT),

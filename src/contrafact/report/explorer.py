@@ -136,7 +136,6 @@ def _filters(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
 
 
 def _named(data: ChapterData) -> dict[str, str]:
-    """Return the labels of the columns of criteria and measures, and of those the spec adds."""
     spec = data.spec
     named = {criterion.column: criterion.short or criterion.label for criterion in spec.criteria}
     for measure in spec.measures:
@@ -188,7 +187,6 @@ def _classes(items: pd.DataFrame, spec: Explorer) -> list[dict[str, Any]]:
 
 
 def _numbers(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
-    """Return the columns of numbers that rows can be sorted by."""
     columns = []
     for column, label in _named(data).items():
         if column not in items.columns or column == "valid":

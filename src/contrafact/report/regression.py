@@ -62,7 +62,6 @@ class Check:
 
     @property
     def name(self) -> str:
-        """The measure and its form as the command line has them."""
         return self.measure.name if self.form == "all" else f"{self.measure.name}.{self.form}"
 
 
@@ -125,7 +124,6 @@ def check_runs(
     rule: Rule = "difference",
     systems: Sequence[str] = (),
 ) -> tuple[RunDiff, list[Finding]]:
-    """Compare two runs, A and B, and check each pair of their systems."""
     if rule not in get_args(Rule):
         hint = f"use {', '.join(get_args(Rule))}"
         raise InputError(f"there is no rule {str(rule)[:40]!r}", hint=hint)

@@ -287,7 +287,6 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _more(finding: _Finding) -> Iterator[Reason]:
-    """Yield which differences are more than chance, and what the finding rests on."""
     for code, apart in (("apart", True), ("not-apart", False)):
         if names := finding.compared(apart=apart):
             yield sentence("more", code, names=_named(names))

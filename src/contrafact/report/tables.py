@@ -72,7 +72,6 @@ def corrected_table(data: ChapterData) -> Table | None:
 
 
 def judge_table(data: ChapterData) -> Table | None:
-    """Return what the exams measured of each judge, or None if no judge was examined."""
     rates = data.rates
     if rates.empty or not rates["sensitivity"].notna().any():
         return None

@@ -24,7 +24,6 @@ _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
 @cache
 def sentences() -> dict[str, Any]:
-    """Return the templates of sentences, by part and code."""
     text = files("contrafact.report").joinpath("templates", "sentences.toml").read_text("utf-8")
     return tomllib.loads(text)
 
@@ -192,7 +191,6 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
 
 
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
-    """Return the labels and texts of what is known of a run."""
     data = run.data or ""
     if run.data_count is not None:
         data += f", {run.data_count:,} {spec.unit[1]}"

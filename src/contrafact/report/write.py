@@ -75,7 +75,6 @@ class Cell:
     rank: int = 0
 
     def more(self, interval: str) -> list[str]:
-        """Return what stands beside the figure, with the interval as the format writes it."""
         spread = [f"sd {self.spread}"] if self.spread else []
         return ([interval] if self.interval else []) + spread
 

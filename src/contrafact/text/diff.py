@@ -217,7 +217,6 @@ def opcodes(a: Sequence[str], b: Sequence[str], most: int) -> list[tuple[str, in
 
 
 def _common_start(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return the length of the common beginning, in words or characters."""
     shorter = min(len(a), len(b))
     return next((i for i in range(shorter) if a[i] != b[i]), shorter)
 

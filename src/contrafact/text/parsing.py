@@ -43,7 +43,6 @@ def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
 
 
 def package_folder() -> Path:
-    """Return the folder of the pipeline's installed package."""
     return Path(_spacy().util.get_package_path(_installed()))
 
 

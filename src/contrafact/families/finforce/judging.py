@@ -41,7 +41,6 @@ FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
 
 
 def criteria_of(side: Side, *, faults: bool = False) -> list[Criterion]:
-    """Return the criteria that a counterfactual of one side is judged by."""
     criteria = [
         Criterion(name=CRITERIA[0], template="finforce/judge-forward-compatibility"),
         Criterion(name=CRITERIA[1], template=f"finforce/judge-directionality-{side}"),

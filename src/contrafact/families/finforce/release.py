@@ -56,7 +56,6 @@ class Released:
     people: int
 
     def fields(self) -> dict[str, Any]:
-        """Return the row of ``headlines.jsonl``."""
         return {
             "id": self.row["id"],
             "headline": self.row["headline"],
@@ -68,7 +67,6 @@ class Released:
 
 
 def row_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a row of ``headlines.jsonl``."""
     limits: dict[str, dict[str, Any]] = {
         "classification": {"const": CLASSIFICATION},
         "category": {"enum": list(CATEGORIES)},

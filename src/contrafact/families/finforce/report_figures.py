@@ -161,7 +161,6 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
 
 
 def _of_two(a: _Figure, b: _Figure, n: int, headlines: int, difference: bool = False) -> _Figure:
-    """Return the mean of two figures, or the first minus the second."""
     pairs = zip(a.draws, b.draws, strict=True)
     draws = tuple(x - y if difference else (x + y) / 2 for x, y in pairs)
     return _Figure(draws, n, headlines, parts=(a, b), difference=difference)

@@ -325,7 +325,6 @@ class GenerateStage(Stage):
         return [(row.line, row.value.added["error"]) for row in rows if not row.value.headline]
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return the calls of the method and of the judges for the headlines."""
         headlines, chosen = _headlines(rows), self.checked()
         some = sampled(headlines)
         times = len(headlines) / max(1, len(some))

@@ -193,7 +193,6 @@ class SheetDecision:
 
 
 def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
-    """Return the row of the screened file: a headline with the proposal about it."""
     return {
         "id": id,
         "headline": item.title,
@@ -212,7 +211,6 @@ def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
 
 
 def sheet_row(row: dict[str, Any]) -> dict[str, str]:
-    """Return the row of the sheet on which a person decides about a screened headline."""
     proposed = {True: "yes", False: "no", None: ""}[row["market_event"]]
     shown = {
         "item_id": row["id"],

@@ -2,9 +2,9 @@
 
 An item is a headline's base continuation, its noise held, and a risk and an opportunity written
 under it, 40 tokens each. Ours draws the noise, so that it is known, and writes all three at once,
-16 items a batch, what their prompts share read once, as a method's calls do. The
-baseline is the plain way: write the base text, run the model over it once more to infer its noise
-in hindsight (NumPy, float64, kept for the whole text), then write the two.
+16 items a batch, as a method's calls do. The baseline is the plain way: write the base text, run
+the model over it once more to infer its noise in hindsight (NumPy, float64, kept for the whole
+text), then write the two.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from bench._clock import added
 from bench._headlines import headlines
 from bench._memory import Memory
 from bench._plain import NAME, Apart, device_name, plain_causal
-from contrafact.models.whitebox.completion import Completer, CompletionRequest
+from contrafact.models.whitebox.completion import CompletionRequest, complete
 from contrafact.models.whitebox.noise import Sampling, draw, prompt_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
@@ -47,8 +47,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
     causal = load_causal(NAME)
     way = f"{BATCH} items a batch, noise drawn"
     items = [_prompts(causal, text) for text in texts[: BATCH * (1 if quick else 4)]]
-    writer = Completer(causal, ends=(), rows=3 * BATCH)
-    ours(writer, items[:BATCH], tokens=2)  # warms up
+    ours(causal, items[:BATCH], tokens=2)  # warms up
 
     memory = Memory()
     batched: list[Timing] = []
@@ -59,7 +58,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
             part = items[start : start + BATCH]
             alone = part[: 2 if quick else 1]
             single.append(process.timed(_THEIRS, 1, _item, alone[0], start)[1])
-            batched.append(memory.timed(way, len(part), partial(ours, writer, part))[1])
+            batched.append(memory.timed(way, len(part), partial(ours, causal, part))[1])
             single += [process.timed(_THEIRS, 1, _item, item, start + 1)[1] for item in alone[1:]]
     return BenchResult(
         name="gumbel",
@@ -84,7 +83,7 @@ def _prompts(causal: CausalModel, text: str) -> list[list[int]]:
 
 
 def ours(
-    writer: Completer, items: Sequence[Sequence[Sequence[int]]], tokens: int = TOKENS
+    causal: CausalModel, items: Sequence[Sequence[Sequence[int]]], tokens: int = TOKENS
 ) -> list[tuple[int, ...]]:
     """Write every item's texts under one noise, all in one batch."""
     requests = [
@@ -94,7 +93,7 @@ def ours(
         for number, item in enumerate(items)
         for prompt in item
     ]
-    return [one.tokens for one in writer.complete(requests)]
+    return [one.tokens for one in complete(causal, requests, ends=(), rows=3 * BATCH)]
 
 
 def _item(prompts: Sequence[Sequence[int]], seed: int, tokens: int = TOKENS) -> None:

@@ -1,36 +1,39 @@
-"""Options of commands: a class of them is a command's parameters, and what its function takes.
+"""One way to declare options: a model of settings is a command's options, and what it hands on.
 
-What several commands have is said once, with its flag, bounds, help and panel.
+A field is an option, a key of a config file, Python's keyword and the manifest's setting: its name,
+its default, its bounds, its description as the help. A command is a function of such models.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from contrafact.errors import InputError, value_problem
 
 __all__ = [
-    "BOUNDS",
     "NO_NUMBER",
     "SAMPLING",
     "TRANSPORT",
+    "BulkOptions",
     "CallOptions",
+    "ModelBulkOptions",
     "Options",
     "argument",
     "as_command",
-    "bulk_options",
     "checked_value",
+    "command",
     "is_no_number",
     "key_values",
     "option",
     "option_problem",
-    "parameter",
     "parameters_of",
-    "takes",
+    "settings_command",
 ]
 
 SAMPLING = "How the model writes"
@@ -39,205 +42,273 @@ SAMPLING = "How the model writes"
 TRANSPORT = "How calls are made"
 """The panel for what moves bytes about and changes no reply."""
 
-# How calls are made, said once: for commands' parameters, their models of options, and runs.
-BOUNDS: dict[str, dict[str, Any]] = {
-    "max_retries": {"help": "Per call. [5]", "min": 0},
-    "timeout": {"help": "Seconds for a call, retries and all. [900]", "min": 1},
-    "attempt_timeout": {"help": "Seconds for one attempt. [300]", "min": 1},
-}
-"""Bounds of a call; None leaves what `contrafact.models.opening.TRANSPORT` says."""
-
 NO_NUMBER = "a number is wanted"
 
-_REQUIRED = inspect.Parameter.empty
+_BOUNDS = ("max_retries", "timeout", "attempt_timeout")
 
 
-class _Typed(NamedTuple):
-    """What is typed, as Typer has it, and its default."""
+class Options(BaseModel):
+    """The settings of a command: fields that are an `option` or an `argument` each."""
 
-    as_typer: Any
-    default: Any
-
-
-class Options:
-    """The options of a command: attributes that are an `option` or an `argument` each."""
-
-    def __init__(self, **given: Any) -> None:
-        for name, one in self.typed().items():
-            setattr(self, name, given.pop(name) if name in given else one.default)
-        if given or _REQUIRED in vars(self).values():
-            raise TypeError(f"options are missing, or too many: {sorted(given)}")
-
-    @classmethod
-    def typed(cls) -> dict[str, _Typed]:
-        """Return the options by name, those of base classes last."""
-        found: dict[str, _Typed] = {}
-        for name, one in (item for base in cls.__mro__ for item in vars(base).items()):
-            if isinstance(one, _Typed):
-                found.setdefault(name, one)
-        return found
+    # Its validator is built when a command runs, and not for a page of help.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def refuse(self, names: Iterable[str], why: str, hint: str) -> None:
         """Raise an `InputError` for the first of these options that is given and has no use."""
-        typed = self.typed()
         for name in names:
-            default = typed[name].default
+            default = type(self).model_fields[name].default
             if getattr(self, name) not in (default, []):
-                flag = f"--{'no-' if default is True else ''}{name.replace('_', '-')}"
-                raise InputError(f"{flag} has no use {why}", hint=hint)
+                raise InputError(f"{_flag(name, no=default is True)} has no use {why}", hint=hint)
 
 
 def option(
-    help: str | None,
-    default: Any = _REQUIRED,
-    *flags: str,
-    panel: str | None = None,
+    default: Any = None,
+    description: str | None = None,
+    *,
+    name: str = "",
+    flags: Sequence[str] = (),
+    metavar: str = "",
+    panel: str = "",
+    callback: Callable[[Any], None] | None = None,
     **more: Any,
 ) -> Any:
-    """Return an attribute of `Options`: what is typed, and what its help says.
+    """Return a field that users set.
 
     Args:
-        help: What the help page says of it.
-        default: Its default; it has to be given if there is none.
-        flags: What is typed, if not the field's name with hyphens.
+        default: Its default; ``...`` where it has to be given.
+        description: What the help page says of it.
+        name: What users call it, if not by the field's name.
+        flags: What is typed, if not the name with hyphens.
+        metavar: What stands for its value on the help page.
         panel: The panel of the help page; the first if none.
-        more: What else Typer takes: ``metavar``, ``min``, ``max``, ``callback``.
+        callback: Called with its value before anything else is read.
+        more: Further arguments of `pydantic.Field`: bounds, a factory of the default.
     """
-    return _Typed(typer.Option(*flags, help=help, rich_help_panel=panel, **more), default)
+    extra: dict[str, Any] = {"metavar": metavar, "panel": panel, "option": name}
+    if flags:
+        extra["flags"] = flags
+    if callback:
+        extra["callback"] = callback
+    if "default_factory" not in more:
+        more["default"] = default
+    return Field(description=description, json_schema_extra=extra, **more)
 
 
-def argument(metavar: str, help: str, default: Any = _REQUIRED) -> Any:
-    """Return an attribute of `Options` that is typed without a flag, at its place."""
-    return _Typed(typer.Argument(metavar=metavar, help=help), default)
-
-
-_Options = TypeVar("_Options", bound=Options)
-
-
-def takes(model: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function of `Options` a command that has them."""
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        def command(bulk: dict[str, Any] | None = None, **given: Any) -> None:
-            function(model(**given), **({} if bulk is None else {"bulk": bulk}))
-
-        return as_command(command, parameters_of(model), function.__doc__)
-
-    return decorate
-
-
-def parameters_of(model: type[Options]) -> list[inspect.Parameter]:
-    """Return the parameters that options are of their command (`takes`)."""
-    kinds: dict[str, Any] = {}
-    for base in reversed(model.__mro__):
-        kinds |= inspect.get_annotations(base)
-    return [
-        parameter(
-            name, (kinds[name], one.as_typer), ... if one.default is _REQUIRED else one.default
-        )
-        for name, one in model.typed().items()
-    ]
+def argument(metavar: str, description: str, default: Any = ...) -> Any:
+    """Return a field of `Options` that is typed without a flag, at its place."""
+    extra: dict[str, Any] = {"metavar": metavar, "argument": True}
+    return Field(default, description=description, json_schema_extra=extra)
 
 
 class CallOptions(Options):
-    """How calls of models are made: options of commands that ask one."""
+    """How calls of models are made: options of commands that ask one.
 
-    max_connections: int = option("Calls under way at once.", 16, panel=TRANSPORT, min=1)
-    max_retries: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["max_retries"])
-    timeout: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["timeout"])
-    attempt_timeout: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["attempt_timeout"])
+    A bound that is None is what `contrafact.models.opening.TRANSPORT` says.
+    """
+
+    max_connections: int = option(16, "Calls under way at once.", panel=TRANSPORT, ge=1)
+    max_retries: int | None = option(None, "Per call. [5]", panel=TRANSPORT, ge=0)
+    timeout: int | None = option(
+        None, "Seconds for a call, retries and all. [900]", panel=TRANSPORT, ge=1
+    )
+    attempt_timeout: int | None = option(
+        None, "Seconds for one attempt. [300]", panel=TRANSPORT, ge=1
+    )
 
     @property
     def bounds(self) -> dict[str, int | None]:
         """The bounds of a call, as `contrafact.models.opening.call_config` takes them."""
-        return {name: getattr(self, name) for name in BOUNDS}
-
-
-def parameter(name: str, typed: tuple[Any, Any], default: Any = None) -> inspect.Parameter:
-    """Return a parameter of a command.
-
-    Args:
-        name: Its name.
-        typed: Its type, and the option or argument as Typer has it.
-        default: Its default; it has to be given if that is ``...``.
-    """
-    default = _REQUIRED if default is ... else default
-    keyword, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[typed]
-    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
-
-
-def as_command(
-    function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str | None
-) -> Callable[..., None]:
-    """Return a function as Typer takes a command: with these parameters and this help."""
-    whole = list(parameters)
-    function.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in whole}
-    function.__doc__ = text
-    return function
+        return {name: getattr(self, name) for name in _BOUNDS}
 
 
 _PANEL = "Past one machine"
 
 
-class _Bulk(Options):
+class BulkOptions(Options):
+    """Work past one machine: options of commands that work through many rows."""
+
     engine: Literal["ray"] | None = option(
-        "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
         None,
+        "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
         panel=_PANEL,
     )
     address: str | None = option(
-        "The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if none.",
         None,
+        "The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if none.",
         panel=_PANEL,
         metavar="A",
     )
     partition_rows: int | None = option(
-        "Rows that are worked on and kept at once.", None, panel=_PANEL, min=1, metavar="N"
+        None, "Rows that are worked on and kept at once.", panel=_PANEL, ge=1, metavar="N"
     )
+
+    def settings(self) -> dict[str, Any] | None:
+        """Return the settings of `contrafact.bulk.executor`; None without ``--engine``.
+
+        Raises:
+            InputError: One of them is given without it.
+        """
+        if self.engine is not None:
+            return self.model_dump(exclude={"engine"})
+        self.refuse(type(self).model_fields, "without --engine ray", "leave it out")
+        return None
 
 
 class _Rates(Options):
     requests_per_minute: int | None = option(
-        "Of all processes; no limit if none.", None, panel=_PANEL, min=1, metavar="N"
+        None, "Of all processes; no limit if none.", panel=_PANEL, ge=1, metavar="N"
     )
     tokens_per_minute: int | None = option(
-        "Sent and received, of all; no limit if none.", None, panel=_PANEL, min=1, metavar="N"
+        None, "Sent and received, of all; no limit if none.", panel=_PANEL, ge=1, metavar="N"
     )
 
 
-def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of work past one machine.
+class ModelBulkOptions(BulkOptions, _Rates):
+    """The same of a command that asks models, and so has limits of calls and tokens."""
 
-    The command takes what they say as ``bulk``, for `contrafact.bulk.run.bulk_command`, or None
-    without ``--engine``. An option of the panel without ``--engine`` is an `InputError`.
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a function of models of settings a command that has their options.
+
+    A parameter ``context`` of it gets Typer's context.
+    """
+    models = inspect.get_annotations(function, eval_str=True)
+    models.pop("return", None)
+    return settings_command(function, models, function.__doc__)
+
+
+def settings_command(
+    function: Callable[..., None],
+    models: Mapping[str, type[BaseModel] | type[typer.Context]],
+    text: str | None,
+    *,
+    panel: str = "",
+) -> Callable[..., None]:
+    """Return the command that hands settings on to a function.
 
     Args:
-        rates: Whether the command asks models, and so has limits of calls and tokens.
+        models: The models of its parameters, by name.
+        text: The command's help.
+        panel: The help page's panel for fields that name none.
     """
-    options = parameters_of(_Bulk) + (parameters_of(_Rates) if rates else [])
+    settings = {name: one for name, one in models.items() if issubclass(one, BaseModel)}
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def with_bulk(*args: Any, **given: Any) -> None:
-            settings = {one.name: given.pop(one.name, None) for one in options}
-            command(*args, **given, bulk=_engine_settings(**settings))
+    def call(context: typer.Context, given: Mapping[str, Any]) -> None:
+        known = {name: _settings(model, given) for name, model in settings.items()}
+        function(**known, **({"context": context} if "context" in models else {}))
 
-        own = inspect.signature(command, eval_str=True).parameters
-        others = [one for name, one in own.items() if name != "bulk"]
-        return as_command(with_bulk, [*others, *options], command.__doc__)
-
-    return decorate
+    parameters = [one for model in settings.values() for one in parameters_of(model, panel=panel)]
+    return _typer_command(call, parameters, text)
 
 
-def _engine_settings(engine: str | None, **given: Any) -> dict[str, Any] | None:
-    if engine is not None:
-        return given
-    for name, value in given.items():
-        if value is not None:
-            option = "--" + name.replace("_", "-")
-            raise InputError(f"{option} has no use without --engine ray", hint="leave it out")
-    return None
+def _settings(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
+    try:
+        return model(**{name: given[name] for name in model.model_fields if name in given})
+    except ValidationError as error:
+        first = error.errors()[0]
+        if not first["loc"]:
+            raise InputError(value_problem(first), hint="change it") from None
+        name = _flag(str(first["loc"][0]))
+        raise option_problem(name, value_problem(first), first["input"]) from None
+
+
+def as_command(
+    function: Callable[..., None], parameters: Sequence[inspect.Parameter], text: str | None
+) -> Callable[..., None]:
+    """Return a function as Typer takes a command; it is called with what is given, by name."""
+    return _typer_command(lambda _, given: function(**given), parameters, text)
+
+
+def _typer_command(
+    call: Callable[[typer.Context, Mapping[str, Any]], None],
+    parameters: Sequence[inspect.Parameter],
+    text: str | None,
+) -> Callable[..., None]:
+    def run(context: typer.Context, **values: Any) -> None:
+        sources = {name: context.get_parameter_source(name) for name in values}
+        call(
+            context,
+            {
+                name: values[name]
+                for name, source in sources.items()
+                if source is not None and source.name != "DEFAULT"
+            },
+        )
+
+    first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    whole = [first, *parameters]
+    run.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in whole}
+    run.__doc__ = text
+    return run
+
+
+def parameters_of(
+    model: type[BaseModel], *, panel: str = "", as_text: Collection[str] = ()
+) -> list[inspect.Parameter]:
+    """Return the fields of a model as Typer takes parameters: its own first, then those of bases.
+
+    Args:
+        panel: The help page's panel for fields that name none.
+        as_text: Names of paths that may be an address, whose slashes stay as they are.
+    """
+    return [
+        _parameter(name, field, panel, as_text=name in as_text) for name, field in _fields(model)
+    ]
+
+
+def _fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    fields = model.model_fields
+    names = (name for base in model.__mro__ for name in inspect.get_annotations(base))
+    for name in dict.fromkeys(names):
+        if name in fields:
+            yield name, fields[name]
+
+
+def _parameter(name: str, field: FieldInfo, panel: str, *, as_text: bool) -> inspect.Parameter:
+    extra: Any = field.json_schema_extra or {}
+    named: dict[str, Any] = {"help": field.description, "metavar": extra.get("metavar") or None}
+    default = None if field.default_factory or field.default == () else field.default
+    info: Any
+    if "argument" in extra:
+        info = typer.Argument(**named)
+    else:
+        flag = _flag(name)
+        truth = field.annotation in (bool, bool | None) and field.default is True
+        info = typer.Option(
+            *(extra.get("flags") or [f"{flag}/--no-{flag[2:]}" if truth else flag]),
+            **named,
+            min=_bound(field, "ge"),
+            max=_bound(field, "le"),
+            rich_help_panel=extra.get("panel", panel) or None,
+            callback=extra.get("callback"),
+            is_eager="callback" in extra,
+        )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if field.is_required() else default,
+        annotation=Annotated[str | None if as_text else _typed(field.annotation), info],
+    )
+
+
+def _typed(kind: Any) -> Any:
+    """Return the type of a field as Typer has it: what holds several is typed again and again."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    held = next((one for one in kinds if one is not NoneType), None)
+    if get_origin(held) is dict:
+        return list[str] | None  # KEY=VALUE each
+    if get_origin(held) is tuple:
+        return list[get_args(held)[0]] | None  # type: ignore[misc]
+    return kind
+
+
+def _bound(field: FieldInfo, kind: str) -> Any:
+    return next((getattr(one, kind) for one in field.metadata if hasattr(one, kind)), None)
+
+
+def _flag(name: str, *, no: bool = False) -> str:
+    return f"--{'no-' * no}{name.replace('_', '-')}"
 
 
 def checked_value(name: str, kind: Any, value: Any) -> Any:
@@ -250,8 +321,6 @@ def checked_value(name: str, kind: Any, value: Any) -> Any:
     Raises:
         InputError: It is of another type, or out of bounds.
     """
-    from pydantic import Field, TypeAdapter, ValidationError
-
     for one in getattr(kind, "__metadata__", ()):
         if isinstance(one, typer.models.ParameterInfo):
             kind = Annotated[kind.__origin__, Field(ge=one.min, le=one.max)]
@@ -275,18 +344,18 @@ def option_problem(name: str, message: str, value: Any) -> InputError:
     return InputError(text, hint="change it")
 
 
-def key_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:
+def key_values(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     """Return what an option of the form KEY=VALUE says; values are JSON where they can be.
 
     Args:
-        given: What stood after it each time.
+        texts: What stood after it each time.
     """
     found: dict[str, Any] = {}
-    for one in given or ():
-        key, equals, value = one.partition("=")
+    for text in texts or ():
+        key, equals, value = text.partition("=")
         if not equals or not key:
             raise InputError(
-                f"{option} {one} is not KEY=VALUE", hint=f"write e.g. {option} threads=2"
+                f"{option} {text} is not KEY=VALUE", hint=f"write e.g. {option} threads=2"
             )
         try:
             found[key] = json.loads(value)

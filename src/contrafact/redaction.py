@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 __all__ = [
     "LEFT_OUT",
     "dropped_by_name",
+    "hide_in_address",
     "keep_out_of_logs",
     "make_public",
     "redacted",
@@ -53,6 +54,8 @@ _BY_FLAG = re.compile(
     r"(?:(?:bearer|basic)\s+)?)([^\s\"',;&]{8,})",
     re.IGNORECASE,
 )
+_MADE = re.compile(r"(?=\w*\d)(?=\w*[A-Za-z])\w{20,}")
+"""What looks like a key in the path or the query of an address, whatever it is called."""
 _SHORTEST = 8
 """Characters: shorter values are left out of settings, and not looked for in texts."""
 
@@ -159,6 +162,41 @@ def _without_address(scheme: str, rest: str, *, names: bool = False) -> tuple[st
             fields[n] = f"{key}={LEFT_OUT}" if equals else LEFT_OUT
     shown = scheme + host + slash + "/".join(parts) + mark + "&".join(fields)
     return shown + hash_ + (LEFT_OUT if fragment else ""), [one for one in secrets if one]
+
+
+def hide_in_address(address: str, hidden: dict[str, str]) -> str:
+    """Return an address as it may be kept, with stand-ins for its secrets; add these to ``hidden``.
+
+    Secrets are user and password, a parameter of the query that is named so, and what looks like a
+    key in path or query. All else stays, since it tells one feed from another, but the fragment,
+    which is never sent.
+
+    Args:
+        hidden: Secrets by their stand-ins; a secret that is there already keeps its stand-in.
+    """
+
+    def stand_in(secret: str) -> str:
+        known = {value: name for name, value in hidden.items()}
+        number = f"-{len(hidden) + 1}" if hidden else ""
+        name = known.get(secret, f"(left-out{number})")
+        hidden[name] = secret
+        _remember(secret)
+        return name
+
+    def without(text: str, named: str = "") -> str:
+        secret = _SECRET.search(named) and "keyword" not in named.lower()
+        return stand_in(text) if text and (secret or _MADE.search(text)) else text
+
+    parts = urlsplit(address)
+    user, at, host = parts.netloc.rpartition("@")
+    _remember(user.partition(":")[2])
+    fields = []
+    for one in parts.query.split("&"):
+        name, equals, value = one.partition("=")
+        fields.append(f"{name}={without(value, name)}" if equals else without(one))
+    path = "/".join(map(without, parts.path.split("/")))
+    netloc = f"{stand_in(user)}{at}{host}" if user else parts.netloc
+    return urlunsplit((parts.scheme, netloc, path, "&".join(fields), ""))
 
 
 def _remember(secret: str, *, certain: bool = True) -> None:

@@ -21,7 +21,7 @@ from contrafact.bulk import calls
 from contrafact.bulk.calls import Limits
 from contrafact.bulk.cluster import Cluster, check_address
 from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
-from contrafact.bulk.partitions import Output, Partition
+from contrafact.bulk.partitions import OutputFolder, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import repeated_rows
 from contrafact.bulk.run import counts_in, shared_out
@@ -153,7 +153,7 @@ def test_of_rows_with_one_key_the_first_stays(keys):
 
 
 def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_finished(tmp_path):
-    output = Output(Place(str(tmp_path / "out")))
+    output = OutputFolder(Place(str(tmp_path / "out")))
     output.begin({"seed": 1}, "`verb`")
     output.begin({"seed": 1}, "`verb`")
     with pytest.raises(InputError, match=r"begun by another `verb` \(seed was 1, is 2\)"):
@@ -171,7 +171,7 @@ def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_f
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").touch()
     with pytest.raises(InputError, match="no `verb` has written them"):
-        Output(Place(str(tmp_path / "other"))).begin({}, "`verb`")
+        OutputFolder(Place(str(tmp_path / "other"))).begin({}, "`verb`")
 
 
 def test_a_rate_is_kept_and_a_wave_of_refusals_stops_all(monkeypatch):
@@ -305,7 +305,7 @@ def test_what_is_no_address_is_refused_before_anything_is_written(
 def test_parts_of_an_output_get_one_schema_once_and_their_manifests_keep_the_hashes(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"a": 1}\n' * 4)
     pieces = fragments_of(Place(str(tmp_path / "in.jsonl")), 2)
-    output, manifests = Output(Place(str(tmp_path / "out"))), {}
+    output, manifests = OutputFolder(Place(str(tmp_path / "out"))), {}
     for number, values in enumerate(([[], None], [["oil"], []])):
         partition, made = Partition(number, 2 * number, pieces[number]), StageOutput()
         for place, tags in enumerate(values):

@@ -465,6 +465,19 @@ def unpacked(path):
     return [read_eval_log(str(path)).model_dump_json().encode()]
 
 
+def test_a_run_that_is_refused_asks_nobody_and_leaves_no_folder(
+    quick_contrafact, service, tmp_path
+):
+    (tmp_path / "note.txt").write_text("x")
+    run = ("run", "finforce", "--model", service.model, "--limit", "2")
+    for refused in (("--junit", "note.txt/j.xml"), ("--fluency-model", "nowhere.gguf")):
+        done = quick_contrafact(*run, *refused, env=service.environment)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert refused[1] in done.stderr
+    assert service.stats()["answered"] == {}
+    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+
+
 def test_what_a_terminal_cannot_show_is_escaped(contrafact, tmp_path):
     (tmp_path / "a.csv").write_text("item,Jürgen,夏\n1,ja ✓,ja ✓\n2,nein ✗,ja ✓\n3,ja ✓,ja ✓\n")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "COLUMNS": "10"}

@@ -244,6 +244,41 @@ def test_a_feed_that_fails_does_not_stop_the_others_and_is_tried_again(news, ser
     assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["Two", "One"]
 
 
+def test_keys_of_a_feeds_address_are_sent_and_kept_nowhere(news, server, tmp_path):
+    key, other, password = "k3y-Pl4nted-001", "0a1b2c3d4e5f6a7b8c9d", "Pl4nted-pass"
+    host = server.url.removeprefix("http://")
+    repeated = f"/a.xml?api_key={key}&amp;page=2"
+    server.feeds[f"/a.xml?topic=ore&api_key={key}"] = feed(
+        ("One", f"From {repeated}.", DAY), head=f'<atom:link rel="next" href="{repeated}"/>'
+    )
+    server.feeds[f"/a.xml?api_key={key}&page=2"] = feed(
+        ("Two", f"Of anna:{password} and {password}.", DAY), ("", f"no title: {key}", DAY)
+    )
+    server.feeds[f"/hooks/{other}/rss.xml"] = feed(("Three", "C.", DAY))
+    command = (
+        *("fetch", "rss", f"{server.url}/a.xml?topic=ore&api_key={key}"),
+        f"http://anna:{password}@{host}/hooks/{other}/rss.xml",
+        f"{server.url}/late.xml?token=t-{key}",
+        f"{server.url}/b.xml?keyword=markets",
+    )
+    first = news(*command, "--out", "r.jsonl", code=1)
+    assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["One", "Two", "Three"]
+    assert "Authorization" in server.headers[2]
+    server.feeds[f"/late.xml?token=t-{key}"] = feed(("Four", "D.", DAY))
+    server.feeds["/b.xml?keyword=markets"] = feed(("Five", "E.", DAY))
+    server.asked.clear()
+    again = news(*command, "--out", "r.jsonl", code=0)
+    assert server.asked == [f"/late.xml?token=t-{key}", "/b.xml?keyword=markets"]
+    refused = news("fetch", "rss", f"ftp://anna:{password}@x.example/?api_key={key}", "--out", "x")
+    shown = "".join(run.stdout + run.stderr for run in (first, again, refused))
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    for secret in (key, other, password, "anna:"):
+        assert secret not in shown and secret.encode() not in kept
+    rows = {row["title"]: row["found_by"] for row in read_lines(tmp_path / "r.jsonl")}
+    assert rows["One"] == [f"{server.url}/a.xml?topic=ore&api_key=(left-out)"]
+    assert rows["Five"] == [f"{server.url}/b.xml?keyword=markets"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_feed_with_an_entity_bomb_is_refused(news, server, tmp_path, encoding):
     levels = "".join(

@@ -203,6 +203,14 @@ def test_an_estimate_counts_a_call_a_pair_and_judge_and_makes_none(
     assert pair_judge.stats()["answered"] == {}
 
 
+@pytest.mark.slow
+def test_facts_are_worked_out_before_the_first_call_only_where_many_may_be_asked_about(check):
+    _, shown, code = check("passes", number=48)
+    assert code == 0 and "facts:" not in shown and "pairs: 48/48" in shown
+    _, shown, code = check("passes", number=1_100, more=["--max-connections", "64"])
+    assert code == 0 and "facts: 1100/1100" in shown and "pairs: 1100/1100" in shown
+
+
 def test_options_of_judges_need_one(check):
     for option in (["--each"], ["--exam", "x.json"], ["--estimate"], ["--no-structured"]):
         rows, shown, code = check(more=option)
@@ -210,11 +218,16 @@ def test_options_of_judges_need_one(check):
         assert len(shown.strip().splitlines()) == 1
 
 
-def test_labels_that_are_none_are_named(check, tmp_path):
-    for said, why in (("p0,maybe", "sound is 'maybe'"), ("x,true", "'x' is no pair's id")):
+def test_labels_that_are_none_are_named_before_a_judge_is_asked(check, pair_judge, tmp_path):
+    for said, why in (
+        ("p0,maybe", "labels.csv:2: sound is 'maybe'"),
+        ("x,true", "labels.csv:2: 'x' is no pair's id"),
+        ("", "labels.csv: there is no label"),
+    ):
         (tmp_path / "labels.csv").write_text(f"id,sound\n{said}\n", encoding="utf-8")
         _, shown, code = check("labels", number=8, more=["--labels", "labels.csv"])
-        assert code == 2 and f"labels.csv:2: {why}" in shown
+        assert code == 2 and why in shown and len(shown.strip().splitlines()) == 1
+    assert pair_judge.stats()["answered"] == {}
 
 
 @pytest.mark.parametrize("by", ["exam", "labels"])

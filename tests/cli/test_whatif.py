@@ -104,6 +104,7 @@ def test_the_command_tells_the_string(quick_contrafact, folder: Path, tmp_path: 
         (("--counterfactual-prompt", "y", "--temperature", "0"), "temperature must be above 0"),
         (("--counterfactual-prompt", "y", "--top-p", "2"), "at most 1"),
         (("--counterfactual-prompt", "y"), "there is no such file"),
+        (("--counterfactual-prompt", "y", "--out", "."), "is a folder"),
     ],
 )
 def test_what_is_wrong_is_one_line(

@@ -149,6 +149,7 @@ def test_data_are_read_once_and_again_when_the_file_changes(tmp_path):
 def test_a_run_reads_its_data_once(tmp_path, monkeypatch):
     """Not once to check it and again for the Inspect task."""
     from contrafact.families.finforce import task as finforce
+    from contrafact.family.inspect_tasks import run_task
 
     reads = []
     real = finforce.load_headlines
@@ -160,7 +161,7 @@ def test_a_run_reads_its_data_once(tmp_path, monkeypatch):
     file = tmp_path / "news.jsonl"
     file.write_text(json.dumps({"headline": "Fallow Bank cuts its outlook"}) + "\n")
     prepared = prepare(make_settings("finforce", {**GIVEN, "data": file}, {}))
-    prepared.task("zero-shot")
+    run_task(prepared, "zero-shot")
     assert reads == [file]
 
 

@@ -1,5 +1,6 @@
 import io
 import json
+import math
 import sys
 import tempfile
 from datetime import date
@@ -15,7 +16,7 @@ from pyarrow import parquet
 
 from contrafact.errors import InputError
 from contrafact.files.parquet import parquet_rows
-from contrafact.files.tables import read_rows, render_csv, render_jsonl, write_frame
+from contrafact.files.tables import json_line, read_rows, render_csv, render_jsonl, write_frame
 from contrafact.text.delimit import replace_surrogates
 
 BOM = b"\xef\xbb\xbf"
@@ -214,6 +215,19 @@ def test_parquet_round_trip(rows):
         )
         for text, maybe, flag, number, count in rows
     ]
+
+
+@pytest.mark.parametrize("nan", [math.nan, np.float64("nan"), np.array([math.nan, 1.0])])
+def test_a_line_of_json_is_json_whatever_the_numbers(nan):
+    row = {"a": nan, "b": [math.inf, {"c": -math.inf}], "when": pd.Timestamp("2031-02-01"), 3: 0.5}
+
+    def no_json(text):
+        raise AssertionError(text)
+
+    found = json.loads(json_line(row), parse_constant=no_json)
+    assert found["a"] in (None, [None, 1.0])
+    assert found["b"] == ["Infinity", {"c": "-Infinity"}]
+    assert found["when"].startswith("2031-02-01") and found["3"] == 0.5
 
 
 def _in_json(number: float) -> object:

@@ -1,4 +1,4 @@
-"""Completing in batches behind shared beginnings, against one plain pass for each prompt.
+"""Completing in batches, against one plain pass for each prompt.
 
 And which schemas leave only a few replies open.
 """
@@ -21,9 +21,9 @@ from contrafact.errors import InputError
 from contrafact.judges.judge import bool_schema
 from contrafact.models.whitebox.completion import (
     MOST_REPLIES,
-    Completer,
     Completion,
     CompletionRequest,
+    complete,
     finite_replies,
 )
 from contrafact.models.whitebox.noise import Sampling
@@ -107,35 +107,18 @@ def assert_scores(causal: CausalModel, request: CompletionRequest, answer: Compl
         assert logprob == pytest.approx(float(expected[token]), abs=1e-3)
 
 
-def test_judgements_behind_shared_rubrics_are_those_of_plain_passes(causal: CausalModel) -> None:
-    completer = Completer(causal)
-    for requests in (judgements(7), judgements(12)):
-        for request, answer in zip(requests, completer.complete(requests), strict=True):
-            assert_scores(causal, request, answer)
+def test_judgements_are_those_of_plain_passes(causal: CausalModel) -> None:
+    requests = judgements(12)
+    for request, answer in zip(requests, complete(causal, requests), strict=True):
+        assert_scores(causal, request, answer)
 
 
-def test_prompts_that_share_nothing_or_all_are_answered_too(causal: CausalModel) -> None:
+def test_prompts_of_one_token_equal_ones_and_long_ones_are_answered(causal: CausalModel) -> None:
     rng = np.random.default_rng(5)
     requests = [judge(rng.integers(2, 250, length).tolist()) for length in (1, 2, 90, 300)]
     requests += [judge(RUBRIC), judge(RUBRIC), judge(RUBRIC[:140]), judge((*RUBRIC, 9, 9))]
-    completer = Completer(causal)
-    for _ in range(2):
-        for request, answer in zip(requests, completer.complete(requests), strict=True):
-            assert_scores(causal, request, answer)
-
-
-def test_only_one_judgement_pays_for_a_rubric(llama: CausalModel) -> None:
-    completer = Completer(llama)
-    requests = judgements(12)
-    reused = [answer.reused for answer in completer.complete(requests)]
-    assert sorted(reused) == [0, 0, *[len(RUBRIC)] * 7, *[len(OTHER)] * 3]
-    again = [answer.reused for answer in completer.complete(requests)]
-    assert min(again) == len(RUBRIC)
-
-
-def test_a_model_with_a_window_shares_nothing(byte_tokenizer: Any) -> None:
-    mistral = made("mistral", byte_tokenizer)
-    assert [answer.reused for answer in Completer(mistral).complete(judgements(6))] == [0] * 6
+    for request, answer in zip(requests, complete(causal, requests), strict=True):
+        assert_scores(causal, request, answer)
 
 
 def test_what_is_computed_together_is_bounded(
@@ -144,9 +127,9 @@ def test_what_is_computed_together_is_bounded(
     from contrafact.models.whitebox import completion
 
     asked = judgements(9)
-    whole = Completer(llama).complete(asked)
+    whole = complete(llama, asked)
     monkeypatch.setattr(completion, "_BATCH_TOKENS", 500)
-    parts = Completer(llama).complete(asked)
+    parts = complete(llama, asked)
     for one, two in zip(whole, parts, strict=True):
         assert one.tokens == two.tokens
         assert one.scored[0].logprob == pytest.approx(two.scored[0].logprob, abs=1e-3)
@@ -155,28 +138,27 @@ def test_what_is_computed_together_is_bounded(
 def test_the_likeliest_text_is_written_whatever_the_batch(causal: CausalModel) -> None:
     requests = [replace(one, max_tokens=12, alternatives=None) for one in judgements(6)]
     expected = [written(causal, one.tokens, 12) for one in requests]
-    completer = Completer(causal)
-    assert [answer.tokens for answer in completer.complete(requests)] == expected
-    assert [completer.complete([one])[0].tokens for one in requests] == expected
+    assert [answer.tokens for answer in complete(causal, requests)] == expected
+    assert [complete(causal, [one])[0].tokens for one in requests] == expected
 
 
 def test_an_answer_ends_at_its_end_token_a_stop_or_its_limit(llama: CausalModel) -> None:
     (request,) = judgements(1)
-    (ended,) = Completer(llama).complete([forced(request, 1, max_tokens=30)])
+    (ended,) = complete(llama, [forced(request, 1, max_tokens=30)])
     assert (ended.tokens, ended.text, ended.stop) == ((1,), "", "stop")
-    (cut,) = Completer(llama).complete([replace(request, max_tokens=7)])
+    (cut,) = complete(llama, [replace(request, max_tokens=7)])
     assert (len(cut.tokens), cut.stop) == (7, "max_tokens")
     letter = llama.tokenizer("h", add_special_tokens=False)["input_ids"][0]
     again = forced(request, letter, max_tokens=30, stops=("zz", "hhh"))
-    (stopped,) = Completer(llama).complete([again])
+    (stopped,) = complete(llama, [again])
     assert (stopped.text, stopped.stop, len(stopped.tokens)) == ("", "stop", 3)
 
 
-def test_a_reply_of_few_is_told_by_where_they_part(llama: CausalModel) -> None:
+def test_a_reply_of_few_is_the_likeliest_token_by_token(llama: CausalModel) -> None:
     (request,) = judgements(1)
     replies = ((10, 11, 12, 20, 13), (10, 11, 12, 30, 13, 14), (10, 11, 99))
     asked = replace(request, max_tokens=50, replies=replies)
-    (answer,) = Completer(llama).complete([asked])
+    (answer,) = complete(llama, [asked])
     at = plainly(llama, (*request.tokens, 10, 11))
     after = plainly(llama, (*request.tokens, 10, 11, 12))
     if at[99] > at[12]:
@@ -184,14 +166,13 @@ def test_a_reply_of_few_is_told_by_where_they_part(llama: CausalModel) -> None:
     else:
         expected = replies[0] if after[20] > after[30] else replies[1]
     assert (answer.tokens, answer.stop) == (expected, "stop")
-    # Told are only those that the model chose: not what had to come.
-    assert [one.token for one in answer.scored] == (
-        [99] if expected == replies[2] else [12, expected[3]]
-    )
-    (short,) = Completer(llama).complete([replace(asked, max_tokens=2)])
+    assert [one.token for one in answer.scored] == list(expected)
+    place = 2  # where the first of them parts from the others
+    assert answer.scored[place].logprob == pytest.approx(float(at[expected[place]]), abs=1e-3)
+    (short,) = complete(llama, [replace(asked, max_tokens=2)])
     assert (short.tokens, short.stop) == ((10, 11), "max_tokens")
-    (only,) = Completer(llama).complete([replace(request, max_tokens=9, replies=((4, 5),))])
-    assert (only.tokens, only.stop, only.scored) == ((4, 5), "stop", ())
+    (only,) = complete(llama, [replace(request, max_tokens=9, replies=((4, 5),))])
+    assert (only.tokens, only.stop) == ((4, 5), "stop")
 
 
 def test_a_model_that_is_damaged_is_reported(byte_tokenizer: Any) -> None:
@@ -199,7 +180,7 @@ def test_a_model_that_is_damaged_is_reported(byte_tokenizer: Any) -> None:
     with torch.no_grad():
         broken.model.get_output_embeddings().weight.fill_(math.nan)
     with pytest.raises(InputError, match="not finite"):
-        Completer(broken).complete(judgements(2))
+        complete(broken, judgements(2))
 
 
 def test_work_ends_when_it_is_no_longer_wanted(llama: CausalModel) -> None:
@@ -215,12 +196,9 @@ def test_work_ends_when_it_is_no_longer_wanted(llama: CausalModel) -> None:
             raise Enough
 
     long = [forced(one, 9, max_tokens=400) for one in judgements(2)]
-    completer = Completer(llama)
     with pytest.raises(Enough):
-        completer.complete(long, check)
+        complete(llama, long, check=check)
     assert calls == 6
-    request = judgements(1)[0]
-    assert_scores(llama, request, completer.complete([request])[0])  # and it goes on as before
 
 
 # Schemas

@@ -258,7 +258,7 @@ def test_what_does_not_fit_or_cannot_be_is_reported(causal: CausalModel) -> None
 def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
     causal: CausalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contrafact.models.whitebox.kv_cache import PromptBatch
+    from contrafact.models.whitebox.completion import PromptBatch
 
     sizes: list[int] = []
     feed = PromptBatch.feed

@@ -156,7 +156,7 @@ def test_the_copy_serves_amds_processors_with_avx512(monkeypatch, capability, ma
 def test_white_box_work_is_the_same_with_packed_weights():
     """The white-box tests again, as on AMD's processors with AVX-512."""
     root = Path(__file__).parents[2]
-    names = ["perplexity", "noise_models", "completion", "kv_cache", "packing", "whitebox_provider"]
+    names = ["perplexity", "noise_models", "completion", "whitebox_provider"]
     files = [f"tests/models/test_{name}.py" for name in names]
     environment = {name: value for name, value in os.environ.items() if "ATEN_CPU" not in name}
     done = subprocess.run(

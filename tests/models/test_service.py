@@ -86,6 +86,36 @@ def test_a_service_without_schemas_is_asked_without_from_then_on_which_is_said_o
     assert capfd.readouterr().err.count("takes no JSON schema") == 1
 
 
+def test_a_service_that_takes_no_temperature_is_asked_without_where_it_is_0(ask, capfd):
+    prompts = [f"<news>{n}</news>" for n in "abc"]
+    found, requests = ask("notemperature", *prompts, config=GenerateConfig(temperature=0.0))
+    assert all("take fright" in text for text in found) and requests == 4
+    assert capfd.readouterr().err.count("takes no temperature, and is asked without") == 1
+    schema = SharedSchema(name="counterfactuals", json_schema=closed_object({}))
+    config = GenerateConfig(temperature=0.7, response_schema=schema)
+    found, requests = ask("notemperature", *prompts, config=config)
+    assert requests == 3
+    assert all("--temperature" in text and "--no-structured" not in text for text in found)
+
+
+def test_one_error_that_names_a_grammar_leaves_schemas_on(start_service, monkeypatch, capfd):
+    schema = SharedSchema(name="counterfactuals", json_schema=closed_object({}))
+    config = GenerateConfig(response_schema=schema)
+
+    async def answers(model):
+        return [await answer(model, f"<news>{n}</news>", config) for n in "ab"]
+
+    with start_service("--faults", "grammar") as running:
+        running.make_known(monkeypatch)
+        model = open_model(f"openai-api/fake/grammar-{running.port}", transport={})
+        found = asyncio.run(answers(model))
+        stats = running.stats()
+    assert all("take fright" in output.completion for output in found)
+    assert stats["met"] == {"grammar": 2} and sum(stats["answered"].values()) == 2
+    assert stats["with_schema"] == 4
+    assert "takes no JSON schema" not in capfd.readouterr().err
+
+
 def test_a_reply_that_drips_is_waited_for_as_long_as_its_call_may_take(ask):
     (found,), requests = ask("drip", timeout=2)
     assert "no whole reply" in found and requests == 1

@@ -406,16 +406,21 @@ def served(site: Callable[..., Site]) -> Iterator[Callable[..., Site]]:
     """Serve studios over HTTP, each on a free port of loopback."""
     import uvicorn
 
-    from contrafact.review.web.connections import ConnectionLimits, limited_protocol
+    from contrafact.review.web.connections import TimedProtocol
     from contrafact.review.web.serve import bind
 
     started: list[tuple[uvicorn.Server, threading.Thread, socket.socket]] = []
 
-    def serve(database: Any = None, *, connection: Any = None, **options: Any) -> Site:
+    def serve(database: Any = None, **options: Any) -> Site:
         studio = site(database, **options)
         listening = bind("127.0.0.1", 0, tls=False, allow_remote=False)
-        protocol = limited_protocol(connection or ConnectionLimits())
-        config = uvicorn.Config(studio.app, access_log=False, log_config=None, http=protocol)
+        config = uvicorn.Config(
+            studio.app,
+            access_log=False,
+            log_config=None,
+            http=TimedProtocol,
+            h11_max_incomplete_event_size=32 * 1024,
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -370,6 +370,25 @@ def test_a_text_is_checked_before_it_is_submitted_and_nothing_is_taken(site):
     )
 
 
+def test_a_check_gives_nobody_an_item_and_lengthens_no_lease(site, review_team):
+    studio = site()
+    now = [review_team.now]
+    studio.store._clock = lambda: now[0]
+    studio.review("ours", "rfc-rewrite", items=3, manipulation="numerical")
+    ada, ben = studio.browser("Ada"), studio.browser("Ben")
+    fields = ada.fields(ada.get(WORK).text, "sheet")
+    before = len(studio.store.history("ours"))
+
+    def check(person):
+        sent = {**fields, "csrf": person.csrf(), "correction": "Shares fell."}
+        return person.http.post("/r/ours/check", data=sent).status_code
+
+    assert check(ben) == 409, "the item is not Ben's, and he is given none"
+    now[0] += timedelta(minutes=31)
+    assert check(ada) == 200, "nobody else has taken it"
+    assert len(studio.store.history("ours")) == before
+
+
 def test_a_finding_quotes_the_draft_and_never_as_markup(site, monkeypatch):
     from contrafact.family import DraftFinding
     from contrafact.review.web import item_view

@@ -43,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         text = json.dumps(body["messages"])
         self.server.asked.append(text)
         status, reply = 400, {"error": {"message": f"refused: {said}"}}
-        headline = next(one for one in NEWS if one in text)
+        headline = next((one for one in NEWS if one in text), "News")
         if headline != NEWS[0] or not self.server.refuses:
             sides = {f"{side}_counterfactual": f"{headline}, and {side} grows by then: {said[:400]}"
                      for side in ("risk", "opportunity")}  # fmt: skip
@@ -167,3 +167,60 @@ def test_no_byte_of_generate_and_its_journal_holds_a_key(quick_contrafact, echo,
     assert second.returncode == 0, second.stderr
     assert all(NEWS[0] in asked for asked in echo.asked)
     assert not found_in(tmp_path, old | {f"new {n}": k for n, k in new.items()}, second.stderr)
+
+
+def judged(command, keys, echo, tmp_path, quick_contrafact, **environment):
+    """Run a command that is given the model's keys as a judge's."""
+    model, _, named = handed_over(keys, echo)
+    given = [x for n, v in model.items() for x in (
+        "--judge-arg", f"{n}={v if isinstance(v, str) else json.dumps(v)}")]  # fmt: skip
+    environment |= {**named, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    return quick_contrafact(
+        *command, "--judge", "openai-api/echo/j", *given, "--max-retries", "0", env=environment
+    )
+
+
+def test_no_byte_of_an_exam_holds_a_key_and_another_key_asks_nothing(
+    quick_contrafact, echo, tmp_path
+):
+    echo.refuses = False
+    old, new = keys_of("a"), keys_of("b")
+    command = ("exam", "--family", "finforce", "--n", "4", "--out", "exam.json")
+    first = judged(command, old, echo, tmp_path, quick_contrafact)
+    assert first.returncode == 0, first.stderr
+    assert echo.asked and not found_in(tmp_path, old, first.stdout, first.stderr)
+    echo.asked.clear()
+    second = judged(command, new, echo, tmp_path, quick_contrafact)
+    assert second.returncode == 0 and not echo.asked
+    assert not found_in(tmp_path, old | {f"new {n}": k for n, k in new.items()}, second.stderr)
+
+
+def test_no_byte_of_a_shared_cache_or_of_a_review_holds_a_key(quick_contrafact, echo, tmp_path):
+    (tmp_path / "news.csv").write_text("headline\n" + "\n".join(NEWS) + "\n")
+    echo.refuses = False
+    keys = keys_of("a")
+    model, judge, environment = handed_over(keys, echo)
+    given = [x for option, values in (("-M", model), ("--judge-arg", judge))
+             for n, v in values.items()
+             for x in (option, f"{n}={v if isinstance(v, str) else json.dumps(v)}")]  # fmt: skip
+    environment |= {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"),
+                    "INSPECT_CACHE_DIR": str(tmp_path / "shared")}  # fmt: skip
+    ran = quick_contrafact(
+        "run", "finforce", "--data", "news.csv", "--model", "openai-api/echo/m",
+        "--judge", "openai-api/echo/j", "--fluency-model", "none", "--cache", "--out", "run",
+        *given, env=environment,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert [path for path in (tmp_path / "shared").rglob("*") if path.is_file()]
+    shown = [ran.stdout, ran.stderr]
+    project = ("--project", "judge-agreement")
+    for command in (
+        ("import", "run/items.parquet", *project),
+        *(("export", "--what", what, "--out", f"{what}.{form}")
+          for what in ("items", "history") for form in ("csv", "jsonl", "parquet")),
+        ("backup", "copy.db"),
+    ):  # fmt: skip
+        done = quick_contrafact("review", *command, env=environment)
+        assert done.returncode == 0, done.stderr
+        shown += [done.stdout, done.stderr]
+    assert not found_in(tmp_path, keys, *shown)

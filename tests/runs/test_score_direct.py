@@ -1,4 +1,4 @@
-"""Many outputs are judged without a log, a batch at a time: the same tables, and it goes on."""
+"""Many outputs are judged without a log, a part at a time: the same tables, and it goes on."""
 
 import json
 from pathlib import Path
@@ -6,25 +6,27 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from contrafact.errors import InputError
 from contrafact.families.cobe import verifier
 from contrafact.families.cobe.data import load_stories
 from contrafact.report.build import build_report
 from contrafact.report.frames import read_tasks
-from contrafact.runs import direct
+from contrafact.runs import score_stage
 from contrafact.runs.config import Source
 from contrafact.runs.execute import execute
 from contrafact.runs.score import prepare_score
+from contrafact.stages import run
 
-FAMILIES = Path(direct.__file__).parents[1] / "families"
+FAMILIES = Path(score_stage.__file__).parents[1] / "families"
 STORIES = FAMILIES / "cobe" / "samples" / "stories.json"
 LAST = "Nobody saw it."
 PAIRS = FAMILIES / "rfc" / "samples" / "pairs.jsonl"
 
 
 @pytest.fixture
-def batches(monkeypatch):
-    monkeypatch.setattr(direct, "MOST_LOGGED", 0)
-    monkeypatch.setattr(direct, "_BATCH", 2)
+def parts(monkeypatch):
+    monkeypatch.setattr(score_stage, "MOST_LOGGED", 0)
+    monkeypatch.setattr(run, "PART", 6)
 
 
 def edits(folder):
@@ -99,11 +101,11 @@ def what_it_says(folder):
 @pytest.mark.parametrize("task", TASKS)
 def test_tables_and_report_are_those_of_a_run_with_a_log(task, tmp_path, monkeypatch):
     logged = scored(task, tmp_path / "logged").folder
-    monkeypatch.setattr(direct, "MOST_LOGGED", 0)
-    monkeypatch.setattr(direct, "_BATCH", 2)
+    monkeypatch.setattr(score_stage, "MOST_LOGGED", 0)
+    monkeypatch.setattr(run, "PART", 6)
     found = scored(task, tmp_path / "direct").folder
     assert list(logged.glob("*logs/*.eval"))
-    assert not list(found.glob("*logs")) and not (found / direct.PARTS).exists()
+    assert not list(found.glob("*logs")) and not (found / score_stage.PARTS).exists()
     for table in ("items.parquet", "verdicts.parquet"):
         if (logged / table).exists():
             pd.testing.assert_frame_equal(
@@ -126,7 +128,7 @@ def proof_that(act):
     return proving, asked
 
 
-def test_a_killed_one_goes_on_behind_its_last_batch(tmp_path, monkeypatch, batches):
+def test_a_killed_one_goes_on_behind_its_last_part(tmp_path, monkeypatch, parts):
     whole = scored("cobe", tmp_path / "whole").folder
 
     def killed(number, _):
@@ -140,16 +142,31 @@ def test_a_killed_one_goes_on_behind_its_last_batch(tmp_path, monkeypatch, batch
         scored("cobe", tmp_path / "killed")
     monkeypatch.setattr(verifier, "proof", after)
     found = scored("cobe", tmp_path / "killed").folder
-    a_batch = 2 * 3 * 5
+    a_part = 6 * 5
     verdicts = pd.read_parquet(whole / "verdicts.parquet")
-    assert len(verdicts) < len(first) + len(second) <= len(verdicts) + a_batch
+    assert len(verdicts) < len(first) + len(second) <= len(verdicts) + a_part
     pd.testing.assert_frame_equal(verdicts, pd.read_parquet(found / "verdicts.parquet"))
     same = [pd.read_parquet(one / "items.parquet") for one in (whole, found)]
     pd.testing.assert_frame_equal(*same)
 
 
+def test_one_that_is_stopped_before_its_tables_judges_nothing_again(tmp_path, monkeypatch, parts):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("contrafact.runs.execute.write_tables", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            scored("cobe", tmp_path)
+    proving, asked = proof_that(lambda *_: None)
+    monkeypatch.setattr(verifier, "proof", proving)
+    ended = scored("cobe", tmp_path)
+    assert ended.manifest.status == "finished" and not asked
+    assert len(pd.read_parquet(ended.folder / "items.parquet")) == ended.samples
+
+
 def test_what_a_verifier_fails_on_is_a_failure_that_a_rerun_tries_again(
-    tmp_path, monkeypatch, batches
+    tmp_path, monkeypatch, parts
 ):
     def failing(_, subject):
         if LAST in subject["response"]:
@@ -167,5 +184,19 @@ def test_what_a_verifier_fails_on_is_a_failure_that_a_rerun_tries_again(
     ended = scored("cobe", tmp_path / "some")
     assert ended.manifest.status == "finished" and not (ended.folder / "failures.csv").exists()
     assert {text for _, text in asked if LAST in text}
-    assert len(asked) < len(pd.read_parquet(ended.folder / "verdicts.parquet")) / 2
+    assert {text for _, text in asked} == {text for _, text in asked if LAST in text}
     assert len(pd.read_parquet(ended.folder / "items.parquet")) == len(lacking) + 3
+
+
+def test_parts_of_an_earlier_version_are_refused_and_stay(tmp_path, monkeypatch, parts):
+    def killed(number, _):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verifier, "proof", proof_that(killed)[0])
+    with pytest.raises(KeyboardInterrupt):
+        scored("cobe", tmp_path)
+    earlier = tmp_path / "run" / score_stage.PARTS / "items-000000.parquet"
+    earlier.write_bytes(b"of a batch")
+    with pytest.raises(InputError, match="an earlier version") as refused:
+        scored("cobe", tmp_path)
+    assert refused.value.file == str(earlier.parent) and earlier.read_bytes() == b"of a batch"

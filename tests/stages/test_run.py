@@ -34,6 +34,13 @@ def test_rows_in_memory_become_what_a_file_of_them_does(tmp_path, kind):
     assert made.counts == counts and len(made.events) == 8
 
 
+def test_columns_of_a_frame_may_be_named_by_numbers():
+    frame = pd.DataFrame([{**row, 0: 7, 2.5: "x"} for row in NEWS])
+    made = run_stage(BucketStage(), frame).made
+    for row in (*made.table(KEPT), *made.table(REJECTS)):
+        assert (row[0], row[2.5]) == (7, "x")
+
+
 @pytest.mark.parametrize(
     ("stage", "row", "path", "key", "piece"),
     [

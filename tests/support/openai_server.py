@@ -6,7 +6,7 @@ As a program it prints its port and serves until its standard input closes:
 
 Every distinct request meets one of the faults before it is answered, the same one every time
 the server is started; "quota", "later" and "blank" it meets each time, "noschema" while a schema
-is asked for. A request with the word
+is asked for, "notemperature" while a temperature is. A request with the word
 "doomed" in its last message is not answered. What was answered is counted: GET /stats gives the
 number of good answers per request, GET /forget begins to count anew, GET /mend ends all faults.
 
@@ -28,7 +28,17 @@ FAULTS = (
     *("429", "500", "reset", "stall", "truncated", "notjson"),
     *("nochoices", "error200", "later", "quota", "parts", "refusal", "filter", "length"),
     *("empty", "html", "422", "blank"),
-    *("noschema", "azure", "reasoned", "called", "oddusage", "cut", "drip"),
+    *(
+        "noschema",
+        "notemperature",
+        "grammar",
+        "azure",
+        "reasoned",
+        "called",
+        "oddusage",
+        "cut",
+        "drip",
+    ),
 )
 
 
@@ -52,6 +62,7 @@ class OpenAIServer:
         self.answered: Counter[str] = Counter()
         self.met: Counter[str] = Counter()
         self.settings: dict[str, list[Any]] = {}
+        self.with_schema = 0
 
     async def start(self) -> int:
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
@@ -67,6 +78,7 @@ class OpenAIServer:
                         "answered": dict(self.answered),
                         "met": dict(self.met),
                         "settings": self.settings,
+                        "with_schema": self.with_schema,
                     }
                     self._write(writer, "200 OK", json.dumps(stats).encode())
                 elif head.startswith(b"GET /forget"):
@@ -87,6 +99,7 @@ class OpenAIServer:
         """Answer, or fail as planned; return whether the connection lives on."""
         key = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
         self.seen[key] += 1
+        self.with_schema += "response_format" in request
         for name, value in request.items():
             if name not in ("messages", "response_format", "model"):
                 values = self.settings.setdefault(f"{request['model']}: {name}", [])
@@ -95,7 +108,7 @@ class OpenAIServer:
         await asyncio.sleep(self.latency)
         last = request["messages"][-1]["content"]
         doomed = "doomed" in str(last) and not self.mended
-        fault = "500" if doomed else self._fault(key, "response_format" in request)
+        fault = "500" if doomed else self._fault(key, request)
         if fault is not None:
             self.met[fault] += 1
         answer = json.dumps(self._answer(request)).encode()
@@ -133,6 +146,15 @@ class OpenAIServer:
                 self._write(writer, "200 OK", json.dumps(changed).encode())
             case "noschema":
                 error = b'{"error": "response_format must be text, got: json_schema"}'
+                self._write(writer, "400 Bad Request", error)
+            case "notemperature":
+                error = (
+                    b'{"error": {"message": "Unsupported value: \'temperature\' does not support '
+                )
+                error += b'this value with this model.", "type": "invalid_request_error"}}'
+                self._write(writer, "400 Bad Request", error)
+            case "grammar":
+                error = b'{"error": {"message": "the grammar engine is restarting"}}'
                 self._write(writer, "500 Internal Server Error", error)
             case "azure":
                 error = b'{"error": {"message": "content management policy", '
@@ -185,9 +207,10 @@ class OpenAIServer:
                 self._write(writer, "200 OK", b"<html>gateway says hello</html>")
         return True
 
-    def _fault(self, key: str, schema: bool) -> str | None:
-        if self.faults == ("noschema",):
-            return "noschema" if schema else None
+    def _fault(self, key: str, request: dict[str, Any]) -> str | None:
+        wanting = {"noschema": "response_format", "notemperature": "temperature"}
+        if (field := wanting.get(self.faults[0] if self.faults else "")) is not None:
+            return self.faults[0] if field in request else None
         lasting = {"quota", "later", "blank"} & {*self.faults}
         if (
             not self.faults

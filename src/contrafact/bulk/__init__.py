@@ -10,7 +10,7 @@ __all__ = ["executor"]
 
 
 def executor(settings: Mapping[str, Any] | None) -> Executor | None:
-    """Return who works on rows by the options of `contrafact.options.bulk_options`, if any do."""
+    """Return who works on rows by `contrafact.options.BulkOptions.settings`; None without any."""
     if settings is None:
         return None
 

@@ -65,7 +65,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputFolder:
     """The folder of an output; goes to workers by pickle."""
 
     place: Place

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from contrafact.bulk.cluster import mapped
 from contrafact.bulk.fragments import BadRow
-from contrafact.bulk.partitions import Output, Partition
+from contrafact.bulk.partitions import OutputFolder, Partition
 from contrafact.bulk.tables import part_bytes
 from contrafact.errors import InputError
 from contrafact.stages.stage import INDEX, InputRow, Stage, Survey
@@ -30,7 +30,7 @@ _DONE = "_work/notes.json"
 Places = NDArray[np.int64]
 
 
-def write_notes(stage: Stage, partitions: Sequence[Partition], output: Output) -> None:
+def write_notes(stage: Stage, partitions: Sequence[Partition], output: OutputFolder) -> None:
     """Write down, once for an output, which rows repeat another, and what the stage found."""
     done = output.place.child(_DONE)
     if done.read_json() is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from contrafact import __version__
 from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
 from contrafact.bulk.fragments import fragments_of
-from contrafact.bulk.partitions import Output, Partition
+from contrafact.bulk.partitions import OutputFolder, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import write_notes
 from contrafact.bulk.work import Asker, work_on
@@ -57,7 +57,7 @@ class Summary:
     """
 
     result: StageResult
-    output: Output
+    output: OutputFolder
     unpriced: set[str] = field(default_factory=set)
     retry: int = 0
     manifests: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -115,15 +115,14 @@ def bulk_command(stage: Stage, given: str, out: str, settings: Mapping[str, Any]
     Args:
         given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
-        settings: How it is done, as `contrafact.options.bulk_options` hands it on; it changes no
-            result.
+        settings: How it is done, `contrafact.options.BulkOptions.settings`; it changes no result.
     """
     if given == "-" or out == "-":
         raise InputError(
             "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
         )
     address = settings.get("address")
-    output = Output(Place(out).whole())
+    output = OutputFolder(Place(out).whole())
     if output.place.is_local and Path(output.place.path).is_file():
         raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
     size = settings.get("partition_rows") or stage.partition_rows
@@ -227,7 +226,7 @@ def _work(
 def _askers(
     stage: Stage,
     asked: Asked,
-    output: Output,
+    output: OutputFolder,
     rates: Sequence[int | None],
     ray: Cluster,
     partitions: int,

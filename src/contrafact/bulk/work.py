@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow
-from contrafact.bulk.partitions import Output, Partition
+from contrafact.bulk.partitions import OutputFolder, Partition
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
@@ -32,7 +32,7 @@ _opened: dict[str, Work] = {}  # in a worker: stages by their facts
 
 
 def given_rows(
-    stage: Stage, partition: Partition, output: Output
+    stage: Stage, partition: Partition, output: OutputFolder
 ) -> tuple[list[InputRow], StageOutput]:
     """Return a partition's rows for a stage, and what became of those that it does not work on."""
     rows: list[InputRow] = []
@@ -63,7 +63,7 @@ async def alone(work: Work, rows: Sequence[InputRow]) -> StageOutput:
     return made
 
 
-def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any]:
+def work_on(stage: Stage, output: OutputFolder, partition: Partition) -> dict[str, Any]:
     """Do a stage that asks no model on a partition, and return its manifest."""
     began, busy = time.perf_counter(), time.process_time()
     key = hash_of([stage.name, stage.facts()])
@@ -94,7 +94,7 @@ class Asker:
     def __init__(
         self,
         stage: Stage,
-        output: Output,
+        output: OutputFolder,
         limits: Any,
         bounded: bool,
         connections: int,

@@ -1,12 +1,13 @@
 """What an intervention does to every variable of a situation, and the proof of it.
 
 CoBe, section 3.2: what is not downstream stays, what is downstream changes, quantities move one
-way, latent facts stay. Here each is derived, by Pearl's three steps done literally: keep the noise
-settings under which the model gives the facts (abduction), change the model (action), and run it
-under each of them (prediction). A variable must stay, must change, or is not determined; and
+way, latent facts stay. Here each is derived by the three steps of section 1, after Pearl: keep the
+noise settings under which the model gives the facts (abduction), change the model (action), and run
+it under each of them (prediction). A variable must stay, must change, or is not determined; and
 another algorithm, the twin network of `contrafact.causal.twin`, has to agree.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isclose
 from typing import Literal
@@ -45,7 +46,10 @@ class Posterior:
 
 
 def abduct(model: Model, facts: Assignment) -> Posterior:
-    """Return the posterior over noise settings given the facts.
+    """Return the posterior over noise settings given the facts (step 1 of section 1).
+
+    The variables are taken causes first, and what contradicts a fact is dropped at once, so that
+    most joint settings are never built.
 
     Raises:
         ImpossibleFacts: If no setting gives the facts.
@@ -53,48 +57,47 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
     """
     for name, value in facts.items():
         model.variable(name).rank(value)
-    place = {noise.name: at for at, noise in enumerate(model.noises)}
-    # What the mechanisms so far allow: noise by place, the variables' values, the weight.
-    states: list[tuple[dict[int, int], dict[str, Value], float]] = [({}, {}, 1.0)]
-    known: set[str] = set()
-    steps: list[str | None] = [*model.order, None]
-    for step in steps:
-        terms = (
-            [n for n in model.mechanism(step).noise if n not in known]
-            if step is not None
-            else [n.name for n in model.noises if n.name not in known]
-        )
-        for term in dict.fromkeys(terms):
-            known.add(term)
-            at, weights = place[term], model.noise(term).probabilities
+    # What the mechanisms so far allow: noise terms, the variables' values, the weight.
+    states: list[tuple[dict[str, int], dict[str, Value], float]] = [({}, {}, 1.0)]
+    drawn: set[str] = set()
+
+    def draw(terms: Iterable[str]) -> None:
+        nonlocal states
+        for term in terms:
+            if term in drawn:
+                continue
+            drawn.add(term)
+            shares = model.noise(term).probabilities
             states = [
-                ({**noise, at: value}, values, weight * share)
+                ({**noise, term: value}, values, weight * share)
                 for noise, values, weight in states
-                for value, share in enumerate(weights)
+                for value, share in enumerate(shares)
             ]
-        if step is None:
-            break
-        mechanism, kept = model.mechanism(step), []
-        own = [place[term] for term in mechanism.noise]
+
+    for name in model.order:
+        mechanism = model.mechanism(name)
+        draw(mechanism.noise)
+        kept = []
         for noise, values, weight in states:
-            key = (*[values[p] for p in mechanism.parents], *[noise[at] for at in own])
-            value = mechanism.table[key]
-            if facts.get(step, value) == value:
-                kept.append((noise, {**values, step: value}, weight))
+            value = mechanism(values, noise)
+            if facts.get(name, value) == value:
+                kept.append((noise, {**values, name: value}, weight))
         states = kept
+    draw(noise.name for noise in model.noises)  # the terms that no mechanism has
     if not states:
         raise ImpossibleFacts(f"no noise gives the facts {dict(facts)}")
     total = sum(weight for *_, weight in states)
-    found = sorted(
-        (tuple(noise[at] for at in range(len(model.noises))), weight) for noise, _, weight in states
+    posterior = sorted(
+        (tuple(noise[term.name] for term in model.noises), weight) for noise, _, weight in states
     )
     return Posterior(
-        tuple(setting for setting, _ in found), tuple(weight / total for _, weight in found)
+        tuple(setting for setting, _ in posterior),
+        tuple(weight / total for _, weight in posterior),
     )
 
 
 def counterfactual(model: Model, posterior: Posterior, intervention: Assignment) -> Joint:
-    """Return the joint of every variable's factual and counterfactual value."""
+    """Return the joint of every variable's factual and counterfactual value (steps 2 and 3)."""
     joint: Joint = {name: {} for name in model.order}
     for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
         before, after = model.predict(setting), model.predict(setting, intervention)
@@ -118,7 +121,7 @@ class Consequence:
     """What becomes of a variable: it is "set", "stays", "changes", or is "undetermined".
 
     ``before`` and ``after`` are its values, None where the facts leave them open. ``direction`` is
-    the way an ordered variable moves under every noise setting, None where that differs.
+    the way that an ordered variable moves under every noise setting, None where settings differ.
     """
 
     variable: str
@@ -130,7 +133,7 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The consequences of an intervention, causes before effects, and what they rest on."""
+    """The consequences of an intervention, causes before effects, and their grounds."""
 
     facts: Assignment
     intervention: Assignment
@@ -139,9 +142,9 @@ class Proof:
 
     def of(self, variable: str) -> Consequence:
         """Return the consequence for one variable; KeyError if there is none of that name."""
-        for one in self.consequences:
-            if one.variable == variable:
-                return one
+        for consequence in self.consequences:
+            if consequence.variable == variable:
+                return consequence
         raise KeyError(variable)
 
 
@@ -161,8 +164,8 @@ def consequences(model: Model, facts: Assignment, intervention: Assignment) -> P
             isclose(p, twin[pair], abs_tol=_CLOSE) for pair, p in pairs.items()
         ):
             raise Disagreement(f"'{name}': enumeration {pairs}, twin network {twin}")
-    found = tuple(_consequence(model.variable(name), joint, intervention) for name in model.order)
-    return Proof(dict(facts), dict(intervention), posterior, found)
+    derived = tuple(_consequence(model.variable(name), joint, intervention) for name in model.order)
+    return Proof(dict(facts), dict(intervention), posterior, derived)
 
 
 def _consequence(variable: Variable, joint: Joint, intervention: Assignment) -> Consequence:

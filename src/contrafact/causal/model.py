@@ -27,7 +27,7 @@ class Graph:
     """A directed acyclic graph over named nodes, by every node's direct causes.
 
     Raises:
-        ValueError: If a parent is no node; `order` refuses a cycle.
+        ValueError: If a parent is not a node; `order` raises it on a cycle.
     """
 
     def __init__(self, parents: Mapping[str, Iterable[str]]) -> None:
@@ -62,23 +62,23 @@ class Graph:
         return tuple(done)
 
     def descendants(self, nodes: Iterable[str]) -> frozenset[str]:
-        """Return what lies downstream of any of the nodes; the nodes themselves only if so."""
+        """Return what lies downstream of any of the nodes; a node itself only below another."""
         return self._reach(nodes, self.children)
 
     def ancestors(self, nodes: Iterable[str]) -> frozenset[str]:
-        """Return what lies upstream of any of the nodes; the nodes themselves only if so."""
+        """Return what lies upstream of any of the nodes; a node itself only above another."""
         return self._reach(nodes, self.parents)
 
     @staticmethod
     def _reach(nodes: Iterable[str], step: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-        found: set[str] = set()
+        reached: set[str] = set()
         edge = [near for node in nodes for near in step[node]]
         while edge:
             node = edge.pop()
-            if node not in found:
-                found.add(node)
+            if node not in reached:
+                reached.add(node)
                 edge += step[node]
-        return frozenset(found)
+        return frozenset(reached)
 
 
 Value = str | int
@@ -99,7 +99,7 @@ class Variable:
             raise ValueError(f"variable '{self.name}' needs two or more values, all different")
 
     def rank(self, value: Value) -> int:
-        """Return the place of a value among the variable's; ValueError if it cannot have it."""
+        """Return the index of a value; ValueError if the variable cannot have it."""
         try:
             return self.values.index(value)
         except ValueError:
@@ -130,17 +130,16 @@ class Mechanism:
     table: Mapping[tuple[Value, ...], Value]
 
     def __call__(self, values: Assignment, noise: Mapping[str, int]) -> Value:
-        """Return the variable's value."""
         key = (*(values[p] for p in self.parents), *(noise[n] for n in self.noise))
         return self.table[key]
 
 
 @dataclass(frozen=True)
 class Model:
-    """A structural causal model, of one mechanism per variable.
+    """A structural causal model, with one mechanism for every variable.
 
     Raises:
-        ValueError: If a mechanism is missing, names what is not there, has a hole in its table
+        ValueError: If a mechanism is missing, names what is not there, has a gap in its table
             or gives a value that its variable cannot have, or if the graph has a cycle.
     """
 
@@ -156,7 +155,7 @@ class Model:
             raise ValueError("every variable needs one mechanism, and only variables have one")
         for mechanism in self.mechanisms:
             self._check(mechanism)
-        self.graph.order  # noqa: B018 - it refuses a cycle
+        self.graph.order  # noqa: B018 - it raises on a cycle
 
     @classmethod
     def of(
@@ -165,7 +164,7 @@ class Model:
         noises: Sequence[Noise],
         functions: Mapping[str, tuple[Sequence[str], Sequence[str], Callable[..., Value]]],
     ) -> "Model":
-        """Return a model whose mechanisms are functions, which are tabulated once.
+        """Return a model whose mechanisms are given as functions, and tabulated once.
 
         ``functions`` has for each variable its parents, its noise terms, and a function of the
         parents' values and then the noise's.
@@ -182,7 +181,6 @@ class Model:
 
     @cached_property
     def graph(self) -> Graph:
-        """The causal graph among the endogenous variables."""
         return Graph({v.name: self._mechanisms[v.name].parents for v in self.variables})
 
     @cached_property
@@ -209,11 +207,9 @@ class Model:
         return self._variables[name]
 
     def mechanism(self, name: str) -> Mechanism:
-        """Return a variable's mechanism."""
         return self._mechanisms[name]
 
     def noise(self, name: str) -> Noise:
-        """Return a noise term by its name."""
         return self._noises[name]
 
     def predict(

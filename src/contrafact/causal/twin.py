@@ -27,25 +27,26 @@ class _Factor:
         common = [axis for axis in other.axes if axis in self.axes]
         mine = [self.axes.index(axis) for axis in common]
         theirs = [other.axes.index(axis) for axis in common]
-        rest = [place for place, axis in enumerate(other.axes) if axis not in self.axes]
+        rest = [index for index, axis in enumerate(other.axes) if axis not in self.axes]
         rows: dict[tuple[Value, ...], list[tuple[tuple[Value, ...], float]]] = {}
         for key, weight in other.table.items():
-            match = tuple([key[place] for place in theirs])
-            rows.setdefault(match, []).append((tuple([key[place] for place in rest]), weight))
+            match = tuple([key[index] for index in theirs])
+            rows.setdefault(match, []).append((tuple([key[index] for index in rest]), weight))
         table = {
             (*key, *added): weight * factor
             for key, weight in self.table.items()
-            for added, factor in rows.get(tuple([key[place] for place in mine]), ())
+            for added, factor in rows.get(tuple([key[index] for index in mine]), ())
         }
-        return _Factor((*self.axes, *(other.axes[place] for place in rest)), table)
+        return _Factor((*self.axes, *(other.axes[index] for index in rest)), table)
 
     def without(self, axis: str) -> "_Factor":
-        place = self.axes.index(axis)
+        """Return the factor with an axis summed out."""
+        index = self.axes.index(axis)
         table: dict[tuple[Value, ...], float] = {}
         for key, weight in self.table.items():
-            rest = key[:place] + key[place + 1 :]
+            rest = key[:index] + key[index + 1 :]
             table[rest] = table.get(rest, 0.0) + weight
-        return _Factor(self.axes[:place] + self.axes[place + 1 :], table)
+        return _Factor(self.axes[:index] + self.axes[index + 1 :], table)
 
 
 def twin_joint(
@@ -61,7 +62,7 @@ def twin_joint(
 
 
 class _Twin:
-    """The network of one situation, its factual half eliminated as far as all answers allow."""
+    """The network of one situation, its factual half eliminated as far as every answer allows."""
 
     def __init__(self, model: Model, facts: Assignment, intervention: Assignment) -> None:
         for name, value in (*facts.items(), *intervention.items()):
@@ -81,41 +82,41 @@ class _Twin:
         if name in self.facts and name not in self.copied:
             return {(self.facts[name], self.facts[name]): 1.0}
         then = _AFTER + name if name in self.copied else name
-        # What is neither asked for nor leads to it sums to one: it is left out.
+        # A mechanism that does not lead to the variable sums to one, and is left out.
         needed = self.model.graph.ancestors([name]) | {name}
-        factors = [*self.factual, *(self.after[one] for one in self.copied & needed)]
+        factors = [*self.factual, *(self.after[node] for node in self.copied & needed)]
         wanted = {axis for axis in (name, then) if axis not in self.facts}
-        # What shares no axis with it, however far removed, is a constant factor.
+        # A factor with no connection to the variable is a constant.
         factors = _reached(factors, wanted)
         left = _product(_eliminate(factors, keep=wanted))
         total = sum(left.table.values())
-        found: dict[tuple[Value, Value], float] = {}
+        joint: dict[tuple[Value, Value], float] = {}
         for key, weight in left.table.items():
             values = dict(zip(left.axes, key, strict=True))
             before = values[name] if name in values else self.facts[name]
-            place = (before, values.get(then, before))
-            found[place] = found.get(place, 0.0) + weight / total
-        return {place: weight for place, weight in found.items() if weight > 0.0}
+            values_of_pair = (before, values.get(then, before))
+            joint[values_of_pair] = joint.get(values_of_pair, 0.0) + weight / total
+        return {pair: weight for pair, weight in joint.items() if weight > 0.0}
 
     def _mechanism(self, name: str, *, after: bool) -> _Factor:
         """Return a mechanism as the list of its rows that the facts allow."""
-        own = _AFTER + name if after else name
-        if after and name in self.intervention:
-            return _Factor((own,), {(self.intervention[name],): 1.0})
+        node = _AFTER + name if after else name
+        if after and name in self.intervention:  # surgery: it no longer listens to its causes
+            return _Factor((node,), {(self.intervention[name],): 1.0})
         mechanism = self.model.mechanism(name)
         axes = [
             _AFTER + parent if after and parent in self.copied else parent
             for parent in mechanism.parents
         ]
-        axes += [*mechanism.noise, own]
-        known = [(place, self.facts[axis]) for place, axis in enumerate(axes) if axis in self.facts]
-        free = [place for place, axis in enumerate(axes) if axis not in self.facts]
+        axes += [*mechanism.noise, node]
+        given = [(index, self.facts[axis]) for index, axis in enumerate(axes) if axis in self.facts]
+        free = [index for index, axis in enumerate(axes) if axis not in self.facts]
         table = {}
         for key, value in mechanism.table.items():
             row = (*key, value)
-            if all(row[place] == fact for place, fact in known):
-                table[tuple([row[place] for place in free])] = 1.0
-        return _Factor(tuple(axes[place] for place in free), table)
+            if all(row[index] == fact for index, fact in given):
+                table[tuple([row[index] for index in free])] = 1.0
+        return _Factor(tuple(axes[index] for index in free), table)
 
 
 def _prior(model: Model, name: str) -> _Factor:
@@ -126,14 +127,14 @@ def _prior(model: Model, name: str) -> _Factor:
 
 
 def _reached(factors: Sequence[_Factor], axes: set[str]) -> list[_Factor]:
-    """Return the factors that some axes are tied to, by way of others or not."""
-    known, left = set(axes), list(factors)
-    found: list[_Factor] = []
-    while near := [factor for factor in left if not known.isdisjoint(factor.axes)]:
-        found += near
-        left = [factor for factor in left if known.isdisjoint(factor.axes)]
-        known.update(axis for factor in near for axis in factor.axes)
-    return found
+    """Return the factors that share an axis with these, directly or through other factors."""
+    reached_axes, left = set(axes), list(factors)
+    reached: list[_Factor] = []
+    while near := [factor for factor in left if not reached_axes.isdisjoint(factor.axes)]:
+        reached += near
+        left = [factor for factor in left if reached_axes.isdisjoint(factor.axes)]
+        reached_axes.update(axis for factor in near for axis in factor.axes)
+    return reached
 
 
 def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
@@ -141,7 +142,7 @@ def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
     left = list(factors)
     hidden = dict.fromkeys(axis for f in left for axis in f.axes if axis not in keep)
     while hidden:
-        axis = min(hidden, key=lambda one: _width(left, one))
+        axis = min(hidden, key=lambda candidate: _width(left, candidate))
         del hidden[axis]
         touched = [f for f in left if axis in f.axes]
         left = [f for f in left if axis not in f.axes]
@@ -150,7 +151,7 @@ def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
 
 
 def _width(factors: Sequence[_Factor], axis: str) -> int:
-    """Return how many axes a factor would have that eliminating this one makes."""
+    """Return how many axes the factor would have that results from eliminating an axis."""
     return len({a for f in factors if axis in f.axes for a in f.axes})
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from contrafact.study.agreement import Against, Agreement
@@ -15,28 +15,28 @@ _SHOWN = 20
 
 class _Options(Options):
     file: str = argument("FILE", "Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
-    out: Path | None = option("Write all of it, as JSON.", None, metavar="FILE")
+    out: Path | None = option(None, "Write all of it, as JSON.", metavar="FILE")
     columns: list[str] | None = option(
-        "What FILE calls item, rater and rating.", None, metavar="WANTED=FOUND,…"
+        None, "What FILE calls item, rater and rating.", metavar="WANTED=FOUND,…"
     )
-    rater: list[str] | None = option("Take only these raters. [all columns]", None, metavar="NAME")
+    rater: list[str] | None = option(None, "Take only these raters. [all columns]", metavar="NAME")
     reference: str | None = option(
-        "Measure the others against this one, as the truth.", None, metavar="RATER"
+        None, "Measure the others against this one, as the truth.", metavar="RATER"
     )
-    positive: str | None = option("Of two categories, the positive one.", None, metavar="C")
+    positive: str | None = option(None, "Of two categories, the positive one.", metavar="C")
     categories: str | None = option(
-        "All categories in their order, for Gwet's AC2.", None, metavar="A,B,C"
+        None, "All categories in their order, for Gwet's AC2.", metavar="A,B,C"
     )
     missing: str | None = option(
-        "Words that stand for no rating, besides empty cells and NULL.", None, metavar="A,B"
+        None, "Words that stand for no rating, besides empty cells and NULL.", metavar="A,B"
     )
     count: str | None = option(
-        "Each row stands for as many items as this says.", None, metavar="COLUMN"
+        None, "Each row stands for as many items as this says.", metavar="COLUMN"
     )
-    seed: int = option("Seed of the intervals.", 0, min=0, metavar="S")
+    seed: int = option(0, "Seed of the intervals.", ge=0, metavar="S")
 
 
-@takes(_Options)
+@command
 def agree(options: _Options) -> None:
     """Say how far raters agree: every coefficient with its interval, and where they do not.
 

@@ -1,12 +1,13 @@
 """``contrafact data``: the published datasets, and what is in a file."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from contrafact.console import downloads, show_table
 from contrafact.family import Lazy, families
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from contrafact.family.data import DataSpec
@@ -36,10 +37,13 @@ def list_datasets() -> None:
     show_table("Published datasets", ("name", "state", "what", "page"), rows)
 
 
+class _Fetch(Options):
+    name: str = argument("NAME", "A name that `data list` gives.")
+
+
 @app.command("fetch")
-def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `data list` gives.")],
-) -> None:
+@command
+def fetch(options: _Fetch) -> None:
     """Download a published dataset into the cache, check it, and print its files.
 
     What is in the cache already, with the right sum, is not downloaded.
@@ -49,9 +53,9 @@ def fetch(
     from contrafact.corpus.datasets import dataset_named, fetch_dataset
     from contrafact.files.tables import read_rows
 
-    dataset = dataset_named(name)
+    dataset = dataset_named(options.name)
     with downloads() as progress:
-        paths = fetch_dataset(name, progress)
+        paths = fetch_dataset(options.name, progress)
     for path in paths:
         spec = _schemas().get(dataset.schema or "")
         if spec is not None:
@@ -61,22 +65,21 @@ def fetch(
         typer.echo(str(path))
 
 
+class _Check(Options):
+    file: str = argument("FILE", "A table, a published set, or hf://OWNER/NAME.")
+    schema_name: str | None = option(
+        None,
+        f"What the file should be: {' or '.join(_schemas())}. [by its first row]",
+        flags=("--schema",),
+    )
+    columns: list[str] | None = option(
+        None, "What FILE calls the schema's columns.", metavar="WANTED=FOUND,…"
+    )
+
+
 @app.command("check")
-def check(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A table, a published set, or hf://OWNER/NAME.")
-    ],
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            help=f"What the file should be: {' or '.join(_schemas())}. [by its first row]"
-        ),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls the schema's columns."),
-    ] = None,
-) -> None:
+@command
+def check(options: _Check) -> None:
     """Check a file against its schema and give its statistics.
 
     Exits with 0 if the file keeps the schema (there may be notes), 1 if something violates it, 2 if
@@ -91,11 +94,12 @@ def check(
     from contrafact.files.fields import named_columns
     from contrafact.files.tables import read_rows, source_name
 
+    schema = options.schema_name
     if schema is not None and schema not in _schemas():
         raise InputError(f"there is no schema '{schema}'", hint=f"use {' or '.join(_schemas())}")
-    file = file if file == "-" else str(data_source(file).path)
+    file = "-" if options.file == "-" else str(data_source(options.file).path)
     name = source_name(file)
-    rows = iter(read_rows(file, named_columns(columns)))
+    rows = iter(read_rows(file, named_columns(options.columns)))
     first = next(rows, None)
     if first is None:
         raise InputError("the file holds no rows", file=name, hint="give at least one row")

@@ -1,14 +1,15 @@
 """``contrafact demo``: the main job, offline, in minutes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from pydantic import create_model
 
-from contrafact.options import as_command, parameter
+from contrafact.options import Options, option, settings_command
 
 if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
@@ -27,23 +28,19 @@ DEMO_MODEL = "embedded/smollm2-135m"
 _SHOWN = 3  # items of each part whose texts are printed; the report has them all
 
 
-def command() -> Any:
-    """Return the function of the command: it has an option for each kind of sample."""
+def _command() -> Callable[..., None]:
+    """Return the command, which has an option for each kind of sample."""
     nouns: dict[str, DemoPart] = {}
     for part in _parts():
         nouns.setdefault(part.noun, part)
-    out = (Path, typer.Option(metavar="DIR", help="Folder for the runs and their report."))
-    parameters = [parameter("out", out, Path("demo"))]
-    for noun, part in nouns.items():
-        option = typer.Option(min=1, max=part.most, metavar="N", help=f"How many {noun}.")
-        parameters.append(parameter(noun, (int, option), part.count))
-
-    def demo(out: Path, **counts: int) -> None:
-        _demo(out, counts)
-
-    return as_command(
-        demo,
-        parameters,
+    counts: dict[str, Any] = {
+        noun: (int, option(part.count, f"How many {noun}.", ge=1, le=part.most, metavar="N"))
+        for noun, part in nouns.items()
+    }
+    folder = option(Path("demo"), "Folder for the runs and their report.", metavar="DIR")
+    return settings_command(
+        _demo,
+        {"options": create_model("Demo", __base__=Options, out=(Path, folder), **counts)},
         "Run the families on samples with the embedded model; no key, no network.\n\n"
         "The embedded model works on every task. Its texts are judged where that can be done by "
         "proof; the verifier sits an exam, and the report corrects its rates. Each part ends with "
@@ -53,11 +50,13 @@ def command() -> Any:
     )
 
 
-def _demo(out: Path, counts: Mapping[str, int]) -> None:
+def _demo(options: Options) -> None:
     from contrafact.cli.run import show_failures
     from contrafact.files.atomic import guard_folder
     from contrafact.runs.items import ITEMS
 
+    counts = options.model_dump()
+    out = counts.pop("out")
     parts = _parts()
     for part in parts:
         guard_folder(out / part.task)
@@ -217,3 +216,6 @@ def _parts() -> "list[DemoPart]":
     from contrafact.family import families
 
     return [part for family in families().values() if family.demo for part in family.demo.load()]
+
+
+demo = _command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from contrafact.report.diff import RunDiff
@@ -19,31 +19,31 @@ class _Options(Options):
     run_a: Path = argument("RUN_A", "The run folder to compare with.")
     run_b: Path = argument("RUN_B", "The run folder that is compared with it.")
     system: list[str] | None = option(
+        None,
         "Compare this system of RUN_A with that of RUN_B, each by its name, model or method; "
         "repeat for several. By default systems of one name belong together, then those of one "
         "method, then those of one model.",
-        None,
         metavar="A=B",
     )
     fail_on_regression: list[str] | None = option(
+        None,
         "Exit with 1 if RUN_B is worse by this measure, by more than the margin (0.02 or 2%; "
         "default 0); repeat for several. The strict form counts where there is one.",
-        None,
         metavar="MEASURE[.FORM][:MARGIN]",
     )
     rule: Literal["difference", "interval", "non-inferiority"] = option(
+        "difference",
         "When it is worse: difference: the difference is beyond the margin; interval: its whole "
         "interval is; non-inferiority: its interval reaches beyond it.",
-        "difference",
         metavar="RULE",
     )
     json_out: Path | None = option(
-        "Write everything as JSON; - for stdout.", None, "--json", metavar="FILE"
+        None, "Write everything as JSON; - for stdout.", flags=("--json",), metavar="FILE"
     )
     junit: Path | None = option(
-        "Write what --fail-on-regression finds as JUnit XML.", None, metavar="FILE"
+        None, "Write what --fail-on-regression finds as JUnit XML.", metavar="FILE"
     )
-    show: int = option("Flipped outputs shown on the terminal.", 5, min=0, metavar="N")
+    show: int = option(5, "Flipped outputs shown on the terminal.", ge=0, metavar="N")
 
     def check(self) -> None:
         from contrafact.errors import InputError
@@ -60,7 +60,7 @@ class _Options(Options):
             )
 
 
-@takes(_Options)
+@command
 def diff(options: _Options) -> None:
     """Compare two runs: what changed, which items flipped, and the paired difference.
 

@@ -1,14 +1,15 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
+from pydantic import create_model
 from typer.core import TyperCommand
 
-from contrafact.cli.lazy import command_of, option_of, typed_after
+from contrafact.cli.lazy import command_of, read_ahead
 from contrafact.exams import ExamOptions, exam_file
-from contrafact.options import as_command, parameter, parameters_of
+from contrafact.options import option, settings_command
 
 if TYPE_CHECKING:
     from contrafact.family.exam import ExamSpec
@@ -25,38 +26,26 @@ class ExamCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Read the command line by the options of the family that it names."""
-        names = _families()
-        named = typed_after("--family", args)
-        family = named if named in names else names[0]
-        reader = self if family == names[0] else command_of("exam", command(family))
-        return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
+        family = read_ahead(self, args, parent)["family"]
+        reader = self if family in (None, _families()[0]) else command_of("exam", _command(family))
+        return TyperCommand.make_context(reader, info_name, [*args], parent, **extra)
 
 
-def command(family: str = "") -> Callable[..., None]:
-    """Return the function of the command, with the options of a family's exam."""
-    names = _families()
-    chosen = family or names[0]
-    panel = f"Options of {chosen}'s exam"
-    fields = _spec(chosen).options.model_fields.items()
-    own = {name: option_of(name, field, panel=panel) for name, field in fields}
-
-    def exam(**values: Any) -> None:
-        given = {name: values.pop(name) for name in own}
-        known = {name: value for name, value in given.items() if value is not None}
-        _exam(ExamOptions(**values), _spec(chosen).options(**known))
-
-    common = {one.name: one for one in parameters_of(ExamOptions)}
-    (typed,) = common["family"].annotation.__metadata__
-    common["family"] = parameter("family", (cast(Any, Literal)[tuple(names)], typed), names[0])
-    return as_command(
-        exam,
-        [*common.values(), *own.values()],
+def _command(family: str) -> Callable[..., None]:
+    names = tuple(_families())
+    kind: Any = Literal[names]
+    whose = option(names[0], ExamOptions.model_fields["family"].description)
+    model = create_model("FamilyExam", __base__=ExamOptions, family=(kind, whose))
+    return settings_command(
+        _exam,
+        {"options": model, "own": _spec(family).options},
         "Put items whose verdict is known to a judge, and say how often it is right.\n\n"
         "Answers are kept in FILE's name with .answers.jsonl as they come: killed and run again, "
         "it goes on, and nothing is asked twice. The items with every verdict stand in "
         ".items.jsonl. With --family NAME, --help shows the options of that family's exam.\n\n"
-        f"Example: contrafact exam --judge embedded/smollm2-135m --family {chosen} "
+        f"Example: contrafact exam --judge embedded/smollm2-135m --family {family} "
         "--n 60 --out exam.json",
+        panel=f"Options of {family}'s exam",
     )
 
 
@@ -199,3 +188,6 @@ def _bias(figure: "Figure") -> str:
     if not _clear(figure):
         return f"{100 * figure.estimate:+.0f}"
     return f"{100 * figure.estimate:+.0f}, {'true' if figure.estimate > 0 else 'false'}"
+
+
+exam = command_of("exam", _command(_families()[0]), ExamCommand)

@@ -1,7 +1,6 @@
-"""Commands that are found when they are asked for, and options made from a model's fields."""
+"""Commands that are found when they are asked for."""
 
 import ast
-import inspect
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
@@ -11,8 +10,6 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-
-from contrafact.options import parameter
 
 
 @cache
@@ -67,44 +64,32 @@ class MethodsCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-def option_of(
-    name: str, field: Any, *, panel: str | None, flags: Sequence[str] = (), kind: Any = None
-) -> inspect.Parameter:
-    """Return the command-line option that a field of a model of options is.
+def read_ahead(
+    command: TyperCommand | TyperGroup, args: Sequence[str], parent: Any
+) -> dict[str, Any]:
+    """Return what a command line says for the options of a command; what else it says may be wrong.
 
-    It is None where it is not given, so that the model's default counts.
+    With it a command finds which options it has: those of the family that another one names.
     """
-    flag = f"--{name.replace('_', '-')}"
-    extra = field.json_schema_extra or {}
-    bounds = {kind: getattr(one, kind) for one in field.metadata for kind in ("ge", "le")
-              if hasattr(one, kind)}  # fmt: skip
-    described = field.description or ""
-    kind = kind or field.annotation
-    names = [flag]
-    if kind in (bool, bool | None) and field.default:
-        names = [f"{flag}/--no-{flag[2:]}"]
-    elif field.default and isinstance(field.default, str | int | float):
-        described += f" [{field.default}]"
-    option = typer.Option(
-        *(flags or names),
-        help=described,
-        metavar=extra.get("metavar") or None,
-        min=bounds.get("ge"),
-        max=bounds.get("le"),
-        show_default=False,
-        rich_help_panel=panel,
-    )
-    return parameter(name, (kind | None, option))
+    lenient = {
+        "resilient_parsing": True,
+        "ignore_unknown_options": True,
+        "allow_extra_args": True,
+        "allow_interspersed_args": True,
+    }
+    cls: Any = TyperGroup if isinstance(command, TyperGroup) else TyperCommand
+    context = cls.make_context(command, command.name, [*args], parent, **lenient)
+    params: dict[str, Any] = context.params
+    return params
 
 
-def typed_after(flag: str, args: Sequence[str]) -> str | None:
-    """Return what a command line says last for an option; None where it does not have it."""
-    found = [
-        word.partition("=")[2] or (args[place + 1 : place + 2] or [""])[0]
-        for place, word in enumerate(args)
-        if word.partition("=")[0] == flag
-    ]
-    return found[-1] if found else None
+def loaded(name: str, thing: Any) -> Any:
+    """Return the command that a function or a Typer app is, as a group takes it."""
+    if isinstance(thing, typer.Typer):
+        group: Any = typer.main.get_group(thing)
+        group.name = name
+        return group
+    return thing if isinstance(thing, TyperCommand) else command_of(name, thing)
 
 
 class LazyGroup(TyperGroup):

@@ -12,50 +12,83 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperCommand
 
-from contrafact.cli import (
-    agree,
-    data,
-    demo,
-    diff,
-    exam,
-    models,
-    news,
-    report,
-    review,
-    run,
-    score,
-    start,
-    study,
-    train,
-    whatif,
-)
+from contrafact.cli.lazy import LazyGroup, MethodsCommand, command_of, loaded
 from contrafact.console import guard_screen, one_line
 from contrafact.errors import InputError, ModelError, value_problem
 
 if TYPE_CHECKING:
     from contrafact.family import Command
-from contrafact.cli.lazy import LazyGroup, MethodsCommand, command_of
 
 __all__ = ["app", "main"]
+
+_COMMANDS = {
+    "demo": (
+        "demo:demo",
+        "Run the families on samples with the embedded model; no key, no network.",
+    ),
+    "init": (
+        "start:init",
+        "Write a small project that runs: headlines, a run's options, a method, tests, a CI "
+        "workflow.",
+    ),
+    "methods": ("start:methods", "List the methods that a task takes, with a line on each."),
+    "report": (
+        "report:report",
+        "Write report.html, results.json, tables and figures from one run or many.",
+    ),
+    "diff": (
+        "diff:diff",
+        "Compare two runs: what changed, which items flipped, and the paired difference.",
+    ),
+    "agree": (
+        "agree:agree",
+        "Say how far raters agree: every coefficient with its interval, and where they do not.",
+    ),
+    "whatif": (
+        "whatif:whatif",
+        "Say what would have been written under another prompt or by another model.",
+    ),
+    "run": (
+        "run:app",
+        "Evaluate models and methods on a task; killed and started again, it goes on.",
+    ),
+    "score": (
+        "score:app",
+        "Judge and report outputs that are there already: a file's, or a finished run's.",
+    ),
+    "data": ("data:app", "Published datasets, and checks of your own files."),
+    "models": ("models:app", "Models at hand, and weights brought to this machine."),
+    "news": ("news:app", "Acquire news, and prepare it for a benchmark."),
+    "prompts": ("start:prompts", "Prompt packs."),
+    "review": ("review:app", "Human quality assurance: from the first label to adjudication."),
+    "train": ("train:app", "Training of models whose weights are at hand."),
+    "exam": (
+        "exam:exam",
+        "Put items whose verdict is known to a judge, and say how often it is right.",
+    ),
+}
+"""The program's commands: where each is, imported when it is asked for, and its line of help."""
 
 
 class CommandGroup(LazyGroup):
     """The program's commands, and those that families add."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands: the demo, then what every family has, then its own."""
-        return ["demo", *(name for name in super().list_commands(ctx) if name != "demo")]
+    _listing = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; of each command its line alone is needed, and nothing is imported."""
+        self._listing = True
+        super().format_help(ctx, formatter)
+        self._listing = False
 
     def more_names(self) -> list[str]:
-        return ["demo", "exam", *_family_commands()]
+        return list(_commands())
 
     def more(self, name: str) -> Any:
-        if name == "demo":
-            return command_of(name, demo.command())
-        if name == "exam":
-            return command_of(name, exam.command(), exam.ExamCommand)
-        return _family_command(name)
+        found = _commands()[name]
+        return TyperCommand(name, help=found.help) if self._listing else _loaded(name, found)
 
 
 app = typer.Typer(
@@ -67,20 +100,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(run.app, name="run")
-app.add_typer(score.app, name="score")
-app.command("init")(start.init)
-app.command("methods")(start.methods)
-app.command("report")(report.report)
-app.command("diff")(diff.diff)
-app.command("agree")(agree.agree)
-app.command("whatif")(whatif.whatif)
-app.add_typer(data.app, name="data")
-app.add_typer(models.app, name="models")
-app.add_typer(news.app, name="news")
-app.add_typer(start.prompts, name="prompts")
-app.add_typer(review.app, name="review")
-app.add_typer(train.app, name="train")
 
 _OBJECTS = 100_000
 """New objects until memory is searched for circles. At Python's 700 that took a fifth of the time
@@ -218,43 +237,51 @@ def _command() -> Any:
         return app(standalone_mode=False)
     except InputError as error:
         # Known by its name, since its module need not be loaded to tell.
-        if type(error).__name__ != "MissingWeights" or not models.offer_weights(error):
+        if type(error).__name__ != "MissingWeights":
+            raise
+        from contrafact.cli.models import offer_weights
+
+        if not offer_weights(error):
             raise
         return app(standalone_mode=False)
 
 
 @cache
-def _family_commands() -> "dict[str, Command | None]":
-    from contrafact.family import families
+def _commands() -> "dict[str, Command]":
+    """Return the program's commands, and those of families; every family has its studies."""
+    from contrafact.family import Command, Lazy, families
 
-    found: dict[str, Command | None] = {}
+    found = {
+        name: Command(text, Lazy(f"contrafact.cli.{path}"))
+        for name, (path, text) in _COMMANDS.items()
+    }
     for family in families().values():
         if family.study:
-            found[family.name] = None
+            text = f"{family.title}. {family.question}"
+            found[family.name] = Command(text, Lazy("contrafact.cli.study:group"))
         found |= family.commands
     return found
 
 
 @cache
-def _family_command(name: str) -> Any:
+def _loaded(name: str, command: "Command") -> Any:
     from contrafact.family import families
 
-    command = _family_commands()[name]
+    found = command.app.load()
     family = families().get(name)
-    found = command.app.load() if command else typer.Typer(callback=lambda: None)
-    if not isinstance(found, typer.Typer):
-        of = next((one for one in families().values() if name in one.commands), None)
-        if of is None or "method" not in inspect.signature(found).parameters:
-            return command_of(name, found)
-        made = command_of(name, found, MethodsCommand)
-        made.methods_of = of.tasks[0].name
-        return made
-    group: Any = typer.main.get_group(found)
-    group.name = name
-    if family is not None and family.study:
-        group.help = group.help or f"{family.title}. {family.question}"
-        group.add_command(study.study_group(family))
-    return group
+    if family is not None and family.study and isinstance(found, typer.Typer):
+        from contrafact.cli.study import study_group
+
+        group = loaded(name, found)
+        group.help = command.help
+        group.add_command(study_group(family))
+        return group
+    of = next((one for one in families().values() if name in one.commands), None)
+    if of is None or "method" not in inspect.signature(found).parameters:
+        return loaded(name, found)
+    made = command_of(name, found, MethodsCommand)
+    made.methods_of = of.tasks[0].name
+    return made
 
 
 def _die(message: str) -> None:

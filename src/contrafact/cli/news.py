@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from contrafact.bulk import executor
-from contrafact.options import Options, argument, bulk_options, option, takes
+from contrafact.options import BulkOptions, Options, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_
 
 class _Fetch(Options):
     source: SourceName = argument("SOURCE", "file, rss, newsapi or yahoo.")
-    out: Path = option("The items, JSON Lines.", metavar="FILE")
+    out: Path = option(..., "The items, JSON Lines.", metavar="FILE")
     what: list[str] | None = argument(
         "[WHAT]…",
         "Files; addresses of feeds; keywords (the paper's twelve if none); tickers (the paper's "
@@ -31,14 +31,14 @@ class _Fetch(Options):
         None,
     )
     since: str | None = option(
-        "First day. [newsapi: the paper's window]", None, "--from", metavar="DAY"
+        None, "First day. [newsapi: the paper's window]", flags=("--from",), metavar="DAY"
     )
-    until: str | None = option("Last day.", None, "--to", metavar="DAY")
+    until: str | None = option(None, "Last day.", flags=("--to",), metavar="DAY")
     days: int | None = option(
-        "newsapi: days per search; fewer find more. [the whole window]", None, min=1
+        None, "newsapi: days per search; fewer find more. [the whole window]", ge=1
     )
-    pause: float = option("Seconds between two requests.", 1.0, min=0)
-    max_pages: int = option("Pages per search or feed at most.", 50, min=1)
+    pause: float = option(1.0, "Seconds between two requests.", ge=0)
+    max_pages: int = option(50, "Pages per search or feed at most.", ge=1)
 
     def facts(self, asked: list[str], window: "Window") -> dict[str, Any]:
         from contrafact.files.download import sha256_of
@@ -59,7 +59,7 @@ class _Fetch(Options):
 
 
 @app.command("fetch")
-@takes(_Fetch)
+@command
 def fetch(options: _Fetch) -> None:
     """Fetch news items from a source into a file, each once.
 
@@ -80,8 +80,10 @@ def fetch(options: _Fetch) -> None:
     asked = list(options.what or (usual.asked if usual else ()))
     window = Window.of(options.since, options.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()), kind="JSON Lines")
-    settings = options.facts(asked, window)
     origin = open_source(source, asked, window, days=options.days)
+    if source == "rss":  # without the keys that an address may hold
+        asked = [request.label for request in origin.first]
+    settings = options.facts(asked, window)
     journal = Journal.of_output(out, settings, what="`news fetch`")
     if journal.finished():
         typer.echo(f"{out} is finished: nothing was asked")
@@ -150,17 +152,16 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> N
 
 class _Dedupe(Options):
     file: str = argument("FILE", _ITEMS)
-    out: str = option("The items, JSON Lines.", metavar="FILE")
+    out: str = option(..., "The items, JSON Lines.", metavar="FILE")
     against: list[Path] | None = option(
-        "Another set whose items must not come again.", None, metavar="FILE"
+        None, "Another set whose items must not come again.", metavar="FILE"
     )
-    near: float = option("Similarity from which two items are one.", 0.8, min=0.3, max=1)
+    near: float = option(0.8, "Similarity from which two items are one.", ge=0.3, le=1)
 
 
 @app.command("dedupe")
-@bulk_options(rates=False)
-@takes(_Dedupe)
-def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
+@command
+def dedupe(options: _Dedupe, bulk: BulkOptions) -> None:
     """Leave out items that are, exactly or nearly, the same as one before them.
 
     What is left out stands in FILE.dropped.jsonl with the item it repeats, every decision in
@@ -171,4 +172,6 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
     from contrafact.stages.dedupe import DedupeStage
 
     against = tuple(str(path.absolute()) for path in options.against or ())
-    stage_command(DedupeStage(against, options.near), options.file, options.out, executor(bulk))
+    stage_command(
+        DedupeStage(against, options.near), options.file, options.out, executor(bulk.settings())
+    )

@@ -4,35 +4,33 @@ from pathlib import Path
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 
 class _Options(Options):
     dirs: list[Path] = argument("DIR…", "Run folders, as `contrafact run` wrote.")
-    with_published: bool = option(
-        "Show the paper's rows below, marked as published.", False, "--with-published"
-    )
+    with_published: bool = option(False, "Show the paper's rows below, marked as published.")
     exam: list[Path] | None = option(
+        None,
         "An exam of a judge, as `contrafact exam` wrote; repeat for several. Judged rates are "
         "shown corrected by it beside the raw ones.",
-        None,
         metavar="FILE",
     )
     labels: list[Path] | None = option(
+        None,
         "What people said of a random part of the runs' items, as `review export --what labels` "
         "or a family's `study score --out` wrote; repeat for several. Judged rates are shown "
         "corrected by it.",
-        None,
         metavar="FILE",
     )
     out: Path | None = option(
-        "Folder to write into; default: the run's own, or ./report for several runs.",
         None,
+        "Folder to write into; default: the run's own, or ./report for several runs.",
         metavar="DIR",
     )
 
 
-@takes(_Options)
+@command
 def report(options: _Options) -> None:
     """Write report.html, results.json, tables and figures from one run or many.
 

@@ -4,12 +4,12 @@ import re
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from contrafact.cli.review_plan import estimate, plan, residual
-from contrafact.options import Options, argument, option, takes
+from contrafact.cli.review_plan import ReviewOptions, StoreOptions, estimate, plan, residual
+from contrafact.options import Options, argument, command, option
 from contrafact.review.store import check_installed, missing_file, open_store
 
 if TYPE_CHECKING:
@@ -18,40 +18,32 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Human quality assurance: from the first label to adjudication.", no_args_is_help=True
 )
-_Database = Annotated[
-    str, typer.Option("--db", metavar="URL", help="A file for SQLite, or postgresql://…")
-]
 _COUNTED = {"history": "events", "sheet": "answered items"}
-_Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 
 
-_DB = option("A file for SQLite, or postgresql://…", "review.db", metavar="URL")
-
-
-class _Serve(Options):
-    db: str = _DB
-    port: int = option("The port; 0 for any.", 8000, metavar="N", min=0, max=65535)
-    host: str = option("The address to listen on.", "127.0.0.1", metavar="H")
-    tls_cert: Path | None = option("A certificate (PEM).", None, metavar="FILE")
-    tls_key: Path | None = option("Its key (PEM).", None, metavar="FILE")
-    allow_remote: bool = option("Let others reach it without TLS.", False, "--allow-remote")
+class _Serve(StoreOptions):
+    port: int = option(8000, "The port; 0 for any.", metavar="N", ge=0, le=65535)
+    host: str = option("127.0.0.1", "The address to listen on.", metavar="H")
+    tls_cert: Path | None = option(None, "A certificate (PEM).", metavar="FILE")
+    tls_key: Path | None = option(None, "Its key (PEM).", metavar="FILE")
+    allow_remote: bool = option(False, "Let others reach it without TLS.")
     behind_proxy: bool = option(
-        "A proxy on this machine ends TLS and says who comes from where.", False, "--behind-proxy"
+        False, "A proxy on this machine ends TLS and says who comes from where."
     )
     url: str | None = option(
-        "The address that people reach it by: links carry it, other names are refused.",
         None,
+        "The address that people reach it by: links carry it, other names are refused.",
         metavar="URL",
     )
     trust_header: str | None = option(
-        "A proxy signs people in, and names them in this header, such as X-Remote-User.",
         None,
+        "A proxy signs people in, and names them in this header, such as X-Remote-User.",
         metavar="NAME",
     )
     trusted: str = option(
-        "With --trust-header: where the proxy connects from.",
         "127.0.0.1",
-        "--from",
+        "With --trust-header: where the proxy connects from.",
+        flags=("--from",),
         metavar="ADDRESS",
     )
 
@@ -78,7 +70,7 @@ class _Serve(Options):
 
 
 @app.command("serve")
-@takes(_Serve)
+@command
 def serve(options: _Serve) -> None:
     """Serve the review studio, to this machine alone unless an option says otherwise.
 
@@ -105,21 +97,18 @@ def serve(options: _Serve) -> None:
     )
 
 
+class _Invite(StoreOptions):
+    name: str = argument("NAME", "The person, as reviews name them.")
+    role: list[str] | None = option(
+        None, "'manager', or a role in the review; repeatable.", metavar="ROLE"
+    )
+    review: str | None = option(None, "The review of the roles.", metavar="NAME")
+    url: str = option("http://127.0.0.1:8000", "The studio's address, for the link.", metavar="URL")
+
+
 @app.command("invite")
-def invite(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The person, as reviews name them.")],
-    db: _Database = "review.db",
-    role: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE", help="'manager', or a role in the review; repeatable."),
-    ] = None,
-    review: Annotated[
-        str | None, typer.Option("--review", metavar="NAME", help="The review of the roles.")
-    ] = None,
-    url: Annotated[
-        str, typer.Option(metavar="URL", help="The studio's address, for the link.")
-    ] = "http://127.0.0.1:8000",
-) -> None:
+@command
+def invite(options: _Invite) -> None:
     """Print a one-time link at which somebody chooses a password; it voids earlier ones.
 
     Example: contrafact review invite Ada --review review --role expert-a
@@ -131,10 +120,11 @@ def invite(
     from contrafact.review.setup import set_roles
     from contrafact.review.web.studio import open_studio
 
-    roles = [one for one in role or [] if one != "manager"]
+    name, review, role = options.name, options.review, options.role or []
+    roles = [one for one in role if one != "manager"]
     if roles and review is None:
         raise InputError(f"'{roles[0]}' is a role in a review", hint="name it with --review")
-    studio = open_studio(db)
+    studio = open_studio(options.db)
     with studio.store as store:
         if review is not None:
             known = store.read(review, lambda state: state.people.get(name))
@@ -145,8 +135,8 @@ def invite(
                     review, lambda state: role_warnings(state.project, state.people[name])
                 ):
                     typer.echo(f"Note: {note}", err=True)
-        manager = len(roles) < len(role or [])
-        link = studio.invite_link(name, url.rstrip("/"), by="command line", manager=manager)
+        manager = len(roles) < len(role)
+        link = studio.invite_link(name, options.url.rstrip("/"), by="command line", manager=manager)
         if manager:
             studio.accounts.set_manager(name, True, by="command line")
     typer.echo(link)
@@ -156,12 +146,13 @@ for _name, _command in (("plan", plan), ("estimate", estimate), ("residual", res
     app.command(_name)(_command)
 
 
+class _Project(Options):
+    name: str | None = argument("[NAME]", "A built-in project, or a .toml file.", None)
+
+
 @app.command("project")
-def project(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A built-in project, or a .toml file.")
-    ] = None,
-) -> None:
+@command
+def project(options: _Project) -> None:
     """Check a project and show its stages and rules; without NAME, list those built in.
 
     Example: contrafact review project headline-screening
@@ -169,11 +160,11 @@ def project(
     from contrafact.review.assignment import people_in_words, people_needed, roles_in_words
     from contrafact.review.project import builtin_projects, load_project
 
-    if name is None:
+    if options.name is None:
         for known in builtin_projects():
             typer.echo(f"{known}: {load_project(known).title}")
         return
-    found = load_project(name)
+    found = load_project(options.name)
     typer.echo(f"{found.name}: {found.title}")
     roles, least = people_needed(found)
     typer.echo(f"People: {roles_in_words(roles)}; at least {people_in_words(least)}")
@@ -185,27 +176,23 @@ def project(
             typer.echo(f"  to {rule.to}: {rule.why}")
 
 
-class _Import(Options):
+class _Import(ReviewOptions):
     file: str = argument("FILE", "Items: CSV, Excel, JSONL, JSON, Parquet, or -.")
-    review: str = option("The review's name.", "review", metavar="NAME")
-    db: str = _DB
     project: str | None = option(
-        "A built-in project or a .toml file; for a new review.", None, metavar="NAME"
+        None, "A built-in project or a .toml file; for a new review.", metavar="NAME"
     )
     columns: list[str] | None = option(
-        "What the file calls fields; repeatable.", None, metavar="WANTED=FOUND,…"
+        None, "What the file calls fields; repeatable.", metavar="WANTED=FOUND,…"
     )
     person: list[str] | None = option(
-        "Somebody and their roles; repeatable.", None, metavar="NAME=ROLE,…"
+        None, "Somebody and their roles; repeatable.", metavar="NAME=ROLE,…"
     )
-    training: bool = option(
-        "FILE holds items with known answers, to train on.", False, "--training"
-    )
-    by: str = option("Who imports.", "manager", metavar="NAME")
+    training: bool = option(False, "FILE holds items with known answers, to train on.")
+    by: str = option("manager", "Who imports.", metavar="NAME")
 
 
 @app.command("import")
-@takes(_Import)
+@command
 def import_(options: _Import) -> None:
     """Import items into a review, and open it if it is new. What is there already stays as it is.
 
@@ -257,28 +244,22 @@ def import_(options: _Import) -> None:
             typer.echo(f"Not yet: {problem}", err=True)
 
 
+class _Export(ReviewOptions):
+    out: Path = option(..., "A file: .jsonl, .csv or .parquet.", metavar="FILE")
+    what: Literal["decisions", "items", "ratings", "labels", "sheet", "history"] = option(
+        "decisions",
+        "What stands, where items ended, ratings for `agree`, labels for `report --labels`, a "
+        "filled sheet for `study score`, or every event.",
+    )
+    question: str | None = option(None, "Of ratings: a question. [the verdict]", metavar="NAME")
+    stage: list[str] | None = option(
+        None, "Of ratings: the stages. [those that are blind]", metavar="NAME"
+    )
+
+
 @app.command("export")
-def export(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="A file: .jsonl, .csv or .parquet.")
-    ],
-    review: _Review = "review",
-    db: _Database = "review.db",
-    what: Annotated[
-        Literal["decisions", "items", "ratings", "labels", "sheet", "history"],
-        typer.Option(
-            help="What stands, where items ended, ratings for `agree`, labels for `report "
-            "--labels`, a filled sheet for `study score`, or every event."
-        ),
-    ] = "decisions",
-    question: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of ratings: a question. [the verdict]")
-    ] = None,
-    stage: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Of ratings: the stages. [those that are blind]"),
-    ] = None,
-) -> None:
+@command
+def export(options: _Export) -> None:
     """Write what came out of a review, at any time.
 
     Decisions feed a family's own stages (`finalize --decisions`), ratings `contrafact agree`.
@@ -288,24 +269,27 @@ def export(
     from contrafact.errors import InputError
     from contrafact.review.export import export_rows, history_rows, table_format, write_rows
 
+    review, what, out = options.review, options.what, options.out
     table_format(out)
-    with open_store(db) as store:
+    with open_store(options.db) as store:
         if what == "history":
-            made = history_rows(store.history(review))
+            rows = history_rows(store.history(review))
         else:
-            made = store.read(review, lambda b: export_rows(b, what, stage or (), question))
-    if not made:
+            stages, question = options.stage or (), options.question
+            rows = store.read(review, lambda state: export_rows(state, what, stages, question))
+    if not rows:
         raise InputError(f"the review '{review}' has no {what} yet", hint="export it later")
-    write_rows(made, out)
-    typer.echo(f"{out}: {len(made):,} {_COUNTED.get(what, what)}")
+    write_rows(rows, out)
+    typer.echo(f"{out}: {len(rows):,} {_COUNTED.get(what, what)}")
+
+
+class _Figures(ReviewOptions):
+    out: Path = option(..., "A folder for the tables.", metavar="DIR")
 
 
 @app.command("figures")
-def figures(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the tables.")],
-    review: _Review = "review",
-    db: _Database = "review.db",
-) -> None:
+@command
+def figures(options: _Figures) -> None:
     """Write every figure of a review as tables (CSV).
 
     Progress, agreement, pass rates of audits by stratum, what share of the final items is wrong,
@@ -317,21 +301,23 @@ def figures(
 
     from contrafact.review.figures import figure_tables, write_tables
 
-    with open_store(db) as store:
-        state = store.read(review, lambda found: found)
-    for file in write_tables(figure_tables(state, datetime.now(UTC)), out):
+    with open_store(options.db) as store:
+        state = store.read(options.review, lambda state: state)
+    for file in write_tables(figure_tables(state, datetime.now(UTC)), options.out):
         typer.echo(str(file))
 
 
 @app.command("prove")
-def prove(review: _Review = "review", db: _Database = "review.db") -> None:
+@command
+def prove(options: ReviewOptions) -> None:
     """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
 
     Example: contrafact review prove --db review.db
     """
     from contrafact.review.store.store import verify
 
-    with open_store(db) as store:
+    review = options.review
+    with open_store(options.db) as store:
         problems, events = verify(store, review), len(store.history(review))
     for problem in problems:
         typer.echo(problem)
@@ -340,11 +326,13 @@ def prove(review: _Review = "review", db: _Database = "review.db") -> None:
     typer.echo(f"{review}: the state is what its {events:,} events say")
 
 
+class _Backup(StoreOptions):
+    file: Path = argument("FILE", "Where the copy goes.")
+
+
 @app.command("backup")
-def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.")],
-    db: _Database = "review.db",
-) -> None:
+@command
+def backup(options: _Backup) -> None:
     """Copy a studio's database (SQLite) while it is served. The copy is whole or not there.
 
     Of PostgreSQL use pg_dump.
@@ -354,15 +342,17 @@ def backup(
     from contrafact.review.store.backup import backup as copy
 
     check_installed()
-    count = copy(db, file)
-    typer.echo(f"{file}: {count:,} {'review' if count == 1 else 'reviews'}")
+    count = copy(options.db, options.file)
+    typer.echo(f"{options.file}: {count:,} {'review' if count == 1 else 'reviews'}")
+
+
+class _Restore(StoreOptions):
+    file: Path = argument("FILE", "A copy that `backup` made.")
 
 
 @app.command("restore")
-def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy that `backup` made.")],
-    db: _Database = "review.db",
-) -> None:
+@command
+def restore(options: _Restore) -> None:
     """Put a copy back as a new database (SQLite), once its histories are proven.
 
     Example: contrafact review restore monday.db --db restored.db
@@ -370,5 +360,5 @@ def restore(
     from contrafact.review.store.backup import restore as put_back
 
     check_installed()
-    names = put_back(file, db)
-    typer.echo(f"{db}: {', '.join(names) or 'no reviews'}; each is what its events say")
+    names = put_back(options.file, options.db)
+    typer.echo(f"{options.db}: {', '.join(names) or 'no reviews'}; each is what its events say")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from contrafact.console import show_table
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 from contrafact.review.store import open_store
 
 if TYPE_CHECKING:
@@ -20,27 +20,39 @@ if TYPE_CHECKING:
     from contrafact.stats.intervals import Interval
 
 
+class StoreOptions(Options):
+    """Where reviews are kept: an option of commands that open a studio's database."""
+
+    db: str = option("review.db", "A file for SQLite, or postgresql://…", metavar="URL")
+
+
+class ReviewOptions(StoreOptions):
+    """Which review it is."""
+
+    review: str = option("review", "The review's name.", metavar="NAME")
+
+
 class _Plan(Options):
-    budget: int = option("How many items to label.", min=1, metavar="N")
-    out: Path = option("The items to label; the key is written next to it.", metavar="FILE")
+    budget: int = option(..., "How many items to label.", ge=1, metavar="N")
+    out: Path = option(..., "The items to label; the key is written next to it.", metavar="FILE")
     file: str | None = argument("[FILE]", "Items: CSV, JSONL, JSON, Parquet, or -.", None)
     figure: Literal["rate", "residual"] = option(
-        "What is to get tight: the share of yes, or a review's residual error.", "rate"
+        "rate", "What is to get tight: the share of yes, or a review's residual error."
     )
-    by: str | None = option("An item's system or category.", None, metavar="FIELD")
-    judge: str | None = option("The judge's verdict, or score from 0 to 1.", None, metavar="FIELD")
+    by: str | None = option(None, "An item's system or category.", metavar="FIELD")
+    judge: str | None = option(None, "The judge's verdict, or score from 0 to 1.", metavar="FIELD")
     judge_positive: list[str] | None = option(
-        "A verdict that counts as yes; repeatable.", None, metavar="VALUE"
+        None, "A verdict that counts as yes; repeatable.", metavar="VALUE"
     )
-    db: str | None = option("Take a review's items from here, not from FILE.", None, metavar="URL")
-    review: str = option("The review's name.", "review", metavar="NAME")
+    db: str | None = option(None, "Take a review's items from here, not from FILE.", metavar="URL")
+    review: str = option("review", "The review's name.", metavar="NAME")
     hide: list[str] | None = option(
-        "A field that the items to label are not to have.", None, metavar="FIELD"
+        None, "A field that the items to label are not to have.", metavar="FIELD"
     )
-    seed: int = option("Seed of what is drawn.", 0, min=0, metavar="S")
+    seed: int = option(0, "Seed of what is drawn.", ge=0, metavar="S")
 
 
-@takes(_Plan)
+@command
 def plan(options: _Plan) -> None:
     """Draw the items to label, so that the figure you report gets as tight as it can.
 
@@ -77,19 +89,19 @@ def plan(options: _Plan) -> None:
 
 class _Estimate(Options):
     key: str = argument("KEY", "The key that `review plan` wrote.")
-    labels: str = option("The labels: an item's id and its label.", metavar="FILE")
+    labels: str = option(..., "The labels: an item's id and its label.", metavar="FILE")
     label: str | None = option(
-        "The label's field; label, decision, rating or review_verdict if none is named.",
         None,
+        "The label's field; label, decision, rating or review_verdict if none is named.",
         metavar="FIELD",
     )
     positive: list[str] | None = option(
-        "A label that counts as yes, and no other; repeatable.", None, metavar="VALUE"
+        None, "A label that counts as yes, and no other; repeatable.", metavar="VALUE"
     )
-    out: Path | None = option("Write the figures, as JSON.", None, metavar="FILE")
+    out: Path | None = option(None, "Write the figures, as JSON.", metavar="FILE")
 
 
-@takes(_Estimate)
+@command
 def estimate(options: _Estimate) -> None:
     """Say what the labels of planned items come to: figures of all items, with intervals.
 
@@ -126,19 +138,17 @@ def estimate(options: _Estimate) -> None:
         typer.echo(f"written to {out}")
 
 
-class _Residual(Options):
-    review: str = option("The review's name.", "review", metavar="NAME")
-    db: str = option("A file for SQLite, or postgresql://…", "review.db", metavar="URL")
+class _Residual(ReviewOptions):
     finds: float = option(
+        1 / 3,
         "The share of wrong items that each voter finds at least, where no expert's recheck of a "
         "random sample measures the error.",
-        1 / 3,
         metavar="SHARE",
     )
-    out: Path | None = option("Write all of it, as JSON.", None, metavar="FILE")
+    out: Path | None = option(None, "Write all of it, as JSON.", metavar="FILE")
 
 
-@takes(_Residual)
+@command
 def residual(options: _Residual) -> None:
     """Show what share of a review's final items is wrong: as an expert's recheck found, or at most.
 

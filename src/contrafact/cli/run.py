@@ -5,13 +5,14 @@ The options are those of every run and, behind them, the task's own, made from i
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, option_of, typed_after
-from contrafact.options import as_command, key_values, parameter
+from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, read_ahead
+from contrafact.options import Options, as_command, command, key_values, option, parameters_of
 
 if TYPE_CHECKING:
     from contrafact.family import Task
@@ -44,7 +45,11 @@ class RunGroup(TaskGroup):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
-        return super().make_context(info_name, _with_task(list(args)), parent, **extra)
+        if args and args[0].startswith("-"):
+            ahead = read_ahead(self, args, parent)
+            if ahead["config"] is not None and not ahead["config_schema"]:
+                args = [_task_of(ahead["config"]), *args]
+        return super().make_context(info_name, args, parent, **extra)
 
 
 app = typer.Typer(
@@ -54,19 +59,16 @@ app = typer.Typer(
 )
 
 
+class _GroupOptions(Options):
+    config: Path | None = option(
+        None, "Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
+    )
+    config_schema: bool = option(False, "Print the JSON schema of such files.")
+
+
 @app.callback(invoke_without_command=True)
-def group(
-    context: typer.Context,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Run what a file says (YAML or JSON): its task and options."
-        ),
-    ] = None,
-    config_schema: Annotated[
-        bool, typer.Option("--config-schema", help="Print the JSON schema of such files.")
-    ] = False,
-) -> None:
+@command
+def group(options: _GroupOptions, context: typer.Context) -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
@@ -74,14 +76,16 @@ def group(
     from contrafact.errors import InputError
     from contrafact.family import tasks
 
-    if config_schema and (context.invoked_subcommand is not None or config is not None):
+    if options.config_schema and (
+        context.invoked_subcommand is not None or options.config is not None
+    ):
         raise InputError(
             "--config-schema is the schema of all tasks' files, and runs nothing",
             hint="write contrafact run --config-schema",
         )
     if context.invoked_subcommand is not None:
         return
-    if config_schema:
+    if options.config_schema:
         import json
 
         from contrafact.runs.config import config_schema as schema
@@ -91,62 +95,42 @@ def group(
         raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
 
 
-def _with_task(args: list[str]) -> list[str]:
-    """Return a command line with the task of its config file, where it names none itself."""
-    if not args or not args[0].startswith("-") or "--config-schema" in args:
-        return args
+def _task_of(path: Path) -> str:
+    """Return the task that a config file names."""
     from contrafact.errors import InputError
     from contrafact.family import tasks
     from contrafact.files.config import read_config
 
-    named = typed_after("--config", args)
-    if named is None:
-        return args
     try:
-        file = read_config(named)
+        file = read_config(path)
     except InputError:
-        return [next(iter(tasks())), *args]  # whose command reads it again, and tells
+        return next(iter(tasks()))  # whose command reads it again, and tells
     task = file.values.get("task")
     if task is None:
         raise InputError("names no task", file=file.path, hint="begin with task: NAME")
     if task not in tasks():
         raise file.problem(("task",), f"there is no task '{task}'", f"use {', '.join(tasks())}")
-    return [str(task), *args]
+    return str(task)
 
 
-_FLAGS = {"yes": ("--yes", "-y"), "model_args": ("-M",), "judge_args": ("--judge-arg",)}
-_REPEATED = ("model", "judge", "method", "columns", "model_args", "judge_args")
+def options_of(model: "type[RunConfig]", *without: str) -> list[inspect.Parameter]:
+    """Return the options of a task's runs, without those that are named."""
+    parameters = parameters_of(model, panel="Options of this task", as_text=["out"])
+    return [one for one in parameters if one.name not in ("task", *without)]
 
 
-def options_of(model: "type[RunConfig]", *without: str) -> dict[str, inspect.Parameter]:
-    """Return the options of a model of options, as parameters; without those that are named."""
-    found = {}
-    for name, field in model.model_fields.items():
-        if name not in ("task", *without):
-            extra: Any = field.json_schema_extra or {}
-            found[name] = option_of(
-                name,
-                field,
-                panel=extra.get("panel", "Options of this task") or None,
-                flags=_FLAGS.get(name, ()),
-                kind=list[str] if name in _REPEATED else str if name == "out" else None,
-            )
-    return found
+class _FileOptions(Options):
+    config: Path | None = option(
+        None, "Take options from a file (YAML or JSON); these here count more.", metavar="FILE"
+    )
 
 
 def _command(task: "Task") -> Callable[..., None]:
     from contrafact.runs.config import config_model
 
-    def command(**values: Any) -> None:
-        _run(task.name, values)
-
-    config = typer.Option(
-        metavar="FILE", help="Take options from a file (YAML or JSON); these here count more."
-    )
-    options = options_of(config_model(task.name)).values()
     return as_command(
-        command,
-        [*options, parameter("config", (Path | None, config))],
+        partial(_run, task.name),
+        [*options_of(config_model(task.name)), *parameters_of(_FileOptions)],
         f"Evaluate models and methods: {task.summary.rstrip('.')}\n\n"
         "Killed and started again, it goes on.\n\n"
         f"Example: contrafact run {task.name} --model embedded/smollm2-135m --limit 10 "
@@ -154,20 +138,19 @@ def _command(task: "Task") -> Callable[..., None]:
     )
 
 
-def _run(task: str, values: dict[str, Any]) -> None:
+def _run(task: str, config: Path | None = None, **values: Any) -> None:
     from contrafact.files.config import read_config
     from contrafact.files.tables import require_tables
 
-    require_tables(values["data"])
-    path: Path | None = values.pop("config")
+    require_tables(values.get("data"))
     given = given_options(values)
     from contrafact.runs.config import make_config
 
-    if path is None:
-        config = make_config(task, given)
-        run_and_report([config.prepare()], config.command)
+    if config is None:
+        options = make_config(task, given)
+        run_and_report([options.prepare()], options.command)
     else:
-        file = read_config(path)
+        file = read_config(config)
         from contrafact.runs.grid import make_plan, prepare_cells
 
         plan = make_plan(file, given, task)
@@ -182,6 +165,7 @@ def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | Non
             taken out of the list: many outputs take much memory, and the report needs it.
     """
     from contrafact.cli.show import show_agreement, show_results
+    from contrafact.files.atomic import guard_output
     from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm, default_folder
     from contrafact.runs.folder import CONFIG
@@ -191,6 +175,8 @@ def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | Non
     if command.dry_run and not command.estimate:
         show_dry_run(runs)
         return
+    if command.junit is not None:
+        guard_output(command.junit)
     preset = runs[0].settings.preset
     for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)
@@ -317,15 +303,13 @@ def show_failures(result: "RunResult") -> None:
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, by name; those of the form KEY=VALUE as a mapping."""
+    """Return options as config files have them: those of the form KEY=VALUE as a mapping."""
     from contrafact.files.fields import named_columns
 
-    found: dict[str, Any] = {}
-    for name, value in options.items():
-        if name in ("model_args", "judge_args"):
-            value = key_values(_FLAGS[name][0], value)
-        elif name == "columns":
-            value = named_columns(value)
-        if value not in (None, [], {}):
-            found[name] = value
+    found = {**options}
+    for name, flag in (("model_args", "-M"), ("judge_args", "--judge-arg")):
+        if name in found:
+            found[name] = key_values(flag, found[name])
+    if "columns" in found:
+        found["columns"] = named_columns(found["columns"])
     return found

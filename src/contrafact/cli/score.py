@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from pydantic import create_model
 
 from contrafact.cli.lazy import TaskGroup, command_of
 from contrafact.cli.run import given_options, options_of, run_and_report
-from contrafact.options import as_command, bulk_options, parameter
+from contrafact.options import ModelBulkOptions, argument, as_command, parameters_of
 
 if TYPE_CHECKING:
     from contrafact.family import Task
@@ -70,53 +71,55 @@ def group() -> None:
 def _score_file(task: "Task") -> Callable[..., None]:
     from contrafact.runs.config import score_model
 
-    made = _command(
-        task,
-        ("score", "FILE", str),
-        options_of(score_model(task.name), "score", "run"),
+    bulk = parameters_of(ModelBulkOptions)
+
+    def score(**values: Any) -> None:
+        by_ray = {one.name: values.pop(one.name) for one in bulk if one.name in values}
+        if settings := ModelBulkOptions(**by_ray).settings():
+            _in_bulk(task.name, values, settings)
+        else:
+            _score(task.name, values)
+
+    options = options_of(score_model(task.name), "score", "run")
+    return as_command(
+        score,
+        [_source("score", "FILE", str), *options, *bulk],
         f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
         "Nothing is generated. Killed and started again, it goes on.\n\n"
         f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
     )
-    return bulk_options(rates=True)(made)
 
 
 def _score_again(task: "Task") -> Callable[..., None]:
     from contrafact.runs.config import Source, score_model
 
-    return _command(
-        task,
-        ("run", "RUN", Path),
-        options_of(score_model(task.name), *Source.model_fields),
+    options = options_of(score_model(task.name), *Source.model_fields)
+    return as_command(
+        lambda **values: _score(task.name, values),
+        [_source("run", "RUN", Path), *options],
         f"Judge a finished run of {task.name} again, generating nothing.\n\n"
         "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
         "Example: contrafact score RUN --judge J2",
     )
 
 
-def _command(
-    task: "Task",
-    source: tuple[str, str, type],
-    options: Mapping[str, inspect.Parameter],
-    summary: str,
-) -> Callable[..., None]:
-    from contrafact.files.tables import require_tables
+def _source(name: str, metavar: str, kind: type) -> inspect.Parameter:
+    """Return the parameter that names what is scored: a file, or a run's folder."""
     from contrafact.runs.config import Source
 
-    def command(*, bulk: dict[str, Any] | None = None, **values: Any) -> None:
-        if bulk is not None:
-            _in_bulk(task.name, values, bulk)
-            return
-        require_tables(values.get("score"), values["data"])
-        from contrafact.runs.config import make_config
+    field = argument(metavar, Source.model_fields[name].description or "")
+    fields: dict[str, Any] = {name: (kind, field)}
+    [parameter] = parameters_of(create_model("Source", **fields))
+    return parameter
 
-        config = make_config(task.name, given_options(values))
-        run_and_report([config.prepare()], config.command)
 
-    name, metavar, kind = source
-    argument = typer.Argument(metavar=metavar, help=Source.model_fields[name].description)
-    first = parameter(name, (kind, argument), ...)
-    return as_command(command, [first, *options.values()], summary)
+def _score(task: str, values: Mapping[str, Any]) -> None:
+    from contrafact.files.tables import require_tables
+    from contrafact.runs.config import make_config
+
+    require_tables(values.get("score"), values.get("data"))
+    config = make_config(task, given_options(values))
+    run_and_report([config.prepare()], config.command)
 
 
 _OF_A_RUN = (
@@ -132,7 +135,7 @@ _OF_A_RUN = (
 )
 
 
-def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> None:
+def _in_bulk(task: str, values: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
     from contrafact.bulk import executor
     from contrafact.errors import InputError
@@ -144,10 +147,12 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
         if values.get(name):
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
-    file, out = str(values["score"]), values["out"]
+    file, out = str(values["score"]), values.get("out")
     if out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
-    config = make_config(task, given_options({**values, "out": None}))
+    config = make_config(
+        task, given_options({name: value for name, value in values.items() if name != "out"})
+    )
     given = config.values()
     options, source = given.pop("options", {}), config.source
     stage = ScoreStage(

@@ -2,11 +2,11 @@
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from contrafact.cli.lazy import method_lines
+from contrafact.options import Options, argument, command
 
 prompts = typer.Typer(help="Prompt packs.", no_args_is_help=True)
 
@@ -21,9 +21,12 @@ _FILES = {
 """The files of the project, and what each is called among the package's."""
 
 
-def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, or an empty one.")],
-) -> None:
+class _Init(Options):
+    folder: Path = argument("DIR", "A new folder, or an empty one.")
+
+
+@command
+def init(options: _Init) -> None:
     """Write a small project that runs: headlines, a run's options, a method, tests, a CI workflow.
 
     It runs offline with the embedded model; its README.md says how, and how to put your own data,
@@ -33,7 +36,7 @@ def init(
     """
     from contrafact.files.atomic import write_folder
 
-    source = resources.files("contrafact.cli") / "project"
+    folder, source = options.folder, resources.files("contrafact.cli") / "project"
     files = {name: (source / kept).read_text("utf-8") for name, kept in _FILES.items()}
     write_folder(folder, {**files, ".gitignore": "runs/\n__pycache__/\n"})
     for name in files:
@@ -41,11 +44,12 @@ def init(
     typer.echo(f"\nNext: cd {folder}, then the commands in README.md")
 
 
-def methods(
-    task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="A task; every task's if none is named.")
-    ] = None,
-) -> None:
+class _Methods(Options):
+    task: str | None = argument("TASK", "A task; every task's if none is named.", None)
+
+
+@command
+def methods(options: _Methods) -> None:
     """List the methods that a task takes, with a line on each.
 
     Any other is named by the import path of its module: --method package.module.
@@ -54,24 +58,22 @@ def methods(
     """
     from contrafact.family import task_named, tasks
 
-    for one in tasks().values() if task is None else [task_named(task)]:
-        typer.echo(f"{one.name}: {one.summary}")
-        found = one.run.load().methods
+    for task in tasks().values() if options.task is None else [task_named(options.task)]:
+        typer.echo(f"{task.name}: {task.summary}")
+        found = task.run.load().methods
         known = {*found.names(), *found.baseline_names()}
-        places = [found.package, *([found.baselines] if found.baselines else [])]
-        for line in method_lines(places, known.__contains__, one.default_methods):
+        packages = [found.package, *([found.baselines] if found.baselines else [])]
+        for line in method_lines(packages, known.__contains__, task.default_methods):
             typer.echo(f"  {line}")
 
 
-@prompts.callback()
-def group() -> None:
-    """Prompt packs."""
+class _Export(Options):
+    folder: Path = argument("DIR", "A new folder for the pack.")
 
 
 @prompts.command("export")
-def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the pack.")],
-) -> None:
+@command
+def export(options: _Export) -> None:
     """Write the default prompt pack into a folder, to read or to change.
 
     Use the changed pack with `--prompts DIR`.
@@ -80,5 +82,5 @@ def export(
     """
     from contrafact.prompts import export_default_pack
 
-    written = export_default_pack(folder)
-    typer.echo(f"{len(written)} templates written to {folder}")
+    written = export_default_pack(options.folder)
+    typer.echo(f"{len(written)} templates written to {options.folder}")

@@ -4,12 +4,21 @@ The group is made from a family's `StudySpec`, one for each kind of study that i
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
+from pydantic import create_model
 
-from contrafact.options import Options, argument, as_command, option, parameter, parameters_of
+from contrafact.options import (
+    Options,
+    argument,
+    as_command,
+    option,
+    parameters_of,
+    settings_command,
+)
 
 if TYPE_CHECKING:
     from contrafact.family import Family
@@ -17,6 +26,10 @@ if TYPE_CHECKING:
 
 _WIDE = 10
 """A table with more columns than this is shown row by row."""
+
+
+group = typer.Typer(callback=lambda: None)
+"""The commands of a family that adds none: its studies are put into it."""
 
 
 def study_group(family: "Family") -> Any:
@@ -32,98 +45,86 @@ def study_group(family: "Family") -> Any:
 
 
 def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[..., None]:
-    """Return the function behind ``sample``: it has ``--kind`` where there are several kinds."""
-
     first, spec = next(iter(studies.items()))
-
-    def sample(
-        sources: list[Path],
-        out: Path,
-        kind: str = first,
-        purpose: str | None = None,
-        n: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        from contrafact.files.tables import require_tables
-
-        require_tables(*sources)
-        import numpy as np
-
-        from contrafact.study.sample import draw_study, for_calibration, read_source
-
-        chosen = studies[kind]
-        if purpose:
-            kind, chosen = for_calibration(studies)
-        wanted = chosen.n if n is None else n
-        drawn = draw_study(
-            chosen, read_source(chosen, sources), wanted, np.random.default_rng(seed), kind=kind
-        )
-        key, guidelines = drawn.write(out)
-        systems = drawn.key["system"].nunique() if "system" in drawn.key else 0
-        of = f" of {systems} system{'s' if systems > 1 else ''}" if systems else ""
-        typer.echo(f"{out}: {drawn.n:,} {chosen.noun}{of}")
-        for sentence in drawn.shortage:
-            typer.echo(f"  {sentence}")
-        typer.echo(f"{key}: the key; do not show it to those who answer")
-        typer.echo(f"{guidelines}: guidelines for them")
-
-    loads = {bool(one.load) for one in studies.values()}
-    metavar = "FILE|RUN…" if len(loads) > 1 else "FILE" if True in loads else "RUN…"
-    source = " Or: ".join(dict.fromkeys(one.source for one in studies.values()))
-    of = {True: " of each {}", False: ""}
-    numbers = dict.fromkeys(
-        f"{one.n} {one.noun}{of[one.each].format(' and '.join(one.strata))}"
-        for one in studies.values()
-    )
-    number = f"How many to draw. [{', or '.join(numbers)}]"
-    kinds = cast(Any, Literal)[tuple(studies)]
-    kind_help = "; ".join(f"{k}: {one.summary}" for k, one in studies.items())
-    typed: list[tuple[str, Any, Any, Any]] = [
-        ("sources", list[Path], typer.Argument(metavar=metavar, help=source), ...),
-        ("out", Path, typer.Option(metavar="FILE", help="The sheet: .csv or .xlsx."), ...),
-        ("kind", kinds, typer.Option("--kind", "--sheet", help=kind_help), first),
-        (
-            "purpose",
-            Literal["calibration"] | None,
-            typer.Option(
-                "--for",
-                help="calibration: --n outputs of each system, drawn by what the judge said of "
-                "them, so that its rates can be corrected by people's labels.",
-            ),
-            None,
-        ),
-        ("n", int | None, typer.Option("--n", min=1, metavar="N", help=number), None),
-        ("seed", int, typer.Option(min=0, metavar="S", help="Seed of the drawing."), 0),
-    ]
-    corrects = any(one.criterion for spec in studies.values() for one in spec.questions)
     example = "final.jsonl" if spec.load else "runs/a runs/b"
-    chosen = f" --sheet {first}" if first else ""
-    return as_command(
-        sample,
-        [
-            parameter(name, (kind, typer_option), default)
-            for name, kind, typer_option, default in typed
-            if (name != "kind" or len(studies) > 1) and (name != "purpose" or corrects)
-        ],
+    sheet = f" --sheet {first}" if first else ""
+    return settings_command(
+        partial(_sample, studies),
+        {"options": _sample_options(studies)},
         f"Draw {spec.noun}, and write a sheet for people to fill in.\n\n"
         "Next to the sheet stand its key (where each item comes from, and what is known of it; "
         "keep it from those who answer) and guidelines for them.\n\n"
-        f"Example: contrafact {family} study sample {example}{chosen} --n {spec.n} "
+        f"Example: contrafact {family} study sample {example}{sheet} --n {spec.n} "
         "--out study/sheet.csv",
     )
+
+
+def _sample_options(studies: "Mapping[str, StudySpec]") -> type[Options]:
+    """Return the options of ``sample``; some have a use in some studies alone."""
+    loads = {bool(one.load) for one in studies.values()}
+    metavar = "FILE|RUN…" if len(loads) > 1 else "FILE" if True in loads else "RUN…"
+    source = " Or: ".join(dict.fromkeys(one.source for one in studies.values()))
+    each = {True: " of each {}", False: ""}
+    numbers = dict.fromkeys(
+        f"{one.n} {one.noun}{each[one.each].format(' and '.join(one.strata))}"
+        for one in studies.values()
+    )
+    fields: dict[str, Any] = {
+        "sources": (list[Path], argument(metavar, source)),
+        "out": (Path, option(..., "The sheet: .csv or .xlsx.", metavar="FILE")),
+    }
+    if len(studies) > 1:
+        kinds: Any = Literal[tuple(studies)]
+        text = "; ".join(f"{kind}: {one.summary}" for kind, one in studies.items())
+        fields["kind"] = (kinds, option(next(iter(studies)), text, flags=("--kind", "--sheet")))
+    if any(one.criterion for spec in studies.values() for one in spec.questions):
+        text = (
+            "calibration: --n outputs of each system, drawn by what the judge said of them, so "
+            "that its rates can be corrected by people's labels."
+        )
+        fields["purpose"] = (Literal["calibration"] | None, option(None, text, flags=("--for",)))
+    number = f"How many to draw. [{', or '.join(numbers)}]"
+    fields["n"] = (int | None, option(None, number, ge=1, metavar="N"))
+    fields["seed"] = (int, option(0, "Seed of the drawing.", ge=0, metavar="S"))
+    return create_model("Sample", __base__=Options, **fields)
+
+
+def _sample(studies: "Mapping[str, StudySpec]", options: Any) -> None:
+    from contrafact.files.tables import require_tables
+
+    require_tables(*options.sources)
+    import numpy as np
+
+    from contrafact.study.sample import draw_study, for_calibration, read_source
+
+    kind = getattr(options, "kind", next(iter(studies)))
+    chosen = studies[kind]
+    if getattr(options, "purpose", None):
+        kind, chosen = for_calibration(studies)
+    wanted = chosen.n if options.n is None else options.n
+    source, rng = read_source(chosen, options.sources), np.random.default_rng(options.seed)
+    drawn = draw_study(chosen, source, wanted, rng, kind=kind)
+    key, guidelines = drawn.write(options.out)
+    systems = drawn.key["system"].nunique() if "system" in drawn.key else 0
+    of = f" of {systems} system{'s' if systems > 1 else ''}" if systems else ""
+    typer.echo(f"{options.out}: {drawn.n:,} {chosen.noun}{of}")
+    for sentence in drawn.shortage:
+        typer.echo(f"  {sentence}")
+    typer.echo(f"{key}: the key; do not show it to those who answer")
+    typer.echo(f"{guidelines}: guidelines for them")
 
 
 class _Score(Options):
     files: list[Path] = argument("FILE…", "Filled sheets: CSV, as Excel saves them, or .xlsx.")
     columns: list[str] | None = option(
-        "What the sheets call their columns now.", None, metavar="WANTED=FOUND,…"
+        None, "What the sheets call their columns now.", metavar="WANTED=FOUND,…"
     )
     key: Path | None = option(
-        "The key; if not given, the one next to the first sheet.", None, metavar="FILE"
+        None, "The key; if not given, the one next to the first sheet.", metavar="FILE"
     )
-    out: Path | None = option("Folder to write the tables to, as CSV.", None, metavar="DIR")
-    with_published: bool = option("Show the paper's figures as well.", False, "--with-published")
-    seed: int = option("Seed of the intervals' resampling.", 0, min=0, metavar="S")
+    out: Path | None = option(None, "Folder to write the tables to, as CSV.", metavar="DIR")
+    with_published: bool = option(False, "Show the paper's figures as well.")
+    seed: int = option(0, "Seed of the intervals' resampling.", ge=0, metavar="S")
 
 
 def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[..., None]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from contrafact.files.config import require_config
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from contrafact.family.training import TrainingSpec
@@ -15,36 +15,31 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Training of models whose weights are at hand.", no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    """Training of models whose weights are at hand."""
-
-
 class _Srlm(Options):
     config: str = argument("CONFIG", "A YAML file, or a preset: tiny, paper.")
-    out: Path | None = option("Its folder. [runs/srlm-CONFIG]", None, metavar="DIR")
-    data: Path | None = option("Items with their answers. [bundled ones]", None, metavar="FILE")
-    model: str | None = option("The model to begin with. [the config's]", None, metavar="M")
+    out: Path | None = option(None, "Its folder. [runs/srlm-CONFIG]", metavar="DIR")
+    data: Path | None = option(None, "Items with their answers. [bundled ones]", metavar="FILE")
+    model: str | None = option(None, "The model to begin with. [the config's]", metavar="M")
     judge: str | None = option(
-        "self, checks, or an Inspect model. [the config's]", None, metavar="J"
+        None, "self, checks, or an Inspect model. [the config's]", metavar="J"
     )
-    iterations: int | None = option("Rounds in all. [the config's]", None, min=1, metavar="I")
-    seed: int | None = option("Seed of all that is drawn. [0]", None, min=0, metavar="S")
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    iterations: int | None = option(None, "Rounds in all. [the config's]", ge=1, metavar="I")
+    seed: int | None = option(None, "Seed of all that is drawn. [0]", ge=0, metavar="S")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
 
 
 class _Edit(Options):
     config: str = argument("CONFIG", "A YAML file, or a preset: tiny, small.")
-    out: Path | None = option("Its folder. [runs/edit-CONFIG]", None, metavar="DIR")
-    model: str | None = option("The model to begin with. [the config's]", None, metavar="M")
-    examples: int | None = option("Proven answers to learn. [the config's]", None, min=16)
-    steps: int | None = option("Steps by reward after them. [the config's]", None, min=0)
-    seed: int | None = option("Seed of all that is drawn. [0]", None, min=0, metavar="S")
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    out: Path | None = option(None, "Its folder. [runs/edit-CONFIG]", metavar="DIR")
+    model: str | None = option(None, "The model to begin with. [the config's]", metavar="M")
+    examples: int | None = option(None, "Proven answers to learn. [the config's]", ge=16)
+    steps: int | None = option(None, "Steps by reward after them. [the config's]", ge=0)
+    seed: int | None = option(None, "Seed of all that is drawn. [0]", ge=0, metavar="S")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
 
 
 @app.command("edit")
-@takes(_Edit)
+@command
 def edit(options: _Edit) -> None:
     """Teach an editor of stories by proof: proven right answers, then rewards.
 
@@ -89,7 +84,7 @@ def edit(options: _Edit) -> None:
 
 
 @app.command("srlm")
-@takes(_Srlm)
+@command
 def srlm(options: _Srlm) -> None:
     """Self-rewarding training: a model learns from preferences among its own answers.
 

@@ -5,39 +5,40 @@ from typing import Literal
 
 import typer
 
-from contrafact.options import Options, option, takes
+from contrafact.options import Options, command, option
 
 
 class _Options(Options):
     model: str = option(
+        ...,
         "Whose noise it is: smollm2-135m, a folder, a GGUF file, or a name on the hub.",
         metavar="M",
     )
-    factual_prompt: str = option("The prompt that the text was written under.", metavar="P")
-    text: str | None = option("The text, whole. [the model writes one]", None, metavar="T")
+    factual_prompt: str = option(..., "The prompt that the text was written under.", metavar="P")
+    text: str | None = option(None, "The text, whole. [the model writes one]", metavar="T")
     counterfactual_prompt: str | None = option(
-        "The prompt to write under instead. [P]", None, metavar="Q"
+        None, "The prompt to write under instead. [P]", metavar="Q"
     )
     counterfactual_model: str | None = option(
-        "The model to write with instead, same tokenizer. [M]", None, metavar="M2"
+        None, "The model to write with instead, same tokenizer. [M]", metavar="M2"
     )
-    samples: int = option("Counterfactuals, each under its own noise.", 1, min=1, metavar="N")
+    samples: int = option(1, "Counterfactuals, each under its own noise.", ge=1, metavar="N")
     noise: Literal["shared", "fresh"] = option(
-        "Hold the noise, or draw it anew to compare.", "shared"
+        "shared", "Hold the noise, or draw it anew to compare."
     )
-    temperature: float = option("Sampling temperature, of both texts.", 1.0, metavar="X")
-    top_p: float = option("Nucleus, of both texts.", 1.0, metavar="X")
-    max_tokens: int = option("The most tokens to write.", 128, min=1, metavar="N")
-    seed: int = option("Seed of the noise.", 0, min=0, metavar="S")
+    temperature: float = option(1.0, "Sampling temperature, of both texts.", metavar="X")
+    top_p: float = option(1.0, "Nucleus, of both texts.", metavar="X")
+    max_tokens: int = option(128, "The most tokens to write.", ge=1, metavar="N")
+    seed: int = option(0, "Seed of the noise.", ge=0, metavar="S")
     chat: bool | None = option(
-        "Prompts are messages, or texts to go on from. [--chat if the model can]",
         None,
-        "--chat/--plain",
+        "Prompts are messages, or texts to go on from. [--chat if the model can]",
+        flags=("--chat/--plain",),
     )
-    out: Path | None = option("Write all of it, as JSONL.", None, metavar="FILE")
+    out: Path | None = option(None, "Write all of it, as JSONL.", metavar="FILE")
 
 
-@takes(_Options)
+@command
 def whatif(options: _Options) -> None:
     """Say what would have been written under another prompt or by another model.
 
@@ -51,9 +52,12 @@ def whatif(options: _Options) -> None:
     """
     from dataclasses import asdict
 
+    from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
 
+    if options.out is not None:
+        guard_output(options.out, kind="JSON Lines")
     made = counterfactual_texts(
         options.model,
         options.factual_prompt,

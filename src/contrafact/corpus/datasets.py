@@ -5,9 +5,7 @@ What is downloaded stays in the user's cache. An address of the hub is
 is recorded and held to; ``@main`` asks for the newest. Which files make up a configuration and a
 split, the dataset's card says, or else their names do.
 
-The package ``huggingface_hub`` (extra ``hub``) does the hub's transport, at ``$HF_ENDPOINT`` and
-with the user's token (``$HF_TOKEN``, or ``hf auth login``), which is never shown. Its usage
-statistics are off.
+The hub is asked by its own client (`contrafact.files.hub`).
 """
 
 import fnmatch
@@ -20,14 +18,14 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from time import sleep
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.atomic import atomic_path, write_text
-from contrafact.files.download import RETRY_STATUSES, cache_dir
+from contrafact.files.download import cache_dir
+from contrafact.files.hub import asked_of_hub, hub_api, hub_client
 from contrafact.files.tables import json_line, read_rows, table_file
 
 __all__ = [
@@ -173,7 +171,6 @@ _SHAPE = "hf://OWNER/NAME, perhaps with @REVISION, /CONFIG and :SPLIT behind it"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TABLES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".xlsx")
 _SPLITS = ("train", "test", "validation", "valid", "val", "dev", "eval")
-_ATTEMPTS = 4
 _HELD = "held.json"
 
 Result = TypeVar("Result")
@@ -204,10 +201,10 @@ def hub_address(text: str) -> HubAddress:
 def fetch_table(address: HubAddress) -> tuple[Path, str]:
     """Return a dataset's file in the cache, downloaded if need be, and its address with the commit.
 
-    A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
-    server error are tried again; what came stays, and a later call goes on from there.
+    A split of several files becomes one file of JSON Lines. What came of a download that failed
+    stays, and a later call goes on from there.
     """
-    _hub()
+    hub_client()
     home = cache_dir() / "hub" / address.repository
     commit, names = _listed(address, home)
     folder = home / commit
@@ -224,7 +221,7 @@ def fetch_table(address: HubAddress) -> tuple[Path, str]:
 
 def fetch_tables(address: HubAddress) -> list[Path]:
     """Return all tables of a dataset in the cache, downloaded if need be."""
-    _hub()
+    hub_client()
     home = cache_dir() / "hub" / address.repository
     commit, names = _listed(address, home)
     found = _tables_of(names, str(address))
@@ -350,33 +347,6 @@ def _split_of(name: str) -> str:
     return split_name or re.sub(r"-\d{5}-of-\d{5}$", "", stem)
 
 
-def _hub() -> Any:
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
-    try:
-        import huggingface_hub
-        from huggingface_hub import constants, utils
-    except ImportError as error:
-        raise InputError(
-            "datasets of the hub need huggingface_hub", hint="pip install 'contrafact[hub]'"
-        ) from error
-    constants.HF_HUB_DISABLE_TELEMETRY = True  # where it was imported before
-    utils.disable_progress_bars()
-    utils.logging.set_verbosity_error()  # what is tried again is no news
-    return huggingface_hub
-
-
-def _endpoint() -> str:
-    return os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-
-
-def _api() -> Any:
-    from contrafact import __version__
-
-    return _hub().HfApi(
-        endpoint=_endpoint(), library_name="contrafact", library_version=__version__
-    )
-
-
 def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
     held = home / _HELD
     commit = address.revision if _COMMIT.fullmatch(address.revision) else ""
@@ -387,8 +357,7 @@ def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
         return commit, list(_record(listing)["files"])
     revision = commit or address.revision or None
     info = _asked(
-        lambda: _api().dataset_info(address.repository, revision=revision, timeout=30),
-        address,
+        lambda: hub_api().dataset_info(address.repository, revision=revision, timeout=30), address
     )
     commit = str(info.sha)
     names = [str(one.rfilename) for one in info.siblings or ()]
@@ -413,77 +382,9 @@ def _record(file: Path) -> dict[str, Any]:
 
 
 def _file(address: HubAddress, commit: str, name: str, folder: Path) -> Path:
-    hub = _hub()
-
-    def download() -> Path:
-        return Path(
-            hub.hf_hub_download(
-                address.repository,
-                name,
-                repo_type="dataset",
-                revision=commit,
-                local_dir=folder / "files",
-                endpoint=_endpoint(),
-                library_name="contrafact",
-            )
-        )
-
-    return _asked(download, address)
+    download = partial(hub_api().hf_hub_download, address.repository, name, repo_type="dataset")
+    return Path(_asked(lambda: download(revision=commit, local_dir=folder / "files"), address))
 
 
 def _asked(call: Callable[[], Result], address: HubAddress) -> Result:
-    """Return what a call of the hub returns, tried again where that may help.
-
-    Raises:
-        InputError: What went wrong, in one line; nothing that the library says is passed on, as it
-            may hold what is private.
-    """
-    import httpx2
-    from huggingface_hub import errors
-
-    no_connection = (httpx2.TransportError, ConnectionError, TimeoutError)
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return call()
-        except (errors.HfHubHTTPError, errors.EntryNotFoundError, *no_connection) as error:
-            response = getattr(error, "response", None)
-            status = int(getattr(response, "status_code", 0))
-            passing = isinstance(
-                error, (errors.LocalEntryNotFoundError, *no_connection)
-            ) and not isinstance(error, errors.OfflineModeIsEnabled)
-            if attempt < _ATTEMPTS and (passing or status in RETRY_STATUSES):
-                sleep(0.5 * 2**attempt)
-                continue
-            problem, hint = _failure(error, address, status, attempt)
-            raise InputError(problem, file=str(address), hint=hint) from None
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> tuple[str, str]:
-    from huggingface_hub import errors
-
-    page, signed_in = f"{_endpoint()}/datasets/{address.repository}", "(or run hf auth login)"
-    match error:
-        case errors.GatedRepoError():
-            hint = f"ask for it at {page}, and set HF_TOKEN {signed_in}"
-            return "access to the dataset is gated", hint
-        case errors.RepositoryNotFoundError():
-            hint = f"check the name; for a private one set HF_TOKEN {signed_in}"
-            return "the hub has no such dataset, or it is private", hint
-        case errors.RevisionNotFoundError():
-            return f"there is no revision '{address.revision}'", f"see {page}/commits"
-        case errors.EntryNotFoundError():
-            return "a file cannot be had from the hub", f"look at {page}, and try again"
-        case errors.OfflineModeIsEnabled():
-            hint = "unset it for the first time, or name a file"
-            return "is not in the cache, and HF_HUB_OFFLINE is set", hint
-        case errors.HfHubHTTPError() if status in (401, 403):
-            return f"the hub refuses access ({status})", "check HF_TOKEN, and what it may do"
-        case errors.HfHubHTTPError():
-            times = f", {tries} times" if tries > 1 else ""
-            hint = "run the command again: it goes on where it stopped"
-            return f"the hub answered {status}{times}", hint
-        case _:
-            hint = "check the connection and run the command again, or name a file"
-            where = f"{_endpoint()} ({type(error).__name__})"
-            return f"the hub cannot be reached at {where}", hint
+    return asked_of_hub(call, "dataset", address.repository, address.revision, source=str(address))

@@ -66,12 +66,12 @@ class Facts:
 class ReleaseOptions(Options):
     """What every command has that makes a release: where it goes, and what it says of itself."""
 
-    out: Path = option("A new folder.", metavar="DIR")
-    name: str = option("The dataset's name.")
-    version: str = option("Its version, as in 1.0.0.", "1.0.0")
-    license: str | None = option("Licence of what was added: an SPDX name or an address.", None)
-    url: str | None = option("Where it will be published.", None)
-    date: str | None = option("Day of publication, YYYY-MM-DD.", None)
+    out: Path = option(..., "A new folder.", metavar="DIR")
+    name: str = option(..., "The dataset's name.")
+    version: str = option("1.0.0", "Its version, as in 1.0.0.")
+    license: str | None = option(None, "Licence of what was added: an SPDX name or an address.")
+    url: str | None = option(None, "Where it will be published.")
+    date: str | None = option(None, "Day of publication, YYYY-MM-DD.")
 
     def check(self) -> Facts:
         """Return what the release says of itself, once it can be written."""

@@ -12,20 +12,18 @@ __all__ = ["ExamOptions", "exam_file"]
 class ExamOptions(CallOptions):
     """The options of every exam; a family's exam has its own besides."""
 
-    judge: list[str] = option("The judge; several form a panel.", metavar="J")
-    out: Path | None = option("The result, JSON; for `report --exam`.", None, metavar="FILE")
-    family: str = option("Whose questions it is to answer.", "")
-    n: int | None = option(
-        "Items; if not given, the family's number.", None, "--n", min=2, metavar="N"
-    )
-    seed: int = option("Seed of the draw of items.", 0, min=0, metavar="S")
-    repeats: int = option("Put each question so often.", 1, min=1, metavar="R")
-    order: bool = option("Put each once more, the texts before the rubric.", True)
-    estimate: bool = option("Say calls, tokens and cost, and stop.", False, "--estimate")
-    yes: bool = option("Make many paid calls without a question.", False, "--yes", "-y")
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    judge: list[str] = option(..., "The judge; several form a panel.", metavar="J")
+    out: Path | None = option(None, "The result, JSON; for `report --exam`.", metavar="FILE")
+    family: str = option("", "Whose questions it is to answer.")
+    n: int | None = option(None, "Items; if not given, the family's number.", ge=2, metavar="N")
+    seed: int = option(0, "Seed of the draw of items.", ge=0, metavar="S")
+    repeats: int = option(1, "Put each question so often.", ge=1, metavar="R")
+    order: bool = option(True, "Put each once more, the texts before the rubric.")
+    estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
+    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     judge_arg: list[str] | None = option(
-        "Provider argument of the judges.", None, metavar="KEY=VALUE", panel=TRANSPORT
+        None, "Provider argument of the judges.", metavar="KEY=VALUE", panel=TRANSPORT
     )
 
 

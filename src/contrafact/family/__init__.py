@@ -88,9 +88,8 @@ class Lazy(Generic[_T]):
     path: str
 
     def load(self) -> _T:
-        """Import it and return it."""
-        found: _T = resolve_name(self.path)
-        return found
+        value: _T = resolve_name(self.path)
+        return value
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ class Family:
 @cache
 def families() -> Mapping[str, Family]:
     """Return the installed families by rank; `InputError` on a bad entry point or a shared name."""
-    found: dict[str, Family] = {}
+    by_name: dict[str, Family] = {}
     taken: dict[str, str] = {}
     for entry in family_entries():
         family = entry.load()
@@ -224,12 +223,11 @@ def families() -> Mapping[str, Family]:
                     hint="uninstall one of them",
                 )
             taken[task.name] = family.name
-        found[family.name] = family
-    return dict(sorted(found.items(), key=lambda pair: (pair[1].rank, pair[0])))
+        by_name[family.name] = family
+    return dict(sorted(by_name.items(), key=lambda pair: (pair[1].rank, pair[0])))
 
 
 def _named(found: Mapping[str, _T], name: str, what: str, none: str = "") -> _T:
-    """Return what has a name; `InputError` says which names there are."""
     if name not in found:
         hint = f"use {', '.join(found) or none}"
         raise InputError(f"there is no {what} '{name[:40]}'", hint=hint)
@@ -256,7 +254,6 @@ def draft_check(name: str) -> DraftCheck:
 
 
 def tasks() -> Mapping[str, Task]:
-    """Return the tasks of all families, by name."""
     return {task.name: task for family in families().values() for task in family.tasks}
 
 

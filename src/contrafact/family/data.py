@@ -39,7 +39,6 @@ class DataReport:
 
     @property
     def passed(self) -> bool:
-        """Whether the file keeps the schema."""
         return not self.violations
 
 
@@ -80,9 +79,9 @@ def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]
     for line, text, value in rows:
         before, earlier = first.setdefault(_key(text), (line, value))
         if value != earlier:
-            place = "itself" if before == line else f"line {before}"
+            where = "itself" if before == line else f"line {before}"
             sentences.append(
-                f"line {line}: {what} is {_short(value)}, and {_short(earlier)} in {place}, "
+                f"line {line}: {what} is {_short(value)}, and {_short(earlier)} in {where}, "
                 f"of the same text ({_short(text)})"
             )
     return sentences

@@ -95,7 +95,6 @@ def figure_text(value: float, kind: Kind) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share of 1 in percent."""
     return figure_text(share, "share")
 
 
@@ -201,14 +200,17 @@ def with_figures(
     # A report asks this for every figure it shows: 16 of them take 2 ms, and by merges took 83.
     numbers = {name: np.append(figures[name].to_numpy(dtype=float), np.nan) for name in ends}
     asked = {condition for where in wanted.values() for condition in where.items()}
-    held = {one: figures[one[0]].eq(one[1]).to_numpy(dtype=bool) for one in asked}
+    rows_with = {
+        condition: figures[condition[0]].eq(condition[1]).to_numpy(dtype=bool)
+        for condition in asked
+    }
     keys, lines = (
         list(zip(*(rows[column].tolist() for column in on), strict=True))
         for rows in (figures, frame)
     )
     added: dict[str, NDArray[np.float64]] = {}
     for key, where in wanted.items():
-        rows = np.logical_and.reduce([held[condition] for condition in where.items()])
+        rows = np.logical_and.reduce([rows_with[condition] for condition in where.items()])
         row_of = {keys[row]: int(row) for row in np.flatnonzero(rows)}
         if len(row_of) < np.count_nonzero(rows):
             raise ValueError(f"more than one figure of a line: {key}, {dict(where)}")

@@ -69,7 +69,6 @@ class Rate(_Part):
 
     @classmethod
     def of(cls, found: Proportion) -> "Rate":
-        """Return a proportion as the file has it."""
         names = ("k", "n", "n_effective", "clusters", "estimate", "low", "high")
         return cls(**{name: getattr(found, name) for name in names})
 
@@ -90,7 +89,6 @@ class Figure(_Part):
 
     @classmethod
     def of(cls, found: Interval) -> "Figure":
-        """Return an interval as the file has it."""
         return cls(estimate=found.estimate, low=found.low, high=found.high, n=found.n)
 
 
@@ -222,19 +220,19 @@ class Exam(_Part):
             one = self.criteria.get(name)
             if one is None or not one.sensitivity.n or not one.specificity.n:
                 return False, f"not for {whole}: the exam has no sound or no faulty item of it"
-            found = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
+            least_sum = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
             least = 1.0 + (MIN_YOUDEN if name == whole else 0.0)
-            if found < least or (name != whole and found <= least):
+            if least_sum < least or (name != whole and least_sum <= least):
                 what = name.removeprefix(f"{whole}:") if name != whole else "as a whole"
                 return False, (
                     f"not for {whole}: {what}, the lower bounds of sensitivity and specificity sum "
-                    f"to {found:.2f}, and {'1.20' if name == whole else 'more than 1'} is asked"
+                    f"to {least_sum:.2f}, and {'1.20' if name == whole else 'more than 1'} is asked"
                 )
         one = self.criteria[whole]
-        found = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
+        least_sum = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
         return True, (
             f"may be trusted with {whole}: the lower bounds of sensitivity and specificity sum to "
-            f"{found:.2f}"
+            f"{least_sum:.2f}"
         )
 
 
@@ -269,15 +267,15 @@ def read_exam(path: str | Path) -> Exam:
 
 def read_exams(paths: Sequence[str | Path]) -> list[Exam]:
     """Return exams in files; `InputError` as `read_exam`, and for a second one of a judge."""
-    found: dict[tuple[str, str], Exam] = {}
+    exams: dict[tuple[str, str], Exam] = {}
     for path in dict.fromkeys(str(path) for path in paths):
         exam = read_exam(path)
         key = (exam.judge, exam.family)
-        if key in found:
+        if key in exams:
             raise InputError(
                 f"is a second exam of {exam.judge} in {exam.family}",
                 file=path,
                 hint="name one exam for each judge and family",
             )
-        found[key] = exam
-    return list(found.values())
+        exams[key] = exam
+    return list(exams.values())

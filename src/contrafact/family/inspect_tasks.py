@@ -7,32 +7,65 @@ arguments are plain: they are the settings of a run of one method, flat.
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from inspect_ai import Epochs, Task
+from inspect_ai import Epochs, Task, task_with
 from inspect_ai.dataset import MemoryDataset
+from inspect_ai.scorer import Scorer
+from inspect_ai.solver import Solver
 from pydantic import ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
+from contrafact.family.method import Method
 from contrafact.family.run import Prepared, TaskRun, absolute, open_inputs
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.family.task import method_solver
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 
-__all__ = ["make_task", "task_arguments"]
+__all__ = ["make_task", "run_task", "solver_and_scorer"]
 
 
-def task_arguments(
-    function: Callable[..., Task], prepared: Prepared, method: str
-) -> dict[str, Any]:
-    """Return those arguments of a ``@task`` function that run one method of a run."""
-    settings, taken = prepared.settings, inspect.signature(function).parameters
-    shows = method in prepared.methods and prepared.methods[method].shots
+def run_task(prepared: Prepared, method: str) -> Task:
+    """Return the Inspect task of one method of a run, the weights it runs itself loaded."""
+    asking: Any = prepared.methods.get(method)
+    if hasattr(asking, "open"):  # it runs models itself
+        for model in prepared.settings.models:
+            asking.open(model, prepared.settings.model_args)
+    task = prepared.run.task(**_task_arguments(prepared, method))
+    if prepared.recorded is None:
+        return task
+    asked = prepared.recorded.asked
+    if len(task.dataset) > len(asked):
+        task.dataset = task.dataset.filter(lambda sample: str(sample.id) in asked)
+    system = prepared.recorded.systems[prepared.baselines[method].name]
+    facts = {"model": system.model, "method": system.method, "shots": system.shots}
+    return task_with(
+        task,
+        name="-".join([prepared.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
+        metadata={**(task.metadata or {}), **facts, "system": system.name},
+    )
+
+
+def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
+    """Return what works on a sample by one method of a run, and what scores it, without its data.
+
+    They are those of `run_task`, for who has the samples and wants no evaluation around them.
+    """
+    opened = _Opened.by(prepared.run, _task_arguments(prepared, method))
+    return opened.solver, opened.scorer
+
+
+def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
+    """Return those arguments of the family's ``@task`` function that run one method of a run."""
+    settings, taken = prepared.settings, inspect.signature(prepared.run.task).parameters
+    asks = method in prepared.methods
+    shows = asks and prepared.methods[method].shots
     values: dict[str, Any] = {
         **{name: _plain(value) for name, value in settings.options},
         "data": absolute(settings.data),
@@ -47,6 +80,7 @@ def task_arguments(
         "shots_from": absolute(settings.option("shots_from")) if shows else None,
         "judged": prepared.judging is not None,
         **({"columns": dict(settings.columns)} if settings.columns else {}),
+        **({} if asks else prepared.run.silenced),
     }
     if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         values = {name: value for name, value in values.items() if name in taken}
@@ -117,43 +151,64 @@ def _check_grader() -> None:
 
 
 def _make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
-    method, given = arguments["method"], {n: v for n, v in arguments.items() if v is not None}
-    # Inspect parts arguments at commas, which stand between a method's options.
-    spec = method if isinstance(method, str) else ",".join(map(str, method))
-    settings = _settings(run, spec, given)
-    draws, given = given.get("draws"), dict(settings.options) | given
-    if given.get("judged", False) and not given.keys() & {*_OF_A_RUN}:
-        _check_grader()
-    inputs = open_inputs(run, settings)
-    chosen = inputs.methods[spec]
+    opened = _Opened.by(run, arguments)
+    given, draws = opened.given, arguments.get("draws")
     return Task(
-        dataset=MemoryDataset(run.samples(inputs.items, settings.limit), name=run.noun),
-        solver=method_solver(
-            chosen,
-            run.solving(inputs, chosen, given),
-            structured=given.get("structured", True),
-            cache=cache_policy(given.get("cache_scope")),
-            judged=given.get("judged", False),
-        ),
-        scorer=run.scorer(given),
+        dataset=MemoryDataset(run.samples(opened.items, opened.limit), name=run.noun),
+        solver=opened.solver,
+        scorer=opened.scorer,
         epochs=None if draws is None else Epochs(draws, "mean"),
         version=run.version,
-        name=_name(run.name, spec, given.get("shots", 0) if draws is None else 0),
+        name=_name(run.name, opened.spec, given.get("shots", 0) if draws is None else 0),
         metadata={
-            "method": chosen.name,
-            "shots": chosen.shots,
+            "method": opened.method.name,
+            "shots": opened.method.shots,
             "fingerprint": given.get("fingerprint"),
         },
     )
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What a task's arguments name, loaded and checked: ``given`` are they, and its options."""
+
+    spec: str
+    given: Mapping[str, Any]
+    items: Sequence[Any]
+    limit: int | None
+    method: Method[Any, Any]
+    solver: Solver
+    scorer: Scorer
+
+    @classmethod
+    def by(cls, run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> "_Opened":
+        """Return what the arguments name; `InputError` for the first thing wrong with them."""
+        method, given = arguments["method"], {n: v for n, v in arguments.items() if v is not None}
+        # Inspect parts arguments at commas, which stand between a method's options.
+        spec = method if isinstance(method, str) else ",".join(map(str, method))
+        settings = _settings(run, spec, given)
+        if given.get("judged", False) and not given.keys() & {*_OF_A_RUN}:
+            _check_grader()
+        inputs = open_inputs(run, settings)
+        chosen, with_options = inputs.methods[spec], dict(settings.options) | given
+        solver = method_solver(
+            chosen,
+            run.solving(inputs, chosen, with_options),
+            structured=given.get("structured", True),
+            cache=cache_policy(given.get("cache_scope")),
+            judged=given.get("judged", False),
+        )
+        scorer = run.scorer(with_options)
+        return cls(spec, with_options, inputs.items, settings.limit, chosen, solver, scorer)
 
 
 def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> RunSettings:
     """Return the settings of a run of one method; `InputError` for an argument of no use."""
     options = task_named(run.name).options
     model = options.load() if options else TaskOptions
-    known = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
-    if unknown := next((name for name in given if name not in (*known, *_OF_A_RUN)), None):
-        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(known)}")
+    names = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
+    if unknown := next((name for name in given if name not in (*names, *_OF_A_RUN)), None):
+        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(names)}")
     return RunSettings(
         task=run.name,
         methods=(spec,),

@@ -90,6 +90,27 @@ class Manifest(BaseModel):
         same = all(without_secrets(args[name]) == self.settings[name] for name in args)
         return same and identity(then, contents, dropped_by_name) == earlier.identity
 
+    def difference(self, earlier: "Manifest") -> str:
+        """Return what another run's manifest has otherwise, in words for users."""
+        if earlier.task != self.task:
+            return "task"
+        written = self.model_dump(mode="json")["settings"]
+        names = [
+            key
+            for key, value in written.items()
+            if key not in ("transport", "preset") and earlier.settings.get(key, value) != value
+        ]
+        if earlier.data.sha256 != self.data.sha256:
+            names.append("data")
+        if earlier.pack.hash != self.pack.hash:
+            names.append("prompts")
+        for name in sorted({*earlier.files, *self.files}):
+            if earlier.files.get(name) != self.files.get(name):
+                names.append(name.replace("_", "-"))
+        if earlier.task_version != self.task_version:
+            names.append("task version")
+        return ", ".join(names) or "its settings"
+
 
 def new_manifest(
     settings: RunSettings,
@@ -107,10 +128,10 @@ def new_manifest(
     """
     import inspect_ai
 
-    known = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
-    known |= contents
+    facts = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
+    facts |= contents
     manifest = Manifest(
-        identity=identity(settings, known),
+        identity=identity(settings, facts),
         status="running",
         started="",
         contrafact=__version__,
@@ -122,7 +143,7 @@ def new_manifest(
         pack=PackRecord(name=pack.name, hash=pack.used_hash, templates=pack.used),
         settings=without_secrets(flat_settings(settings)),
     )
-    manifest._of = settings, known
+    manifest._of = settings, facts
     return manifest
 
 

@@ -116,11 +116,9 @@ class Methods:
     baselines: str | None = None
 
     def names(self) -> list[str]:
-        """Return the names of the methods that ask a model."""
         return self._modules(self.package)
 
     def baseline_names(self) -> list[str]:
-        """Return the names of those that ask none."""
         return self._modules(self.baselines) if self.baselines else []
 
     def asks_none(self, spec: str) -> bool:

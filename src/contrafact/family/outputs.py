@@ -128,7 +128,7 @@ class RecordedSystem:
     Attributes:
         model: The model that wrote them, as the file or the log names it; else the system's name.
         outputs: By sample and draw, the fields of the output as a sample's store keeps them.
-        verdicts: Verdicts that judges have given on them before, as `TaskRun.verdict_rows` has it.
+        verdicts: Verdicts that judges have given on them before, as the table of verdicts has them.
         costs: By sample and draw, what it took to write the output, as `cost_columns` has it.
     """
 
@@ -211,7 +211,6 @@ class Recorded:
         return self._type(**kept)
 
     def plan(self, item: Any) -> tuple[()]:
-        """Return no calls."""
         return ()
 
 
@@ -226,15 +225,15 @@ def recorded_spec(outputs: Path, system: str) -> str:
 def method(context: MethodContext) -> Recorded:
     """Return the method; `InputError` if the file cannot be read, or lacks the system."""
     path, system = (unquote(str(context.options[name])) for name in ("outputs", "system"))
-    held = _held.get(path)
-    if held is not None and system in held.systems:
-        found: Mapping[Any, Any] | None = held.systems[system].outputs
+    registered = _held.get(path)
+    if registered is not None and system in registered.systems:
+        outputs: Mapping[Any, Any] | None = registered.systems[system].outputs
     else:
         state = Path(path).stat() if Path(path).exists() else None
-        found = _outputs(path, state.st_mtime_ns if state else 0).get(system)
-    if found is None:
+        outputs = _outputs(path, state.st_mtime_ns if state else 0).get(system)
+    if outputs is None:
         raise InputError(f"the file has no outputs of the system '{system}'", file=path)
-    return Recorded(found, task_named(context.settings.task).run.load().output_type)
+    return Recorded(outputs, task_named(context.settings.task).run.load().output_type)
 
 
 def register_outputs(path: Path, recorded: RecordedOutputs) -> None:
@@ -247,13 +246,13 @@ _held: WeakValueDictionary[str, RecordedOutputs] = WeakValueDictionary()
 
 @lru_cache(maxsize=4)
 def _outputs(path: str, _changed: int) -> dict[str, dict[tuple[str, int], dict[str, Any]]]:
-    found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
+    systems: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
     for line, row in json_lines(Path(path).open("rb"), path):  # noqa: SIM115 - with keys that are null
         try:
             key = (str(row["sample_id"]), int(row["draw"]))
-            found.setdefault(str(row["system"]), {})[key] = dict(row["output"])
+            systems.setdefault(str(row["system"]), {})[key] = dict(row["output"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 "not an output that `contrafact score` wrote", file=path, line=line
             ) from error
-    return found
+    return systems

@@ -24,9 +24,8 @@ def published_table(package: str, name: str) -> "pd.DataFrame":
 
 
 def published_facts(package: str) -> dict[str, Any]:
-    """Return what is printed outside of tables."""
-    found: dict[str, Any] = json.loads(_text(package, "facts.json"))
-    return found
+    facts: dict[str, Any] = json.loads(_text(package, "facts.json"))
+    return facts
 
 
 def published_notes(package: str) -> dict[str, str]:
@@ -35,8 +34,8 @@ def published_notes(package: str) -> dict[str, str]:
     It is found by the figure's name: table, row and column, joined by colons, or a name.
     """
     return {
-        one["key"]: f"In the paper, {one['where']}: {one['printed']}. {one['note']}"
-        for one in json.loads(_text(package, "notes.json"))
+        note["key"]: f"In the paper, {note['where']}: {note['printed']}. {note['note']}"
+        for note in json.loads(_text(package, "notes.json"))
     }
 
 

@@ -1,13 +1,12 @@
 """How a task is run: what the engine of runs asks of a family, and a run that is ready to start.
 
 A family writes one `TaskRun` for each kind of task: how its data are loaded, what is asked of a
-method, how the Inspect task is made, and what one evaluated sample becomes in the per-item table.
-Everything else (the grid, estimates, identity, resuming, the order of rows) is said here once.
+method, how a sample is worked on and scored, and what it becomes in the per-item table. What the
+engine prepares of it is data, `Prepared`: Inspect tasks are made of that by
+`contrafact.family.inspect_tasks`, tables by `contrafact.runs.items`.
 """
 
-import gc
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from contrafact.errors import InputError
-from contrafact.family import task_named
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
@@ -33,16 +31,14 @@ from contrafact.models.estimate import (
 from contrafact.models.prices import Tokens, dollars
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output
-from contrafact.text.degenerate import unload_languages
 
 if TYPE_CHECKING:
     import pandas as pd
     from inspect_ai import Task
     from inspect_ai.dataset import Sample
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalSample
     from inspect_ai.scorer import Scorer
 
-    from contrafact.family.report import ReportSpec
     from contrafact.family.task import Solving
     from contrafact.models.whitebox.weights import CausalModel
 
@@ -55,6 +51,7 @@ __all__ = [
     "TaskRun",
     "absolute",
     "cost_columns",
+    "forget_loaded",
     "load_once",
     "open_inputs",
     "refuse",
@@ -143,7 +140,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """
 
     def load_shots(self, path: Path) -> Sequence[ItemT]:
-        """Return the examples of a file."""
         return self.load(path)[0]
 
     def units(self, items: Sequence[ItemT]) -> Sequence[UnitT]:
@@ -188,27 +184,30 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return the output that the parts make which the rows of one unit gave."""
         return parts[""]
 
-    @abstractmethod
-    def task(self, prepared: "Prepared", method: str) -> "Task":
-        """Return the Inspect task of one method: the family's ``@task`` function, called.
+    silenced: ClassVar[Mapping[str, Any]] = {}
+    """Its options for methods that ask no model, where they mean nothing to those."""
 
-        It gets `task_arguments` and returns `make_task`, both of `contrafact.family.inspect_tasks`;
-        the latter asks the three methods below.
+    def __init__(self, task: "Callable[..., Task]") -> None:
+        """``task`` is the ``@task`` function: `inspect_tasks.make_task` of its arguments, no more.
+
+        By its name and arguments a log says of what it is: so ``inspect eval-retry`` makes the task
+        again, and a run that goes on finds the logs it has begun.
         """
+        self.task = task
 
+    @abstractmethod
     def samples(self, items: Sequence[ItemT], limit: int | None) -> "list[Sample]":
         """Return Inspect's samples of the first items, whose ids are those of their units."""
-        raise NotImplementedError
 
+    @abstractmethod
     def solving(
         self, inputs: "Inputs", method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> "Solving[Any, Any]":
         """Return how a sample is worked on; `InputError` where the task's arguments do not fit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scorer(self, arguments: Mapping[str, Any]) -> "Scorer":
         """Return the scorer, from the task's arguments that were given."""
-        raise NotImplementedError
 
     @abstractmethod
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
@@ -219,29 +218,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     ) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
         """Return a sample's verdicts by part: the part's columns, and `Judged.as_json`."""
         return ()
-
-    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
-        for sample in evaluated.samples:
-            for part, verdicts in self.verdicts(sample):
-                for name, both in verdicts.items():
-                    for vote in both["members"]:
-                        numbers = {
-                            key: math.nan if vote[key] is None else float(vote[key])
-                            for key in ("probability", "mass")
-                            if key in vote
-                        }
-                        yield {
-                            "system": evaluated.label,
-                            "draw": sample.epoch,
-                            "sample_id": str(sample.id),
-                            **part,
-                            "criterion": name,
-                            "judge": vote["judge"],
-                            "passed": math.nan if vote["passed"] is None else float(vote["passed"]),
-                            "invalid": vote["invalid"],
-                            **numbers,
-                        }
 
     def part_of(self, row: Mapping[str, Any]) -> str:
         """Return the part of an output that a row is of (`read_output`); empty for the whole."""
@@ -334,48 +310,8 @@ class Prepared:
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
-    def task(self, method: str) -> "Task":
-        """Return the Inspect task of one method, the weights it runs itself loaded."""
-        own: Any = self.methods.get(method)
-        if hasattr(own, "open"):  # it runs models itself
-            for model in self.settings.models:
-                own.open(model, self.settings.model_args)
-        made = self.run.task(self, method)
-        if self.recorded is None:
-            return made
-        from inspect_ai import task_with
-
-        asked = self.recorded.asked
-        if len(made.dataset) > len(asked):
-            made.dataset = made.dataset.filter(lambda sample: str(sample.id) in asked)
-        system = self.recorded.systems[self.baselines[method].name]
-        facts = {"model": system.model, "method": system.method, "shots": system.shots}
-        return task_with(
-            made,
-            name="-".join([self.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
-            metadata={**(made.metadata or {}), **facts, "system": system.name},
-        )
-
-    def let_go(self) -> None:
-        """Empty what it holds of items and outputs: they are judged, and tables need the memory."""
-        systems = () if self.recorded is None else self.recorded.systems.values()
-        for held in (self.items, self.units, *(one.outputs for one in systems)):
-            if isinstance(held, list | dict):
-                held.clear()
-        _loaded.cache_clear()
-        unload_languages()
-        gc.collect()  # tasks, which hold items too, go round in circles
-
-    def evaluated(self, log: "EvalLog", samples: "Sequence[EvalSample]") -> Evaluated:
-        """Return samples of a log as the rows of a table are made of them."""
-        known: Mapping[str, Any] = log.eval.metadata or {}
-        model, method, shots = log.eval.model, str(known["method"]), int(known["shots"])
-        label = known.get("system") or self.run.label(model, method, shots, self.settings)
-        return Evaluated(label, known.get("model") or model, method, shots, samples, self.judge)
-
     @property
     def judge(self) -> str | None:
-        """The judges' names in one; None where nobody judges."""
         return " + ".join(self.settings.judges) or None
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
@@ -412,39 +348,9 @@ class Prepared:
         return rows
 
     @cached_property
-    def report(self) -> "ReportSpec":
-        """What its task's reports show."""
-        return task_named(self.settings.task).report.load()
-
-    @cached_property
     def paid_calls(self) -> int:
         """About how many of its calls cost money."""
         return paid_calls(self.estimate(tokens=False))
-
-    @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The places of units and items in the data, by id."""
-        found = {str(unit.id): position for position, unit in enumerate(self.units)}
-        for position, item in enumerate(self.items):
-            found.setdefault(str(item.id), position)
-        return found
-
-    def rows(self, evaluated: Evaluated) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-        """Return a system's rows of the per-item table, and those of its judges' verdicts.
-
-        The former are ordered by draw, item and `TaskRun.order`.
-        """
-        place, order = self.places, self.run.order
-        own = self.run.rows(evaluated)
-        ordered = sorted(own, key=lambda row: (row["draw"], place[row["sample_id"]], order(row)))
-        return ordered, list(self.run.verdict_rows(evaluated))
-
-    def table(
-        self, rows: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
-    ) -> "pd.DataFrame":
-        """Return the per-item table of all rows, with what is computed of them."""
-        columns = [*dict.fromkeys((*self.run.columns, *rows.columns))]
-        return self.run.check_across(self.run.finish(rows.reindex(columns=columns), scorer, folder))
 
 
 @dataclass(frozen=True)
@@ -478,8 +384,13 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
     )
-    made = {name: run.methods.make(name, context) for name in settings.methods}
-    return Inputs(items, notes, (pool_path, context.pool), context.pack, made)
+    methods = {name: run.methods.make(name, context) for name in settings.methods}
+    return Inputs(items, notes, (pool_path, context.pool), context.pack, methods)
+
+
+def forget_loaded() -> None:
+    """Let go of the files that `load_once` holds."""
+    _loaded.cache_clear()
 
 
 def load_once(
@@ -490,11 +401,11 @@ def load_once(
     A run checks its data before the first call, and its Inspect tasks, which can be made without a
     run, name them by path.
     """
-    file, held = Path(path), table_file(path)
-    state = held.stat() if held.exists() else None
+    file, on_disk = Path(path), table_file(path)
+    state = on_disk.stat() if on_disk.exists() else None
     changed = state and (state.st_mtime_ns, state.st_size)
-    found: _T = _loaded(load, file, file.absolute(), changed, tuple((columns or {}).items()))
-    return found
+    loaded: _T = _loaded(load, file, file.absolute(), changed, tuple((columns or {}).items()))
+    return loaded
 
 
 @lru_cache(maxsize=8)
@@ -510,14 +421,13 @@ def absolute(path: Path | None) -> str | None:
 
 
 def system_label(model: str, method: str, shots: int) -> str:
-    """Return a system's name in tables: model, method, number of examples."""
     return f"{model} · {method}" + (f" ({shots})" if shots else "")
 
 
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
     """Refuse the first option that has no use: its name, whether it was given, and why."""
-    for option, given, why in useless:
-        if given:
+    for option, is_set, why in useless:
+        if is_set:
             raise InputError(f"{option} has no use here: {why}", hint="leave it out")
 
 
@@ -557,10 +467,10 @@ def cost_columns(
     if not used:
         return {}
     prices = [dollars(name, calls) for name, calls in used.items()]
-    known = [float(price) for price in prices if price is not None]
+    with_price = [float(price) for price in prices if price is not None]
     every = [call for calls in used.values() for call in calls]
     return {
         "calls": float(len(every)),
         "tokens": float(sum(call.sent + call.written for call in every)),
-        "dollars": math.fsum(known) if len(known) == len(prices) else math.nan,
+        "dollars": math.fsum(with_price) if len(with_price) == len(prices) else math.nan,
     }

@@ -23,7 +23,7 @@ from contrafact.errors import InputError
 from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
-from contrafact.options import BOUNDS, SAMPLING, TRANSPORT
+from contrafact.options import SAMPLING, TRANSPORT, CallOptions, option
 from contrafact.redaction import secrets_dropped
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "flat_settings",
     "identity",
     "judge_names",
-    "option",
     "scoring_fields",
 ]
 
@@ -135,9 +134,11 @@ class FluencyOptions(TaskOptions):
 
 def judge_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return judges' names as Inspect knows them, each once; ``proof`` is ``verifier/proof``."""
-    known = {name for family in families().values() for name in family.verifiers}
-    found = (f"{VERIFIER}{name}" if name in known else inspect_name(name) for name in names)
-    return tuple(dict.fromkeys(found))
+    verifiers = {name for family in families().values() for name in family.verifiers}
+    full_names = (
+        f"{VERIFIER}{name}" if name in verifiers else inspect_name(name) for name in names
+    )
+    return tuple(dict.fromkeys(full_names))
 
 
 def check_verifiers(family: str, judges: Sequence[str]) -> None:
@@ -164,32 +165,6 @@ Names = Annotated[
 """One name, or a list of names."""
 
 
-def option(
-    default: Any = None,
-    description: str = "",
-    *,
-    name: str = "",
-    metavar: str = "",
-    panel: str = "",
-    **more: Any,
-) -> Any:
-    """Return a field that users set: an option of the command line and a key of a config file.
-
-    ``name`` is what users call it, if not by the field's name; ``panel`` is the help page's;
-    further arguments are `pydantic.Field`'s.
-    """
-    extra: dict[str, Any] = {"metavar": metavar, "panel": panel, "option": name}
-    if "default_factory" not in more:
-        more["default"] = default
-    return Field(description=description or None, json_schema_extra=extra, **more)
-
-
-def _bound(name: str) -> Any:
-    """Return the option that bounds a call, as every command that asks a model has it."""
-    bound = BOUNDS[name]
-    return option(None, bound["help"], panel=TRANSPORT, ge=bound["min"])
-
-
 class Sampling(BaseModel):
     """How the models under test write: fields of Inspect's ``GenerateConfig``, as it has them."""
 
@@ -205,13 +180,10 @@ class Sampling(BaseModel):
     reasoning_tokens: int | None = option(panel=SAMPLING, ge=1)
 
 
-class Transport(BaseModel):
+class Transport(CallOptions):
     """How calls are made, which changes no answer: fields of ``GenerateConfig`` too."""
 
-    max_connections: int | None = option(panel=TRANSPORT, ge=1)
-    max_retries: int | None = _bound("max_retries")
-    timeout: int | None = _bound("timeout")
-    attempt_timeout: int | None = _bound("attempt_timeout")
+    max_connections: int | None = option(panel=TRANSPORT, ge=1)  # type: ignore[assignment]
     batch: int | None = option(
         None, "Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1
     )
@@ -265,12 +237,14 @@ class RunSettings(BaseModel):
     model_args: dict[str, Any] = option(
         default_factory=dict,
         description="Provider argument of the models under test.",
+        flags=("-M",),
         panel=TRANSPORT,
         metavar="KEY=VALUE",
     )
     judge_args: dict[str, Any] = option(
         default_factory=dict,
         description="Provider argument of the judges.",
+        flags=("--judge-arg",),
         panel=TRANSPORT,
         metavar="KEY=VALUE",
     )
@@ -341,8 +315,8 @@ def identity(
         for name, value in _without_paths(settings.options).items()
         if value != type(settings.options).model_fields[name].default
     }
-    known = {"settings": common, "options": options, "contents": dict(contents)}
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+    facts = {"settings": common, "options": options, "contents": dict(contents)}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _without_paths(options: TaskOptions) -> dict[str, Any]:

@@ -24,29 +24,30 @@ _REASONS_SHOWN = 20
 def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
     """Return a sentence for each thing that measures lack, or that they cannot be compared for."""
     chosen = [data.spec.measure(name) for name in measures]
-    judged, scored = any(one.judged for one in chosen), any(one.fluency for one in chosen)
-    found: list[str] = []
+    judged = any(measure.judged for measure in chosen)
+    scored = any(measure.fluency for measure in chosen)
+    sentences: list[str] = []
     if judged and not data.judged:
-        found.append("No judge was named (--judge), so what needs a judge is left out.")
+        sentences.append("No judge was named (--judge), so what needs a judge is left out.")
     if scored and not data.scored:
-        found.append("Fluency was not scored, so the perplexity columns are left out.")
+        sentences.append("Fluency was not scored, so the perplexity columns are left out.")
     if judged and data.judged and not data.one_judge:
-        found.append(
+        sentences.append(
             "These systems were not all judged by the same judge, so their judged scores are not "
             "comparable and none is marked as best."
         )
     if scored and data.scored and not data.meta.one_fluency_model:
         models = ", ".join(data.meta.fluency_models)
-        found.append(
+        sentences.append(
             f"Perplexities come from different models ({models}), so they are not comparable and "
             "none is marked as best."
         )
     if not data.one_set:
-        found.append(
+        sentences.append(
             f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
             "comparisons use those that two systems share."
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def measure_table(
@@ -85,7 +86,8 @@ def measure_table(
         by, frame = [group, "system"], _group_lines(data, breakdown, figures, group)
     at = {"scope": of if of in spec.scopes else spec.scopes[0]} if spec.scopes else {}
     wanted = {
-        column.key: {"measure": one.name, "form": form, **at} for one, form, column in columns
+        column.key: {"measure": measure.name, "form": form, **at}
+        for measure, form, column in columns
     }
     frame = with_figures(frame, figures, wanted, by)
     ranks: _Judged = {}
@@ -111,7 +113,9 @@ def measure_table(
     # A system without a valid output has figures all the same, which say so: only what was not
     # measured at all has no column.
     there = set(figures["measure"])
-    table = table.without_empty_columns([c.key for one, _, c in columns if one.name in there])
+    table = table.without_empty_columns(
+        [c.key for measure, _, c in columns if measure.name in there]
+    )
     needed = breakdown is not None or key == "overall"
     return table if needed or not wanted.keys().isdisjoint(c.key for c in table.columns) else None
 
@@ -143,15 +147,17 @@ def _rank(row: Mapping[Hashable, Any]) -> str:
 
 def _corrected(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
     columns: _Judged = {}
-    for one in measures if len(found.rates) else ():
-        rows = found.rates[found.rates["criterion"].eq(one.criterion or one.column_of("valid"))]
+    for measure in measures if len(found.rates) else ():
+        rows = found.rates[
+            found.rates["criterion"].eq(measure.criterion or measure.column_of("valid"))
+        ]
         if rows["corrected"].isna().all():
             continue
         rows = rows[rows["corrected"].notna()].set_index("system")[["corrected", "low", "high"]]
-        if one.better == "low":  # the share that fails, of a criterion that is passed
+        if measure.better == "low":  # the share that fails, of a criterion that is passed
             rows = 1.0 - rows[["corrected", "high", "low"]]
-        key = f"{one.name}_corrected"
-        column = Column(key, one.label, "share", "Corrected, %", one.better, ranked=False)
+        key = f"{measure.name}_corrected"
+        column = Column(key, measure.label, "share", "Corrected, %", measure.better, ranked=False)
         columns[column] = rows.set_axis([key, f"{key}_low", f"{key}_high"], axis=1)
     return columns
 
@@ -179,20 +185,21 @@ def _measure_columns(
     unit = ", %" if any(one.kind == "share" for one in together) else ""
     headings = {"valid": f"Over valid outputs{unit}", "strict": f"Strict{unit}"}
     forms: tuple[Form, ...] = ("valid", "strict")
-    found: list[tuple[Measure, Form, str, str]] = [
+    columns: list[tuple[Measure, Form, str, str]] = [
         (one, form, one.name if len(one.forms) == 1 else f"{one.name}_{form}", one.group)
         for one in apart
         for form in one.forms
     ]
-    found += [
+    columns += [
         (one, form, f"{one.name}_{form}", headings[form])
         for form in forms
         for one in together
         if form in one.forms
     ]
-    for one, form, key, group in found:
-        ranked = data.marks(one)
-        yield one, form, Column(key, one.label, one.kind, group, one.better, ranked)
+    for measure, form, key, group in columns:
+        ranked = data.marks(measure)
+        column = Column(key, measure.label, measure.kind, group, measure.better, ranked)
+        yield measure, form, column
 
 
 def _figures_of(data: ChapterData, of: str) -> tuple[pd.DataFrame, Breakdown | None, str]:
@@ -291,22 +298,24 @@ def invalid_table(
     items, more = data.items, more or {}
     causes = items["invalid_cause"].astype(object)
     met = {
-        one.replace(" ", "_"): one for one in (*CAUSES.values(), UNREADABLE) if causes.eq(one).any()
+        cause.replace(" ", "_"): cause
+        for cause in (*CAUSES.values(), UNREADABLE)
+        if causes.eq(cause).any()
     }
     any_degenerate = items["degenerate"].notna().any()
     lines: list[dict[str, object]] = []
     for system in data.systems:
-        own = items[items["system"].eq(system)]
+        of_system = items[items["system"].eq(system)]
         line: dict[str, object] = {
             "system": system,
-            "asked": len(own),
-            "valid": int(own["valid"].sum()),
-            "invalid": int(own["valid"].eq(0).sum()),
-            "degenerate": int(own["degenerate"].notna().sum()) if any_degenerate else None,
-            "invalid_share": float(own["valid"].eq(0).mean()),
+            "asked": len(of_system),
+            "valid": int(of_system["valid"].sum()),
+            "invalid": int(of_system["valid"].eq(0).sum()),
+            "degenerate": int(of_system["degenerate"].notna().sum()) if any_degenerate else None,
+            "invalid_share": float(of_system["valid"].eq(0).mean()),
         }
-        line |= {key: int(causes[own.index].eq(one).sum()) for key, one in met.items()}
-        lines.append(line | {column.key: counted(own) for column, counted in more.items()})
+        line |= {key: int(causes[of_system.index].eq(cause).sum()) for key, cause in met.items()}
+        lines.append(line | {column.key: counted(of_system) for column, counted in more.items()})
     columns = (
         Column("system", "System", "text"),
         Column("asked", "Asked for", "count"),
@@ -314,7 +323,7 @@ def invalid_table(
         Column("degenerate", "Of those degenerate", "count"),
         Column("invalid", "Invalid", "count"),
         Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
-        *(Column(key, one.capitalize(), "count") for key, one in met.items()),
+        *(Column(key, cause.capitalize(), "count") for key, cause in met.items()),
         *more,
     )
     frame = pd.DataFrame(lines).dropna(axis="columns", how="all")

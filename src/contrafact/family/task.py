@@ -141,7 +141,6 @@ class Turns(Generic[ItemT, OutputT]):
     shots: int = 0
 
     async def __call__(self, item: ItemT, ask: Ask, *, draw: int = 1) -> OutputT:
-        """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
         *before, last = self.turns
@@ -154,7 +153,6 @@ class Turns(Generic[ItemT, OutputT]):
         return self.read(await ask(messages, last.schema), steps)
 
     def plan(self, item: ItemT) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         calls: list[PlannedCall] = []
         so_far = ""
         for turn in self.turns:
@@ -245,16 +243,16 @@ def rates() -> Metric:
         clusters = [
             str((score.sample_metadata or {}).get("cluster", score.sample_id)) for score in scores
         ]
-        found: dict[str, float] = {}
+        by_name: dict[str, float] = {}
         for name in dict.fromkeys(name for row in rows for name in row):
             asked = [place for place, row in enumerate(rows) if name in row]
             values = [number(rows[place][name]) for place in asked]
             of = [clusters[place] for place in asked]
             if name == "valid":
-                found |= rate_of(name, values, of)
+                by_name |= rate_of(name, values, of)
             else:
-                found |= rates_of_criterion(name, values, [none[place] for place in asked], of)
-        return found
+                by_name |= rates_of_criterion(name, values, [none[place] for place in asked], of)
+        return by_name
 
     return compute
 
@@ -277,8 +275,8 @@ def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict
     """
     from contrafact.stats.intervals import standard_error
 
-    known = [value for value in values if not math.isnan(value)]
-    rate = sum(known) / len(known) if known else math.nan
+    valid = [value for value in values if not math.isnan(value)]
+    rate = sum(valid) / len(valid) if valid else math.nan
     return {name: rate, f"{name}_stderr": standard_error(values, clusters)}
 
 

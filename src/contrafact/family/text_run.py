@@ -87,10 +87,10 @@ class TextRun(TaskRun[ItemT, ItemT]):
         if recorded.text("id") or not recorded.text("input"):
             return super().read_output(recorded)
         shown = recorded.text("input").strip()
-        found = recorded.units.ids("input", lambda item: self.input_of(item).strip(), shown)
-        if not found:
+        ids = recorded.units.ids("input", lambda item: self.input_of(item).strip(), shown)
+        if not ids:
             raise InputError("the input is none of the data's", hint="name the item by its id")
-        return OutputRow(found, {"": recorded.output("output")})
+        return OutputRow(ids, {"": recorded.output("output")})
 
     def check_output(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
         """Return an output with the reason why its text is no answer, if it is none.
@@ -108,7 +108,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
         return Rubric(pack, templates, true_or_false(cache=cache))
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Rubric[Verdict]:
-        """Return what judges."""
         return self.rubric(pack)
 
     def judge_prompts(self, judging: Rubric[Verdict], unit: ItemT) -> Sequence[str]:
@@ -122,13 +121,12 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
         def prompts(item: ExamItem) -> Mapping[str, str]:
             criteria = [one for one in self.criteria if one.name in item.known]
-            made = rubric.prompts(criteria, **self.prompt_texts(item.material, item.text))
-            return {name: prompt for (name,), prompt in made}
+            prompt_of = rubric.prompts(criteria, **self.prompt_texts(item.material, item.text))
+            return {name: prompt for (name,), prompt in prompt_of}
 
         return Examiner(prompts, lambda item: (delimit(item.text),), rubric.ask)
 
     def samples(self, items: Sequence[ItemT], limit: int | None) -> list[Sample]:
-        """Return a sample an item."""
         by_id = {str(item.id): item for item in items}  # type: ignore[attr-defined]
         return [
             Sample(id=name, input=self.input_of(item), metadata=dict(self.item_columns(item)))
@@ -138,7 +136,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
-        """Return how an item is worked on."""
         by_id = {str(item.id): item for item in inputs.items}
         return Solving(
             item_of=lambda state: by_id[str(state.sample_id)],
@@ -148,7 +145,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        """Return the scorer of the criteria."""
         names = ("data", "judged", "prompts", "cache_scope")
         return criteria_scorer(self.name, *(cast(Any, arguments.get(name)) for name in names))
 
@@ -171,7 +167,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
             }
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
-        """Return a sample's verdicts."""
         return [({}, score_metadata(sample, SCORER).get("verdicts", {}))]
 
 
@@ -194,8 +189,8 @@ def criteria_scorer(
     items: dict[str, Any] = {}
     rubric: Rubric[Verdict] | None = None
     if judged:
-        found, _ = load_once(run.load, Path(data) if data else run.bundled)
-        items = {str(item.id): item for item in found}
+        every, _ = load_once(run.load, Path(data) if data else run.bundled)
+        items = {str(item.id): item for item in every}
         rubric = run.rubric(open_pack(prompts), cache_policy(cache_scope))
 
     async def score(state: TaskState, target: Target) -> Score:

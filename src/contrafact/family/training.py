@@ -51,8 +51,8 @@ class ReadReply:
     @property
     def answer(self) -> Answer | None:
         """All parts; None if one is invalid."""
-        found = {name: text for name, text in self.texts.items() if text is not None}
-        return found if len(found) == len(self.texts) else None
+        texts = {name: text for name, text in self.texts.items() if text is not None}
+        return texts if len(texts) == len(self.texts) else None
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,15 @@ class VerifierAPI(ModelAPI):
         **model_args: Any,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
-        known = sorted({name for family in families().values() for name in family.verifiers})
-        if model_name not in known:
-            raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(known)}")
+        names = sorted({name for family in families().values() for name in family.verifiers})
+        if model_name not in names:
+            raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(names)}")
         if model_args:
             raise InputError(
                 f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
             )
 
     def decide(self, criterion: str, subject: Subject) -> Decision:
-        """Return the decision on one criterion."""
         verifier = family_named(subject["family"]).verifiers[self.model_name].load()
         return verifier(criterion, subject)
 
@@ -52,9 +51,9 @@ class VerifierAPI(ModelAPI):
                 "a verifier judges what it is handed as data, not what a prompt says",
                 hint="use a verifier as a judge only",
             )
-        found = self.decide(asked["criterion"], asked["subject"])
-        verdict: dict[str, Any] = {"passed": found.passed, "reason": found.reason}
-        if found.probability is not None:
-            verdict["probability"] = found.probability
+        decision = self.decide(asked["criterion"], asked["subject"])
+        verdict: dict[str, Any] = {"passed": decision.passed, "reason": decision.reason}
+        if decision.probability is not None:
+            verdict["probability"] = decision.probability
         reply = json.dumps(verdict, ensure_ascii=False)
         return ModelOutput.from_content(self.model_name, reply)

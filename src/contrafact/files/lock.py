@@ -4,7 +4,7 @@ The operating system lets go of a lock when its process ends, however it ends.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -21,9 +21,9 @@ LOCK = ".lock"
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for this process; drafts of killed ones in it, and right below, go.
 
-    A folder that is made for it, and in which nothing is written, goes again.
+    Folders that are made for it, and in which nothing is written, go again.
     """
-    made = not folder.exists()
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / LOCK, blocking=False)
@@ -43,7 +43,9 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         if made and [*folder.glob("*")] == [folder / LOCK]:
             (folder / LOCK).unlink()
-            folder.rmdir()
+            for one in made:
+                with suppress(OSError):  # another has written into it
+                    one.rmdir()
         lock.release()
 
 

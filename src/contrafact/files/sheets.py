@@ -15,13 +15,11 @@ from contrafact.files.delimited import Dialect
 from contrafact.files.fields import (
     columns_found,
     guarded,
-    guarded_columns,
     refuse_alike,
     rename_row,
     unguarded,
 )
 from contrafact.files.tables import read_rows, render_csv, table_bytes, table_file
-from contrafact.files.workbooks import WORKBOOKS
 from contrafact.records import content_id
 from contrafact.text.delimit import printable, seen
 
@@ -37,7 +35,6 @@ __all__ = [
     "probability",
     "read_filled",
     "read_key_rows",
-    "unguarded_row",
     "write_sheet",
 ]
 
@@ -50,18 +47,6 @@ class FilledRow:
     item: str
     cells: dict[str, str]
     where: str
-
-
-def unguarded_row(row: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
-    """Return a row of a file as it was before its cells were guarded, which text tables' are."""
-    suffix = table_file(path).suffix.lower()
-    if suffix not in (".csv", ".tsv", *WORKBOOKS):
-        return dict(row)
-    done = () if suffix in WORKBOOKS else guarded_columns(row)  # by who reads text tables
-    return {
-        name: unguarded(cell) if isinstance(cell, str) and name not in done else cell
-        for name, cell in row.items()
-    }
 
 
 def item_check(shown: Iterable[str]) -> str:

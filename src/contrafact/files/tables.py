@@ -9,7 +9,7 @@ import math
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -51,9 +51,9 @@ __all__ = [
     "BAD_DATE",
     "BROKEN",
     "TABLE_SUFFIXES",
+    "OpenTable",
     "Row",
     "RowNotes",
-    "Table",
     "called",
     "few",
     "is_storable",
@@ -104,7 +104,7 @@ _FOREIGN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OpenTable:
     """A file of rows that was opened.
 
     Attributes:
@@ -180,7 +180,10 @@ def table_file(path: str | Path) -> Path:
 
 
 def read_rows(
-    path: str | Path, columns: Mapping[str, str] | None = None, *, guarded: bool = False
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    guarded: bool | Callable[[Mapping[str, Any]], bool] = False,
 ) -> Iterator[Row]:
     """Return the rows of a file as ``(line, row)``, one at a time; see `open_table`."""
     return open_table(path, columns, guarded=guarded).rows
@@ -220,9 +223,9 @@ def open_table(
     columns: Mapping[str, str] | None = None,
     *,
     decimals: bool = True,
-    guarded: bool = False,
+    guarded: bool | Callable[[Mapping[str, Any]], bool] = False,
     name: str = "",
-) -> Table:
+) -> OpenTable:
     """Open a file of rows.
 
     The format follows the suffix, or the content where the suffix says nothing; ``-`` is standard
@@ -243,8 +246,9 @@ def open_table(
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
             decimal comma, and scenarios lose the apostrophe that guards them; not where cells go
             out again as they came.
-        guarded: Whether the file is of a kind that this project writes, all of whose texts and
-            names lose the apostrophe that guards them; a workbook may have been made of one.
+        guarded: Whether the file, or a row of it, is of a kind that this project writes, all of
+            whose texts and names lose the apostrophe that guards them; a workbook may have been
+            made of one.
     """
     name = name or source_name(path)
     file, sheet = split_sheet(path)
@@ -276,7 +280,8 @@ def open_table(
             rows = (json_list if kind == "json" else json_lines)(stream, name)
         nested = kind in ("json", "jsonl", "parquet")
         if guarded and not nested:
-            rows = ((line, unguarded_row(row)) for line, row in rows)
+            ours = guarded if callable(guarded) else lambda row: True
+            rows = ((line, unguarded_row(row) if ours(row) else row) for line, row in rows)
         rows = bounded_rows(rows, name, nested=nested or kind == "workbook", size=size)
         if nested:
             rows = ((line, present(row, top=True)) for line, row in rows)
@@ -285,7 +290,7 @@ def open_table(
         raise
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
-    return Table(rows, dialect)
+    return OpenTable(rows, dialect)
 
 
 def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:
@@ -422,8 +427,15 @@ def is_storable(kind: Any) -> bool:
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD."""
-    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=as_json)) + "\n"
+    """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD.
+
+    NaN is null, and infinite numbers, which JSON lacks too, are texts as in `render_jsonl`.
+    """
+    try:
+        text = json.dumps(row, ensure_ascii=False, default=as_json, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_plain(row), ensure_ascii=False, default=as_json, allow_nan=False)
+    return replace_surrogates(text) + "\n"
 
 
 def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:

@@ -6,7 +6,8 @@ stands `guard`:
 - A reply without a choice, or one that its provider cannot read (an error in a 200, a body without
   end), is a failed call with the service's own words. It is tried again, and never kept.
 - A refusal by the provider's filter is an answer that says so, whatever its status.
-- A service that takes no JSON schema, or has no log-probabilities, is asked without from then on.
+- A service that takes no JSON schema, no temperature of 0, or has no log-probabilities, is asked
+  without from then on, once it has said so by a status of 400 to 499.
 - A used-up quota stops every further call of the model at once: trying again helps nobody.
 - A wait that the service asks for is kept, and said; one that the time of a call does not allow
   ends the call, as that time does when a reply is still coming in.
@@ -45,14 +46,19 @@ _FILTER = re.compile(
 )
 _MAY_BE_FILTERED = (200, 400, 403, 422, 451)
 
-_FIELDS = {"JSON schema": ("response_schema",), "log-probabilities": ("logprobs", "top_logprobs")}
+_FIELDS = {
+    "temperature": ("temperature",),
+    "JSON schema": ("response_schema",),
+    "log-probabilities": ("logprobs", "top_logprobs"),
+}
 """What of a request a service may lack, with the settings that ask for it."""
 _LACKING = {
+    "temperature": r"temperature",
     "JSON schema": r"response.?(?:format|schema|mime)|schema|json.?(?:object|mode)|structured"
     r"|grammar|guided|output.?(?:config|format)",
     "log-probabilities": r"log.?prob",
 }
-_REFUSED = (400, 404, 405, 415, 422, 500, 501)
+_REFUSED = (400, 404, 405, 415, 422)
 
 _FIRST, _SOON, _LONGEST = 3.0, 2.0, 1_800.0
 """Seconds until the first retry, at most after a reply without an answer, and at most."""
@@ -280,11 +286,17 @@ def _without_request(found: Any) -> Any:
 
 
 def _lacking(words: str, replies: Sequence[Body], asked: GenerateConfig) -> str | None:
-    """Return what a request was refused for that it asked for and that it may go without."""
+    """Return what a request was refused for that it asked for and that it may go without.
+
+    A temperature of 0 asks for the likeliest answer, as judges do. Any other is the user's choice,
+    and not left out in silence.
+    """
     if not replies or replies[-1].status not in _REFUSED:
         return None
     for name, pattern in _LACKING.items():
         asks = any(getattr(asked, field) is not None for field in _FIELDS[name])
+        if name == "temperature" and asked.temperature != 0:
+            continue
         if asks and re.search(pattern, words, re.IGNORECASE):
             return name
     return None
@@ -312,10 +324,21 @@ def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -
     if body and re.fullmatch(r"Error code: \d+", words):
         shown = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         words += f" - {shorten(' '.join(shown.split()), 300)[0]}"
-    if replies and replies[-1].status in (400, 422) and asked.response_schema is not None:
-        words = f"{shorten(words, 200)[0]} (if it takes no JSON schema: --no-structured)"
+    if replies and (option := _option_against(words, replies[-1].status, asked)):
+        words = f"{shorten(words, 200)[0]} ({option})"
     if words != str(error) or len(words) > _KEPT_WORDS:
         error.args = (shorten(words, _KEPT_WORDS)[0],)
+
+
+def _option_against(words: str, status: int, asked: GenerateConfig) -> str:
+    """Return which option may help against a refusal; nothing where none is known."""
+    schema = re.search(_LACKING["JSON schema"], words, re.IGNORECASE)
+    if status in (400, 422):
+        named = [name for name in asked.model_fields_set if getattr(asked, name) and name in words]
+        if "temperature" in named:
+            return "if it takes no temperature: leave --temperature out"
+        schema = schema or not named
+    return "if it takes no JSON schema: --no-structured" if schema and asked.response_schema else ""
 
 
 def _text_of(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from contrafact.review.state import Change, Person, ReviewItem, ReviewState, Vot
 from contrafact.review.workflow import LEASE
 
 __all__ = [
-    "answer_training", "assign", "people_in_words", "people_needed", "role_warnings",
+    "answer_training", "assign", "in_hand", "people_in_words", "people_needed", "role_warnings",
     "roles_in_words", "staffing_problems", "visible_votes",
 ]  # fmt: skip
 
@@ -62,6 +62,21 @@ def assign(change: Change, who: str) -> Assignment | None:
             body={"until": until.isoformat()},
         )
     return Assignment(item.id, str(item.stage), item.round)
+
+
+def in_hand(state: ReviewState, who: str) -> Assignment | None:
+    """Return the item that somebody has now; None where `assign` would have to give them one."""
+    person = state.people.get(who)
+    if person is None or not person.active:
+        return None
+    to_learn = _training_needed(state, person)
+    if to_learn is not None:
+        trainee = state.trainee(who, to_learn.id)
+        if not trainee.open:
+            return None
+        return Assignment(trainee.open[0], to_learn.id, len(trainee.rounds), training=True)
+    found = _slot_in_hand(state, person)
+    return None if found is None else Assignment(found[0].id, str(found[0].stage), found[0].round)
 
 
 def _may_take(

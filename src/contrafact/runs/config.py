@@ -22,11 +22,10 @@ from contrafact.family.settings import (
     Sampling,
     TaskOptions,
     Transport,
-    option,
     scoring_fields,
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
-from contrafact.options import NO_NUMBER, is_no_number, option_problem
+from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Command(BaseModel):
     out: Path | None = option(None, "Run folder. [runs/TASK-HASH]", metavar="DIR")
     estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
     dry_run: bool = option(False, "Check everything, call no model, and stop.")
-    yes: bool = option(False, "Do not ask before many calls.")
+    yes: bool = option(False, "Do not ask before many calls.", flags=("--yes", "-y"))
     with_published: bool = option(False, "Show the paper's rows in the report.")
     junit: Path | None = option(None, "Write each output as a test, JUnit XML.", metavar="FILE")
 
@@ -86,9 +85,9 @@ class Source(BaseModel):
         if (self.score is None) == (self.run is None):
             raise ValueError("name either what to score or a run")
         of_files = ("system", "columns", "partial")
-        given = [name for name in of_files if getattr(self, name)]
-        if self.run is not None and given:
-            raise ValueError(f"{given[0]} has no use where a run is judged again")
+        without_use = [name for name in of_files if getattr(self, name)]
+        if self.run is not None and without_use:
+            raise ValueError(f"{without_use[0]} has no use where a run is judged again")
         return self
 
 
@@ -133,7 +132,6 @@ class RunConfig(BaseModel):
 
     @property
     def command(self) -> Command:
-        """What is to be done with the run."""
         return Command(**{n: v for n, v in self.given().items() if n in Command.model_fields})
 
     @property
@@ -152,20 +150,20 @@ class RunConfig(BaseModel):
 
     def values(self) -> dict[str, Any]:
         """Return the same as `RunSettings` takes it: by its fields, the groups nested."""
-        given, own = self.given(), task_options(self.task).model_fields
+        given, of_task = self.given(), task_options(self.task).model_fields
         groups = {
-            "options": own,
+            "options": of_task,
             "generation": (*Sampling.model_fields, "seed"),
             "transport": Transport.model_fields,
         }
-        found = {
+        grouped = {
             group: {name: given[name] for name in names if name in given}
             for group, names in groups.items()
         }
         if self.source is not None:
             given.pop("columns", None)  # of the outputs
         every = {_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}
-        return {**every, **{group: values for group, values in found.items() if values}}
+        return {**every, **{group: values for group, values in grouped.items() if values}}
 
     def settings(self) -> RunSettings:
         """Return the settings of the run, with the defaults of its task and of its preset."""
@@ -187,26 +185,24 @@ class RunConfig(BaseModel):
 
 
 def task_options(task: str) -> type[TaskOptions]:
-    """Return the model of a task's own options."""
-    found = task_named(task)
-    return found.options.load() if found.options else TaskOptions
+    entry = task_named(task)
+    return entry.options.load() if entry.options else TaskOptions
 
 
 @cache
 def config_model(task: str) -> type[RunConfig]:
     """Return the model of all options of a task's runs: its own besides those of every run."""
-    own = task_options(task).model_fields
-    if clash := sorted(own.keys() & _EVERY_RUN.keys()):
+    of_task = task_options(task).model_fields
+    if clash := sorted(of_task.keys() & _EVERY_RUN.keys()):
         raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
-    return _model(f"{task} run", {**_EVERY_RUN, **own})
+    return _model(f"{task} run", {**_EVERY_RUN, **of_task})
 
 
 @cache
 def score_model(task: str) -> type[RunConfig]:
-    """Return the model of all options of scoring a task's outputs."""
     every = {name: _EVERY_RUN[name] for name in SCORING}
-    own = scoring_fields(task_options(task))
-    return _model(f"{task} score", {**Source.model_fields, **every, **own})
+    of_task = scoring_fields(task_options(task))
+    return _model(f"{task} score", {**Source.model_fields, **every, **of_task})
 
 
 def _model(name: str, options: Mapping[str, FieldInfo]) -> type[RunConfig]:
@@ -223,7 +219,6 @@ def model_of(task: str, names: Container[str]) -> type[RunConfig]:
 
 
 def path_options(model: type[RunConfig]) -> list[str]:
-    """Return the options that name a file or a folder."""
     fields = model.model_fields
     return [name for name, field in fields.items() if "Path" in str(field.annotation)]
 
@@ -245,13 +240,13 @@ def make_config(
             return InputError(message, hint=hint)
         return file.problem(("grid", *where) if where[0] in grid else where, message, hint)
 
-    known = [name for name in model.model_fields if name != "task"]
+    names = [name for name in model.model_fields if name != "task"]
     for name in given:
-        if name not in known and name in config_model(task).model_fields:
+        if name not in names and name in config_model(task).model_fields:
             message = f"{name} is of what generates, and nothing is generated here"
             raise problem((name,), message, "leave it out")
-        if name not in known:
-            raise problem((name,), f"{task} has no option '{name}'", nearest(name, known))
+        if name not in names:
+            raise problem((name,), f"{task} has no option '{name}'", nearest(name, names))
     try:
         config = model.model_validate({**given, "task": task})
         _ = config.source
@@ -318,10 +313,10 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     kept = {
         key: value
         for key, value in schema.items()
-        if key not in ("title", "default", "metavar", "panel", "option", "format")
+        if key not in ("title", "default", "metavar", "panel", "option", "flags", "format")
     }
-    kinds = [one for one in kept.pop("anyOf", ()) if one.get("type") != "null"]
-    kinds = [{k: v for k, v in one.items() if k != "format"} for one in kinds]
+    kinds = [kind for kind in kept.pop("anyOf", ()) if kind.get("type") != "null"]
+    kinds = [{k: v for k, v in kind.items() if k != "format"} for kind in kinds]
     if len(kinds) == 1:
         kept |= kinds[0]
     elif kinds:
@@ -335,7 +330,7 @@ def config_text(
     """Return the ``config.yaml`` that repeats a run: no defaults, no secrets, its own prompts."""
     from contrafact.runs.folder import PROMPTS
 
-    own = {
+    task_values = {
         name: value
         for name, value in settings.options
         if value != type(settings.options).model_fields[name].default
@@ -352,15 +347,15 @@ def config_text(
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
         "prompts": folder / PROMPTS if settings.prompts else None,
-        **{name: "none" if value is None else value for name, value in own.items()},
+        **{name: "none" if value is None else value for name, value in task_values.items()},
         **settings.generation,
         **args,
         **settings.transport,
         "cache": settings.shared_cache or None,
     }
     if source is not None:
-        known = {"task", *source, *SCORING, *scoring_fields(type(settings.options))}
-        own_names = {name: one for name, one in values.items() if name in known}
+        kept_names = {"task", *source, *SCORING, *scoring_fields(type(settings.options))}
+        own_names = {name: one for name, one in values.items() if name in kept_names}
         values = {**own_names, **_named_source(source)}
     left_out = [
         name for name, given in args.items() if name in values and _repeatable(given) != given
@@ -385,7 +380,7 @@ def _written(name: str, value: Any) -> Any:
     if name in ("model_args", "judge_args") and isinstance(value, Mapping):
         return _repeatable(value)
     if name in ("model_args", "judge_args") and isinstance(value, list):
-        return [_written(name, one) for one in value]
+        return [_written(name, each) for each in value]
     if name == "grid":
         return {axis: _written(axis, values) for axis, values in value.items()}
     return value

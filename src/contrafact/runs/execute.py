@@ -23,6 +23,7 @@ from inspect_ai.log import (
     EvalSpec,
     list_eval_logs,
     read_eval_log,
+    read_eval_log_sample,
     read_eval_log_sample_summaries,
     write_eval_log,
 )
@@ -32,6 +33,7 @@ from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress, say_once
 from contrafact.errors import InputError
+from contrafact.family.inspect_tasks import run_task
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder
@@ -42,7 +44,6 @@ from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
 from contrafact.redaction import redacted, secrets_dropped, without_secrets
-from contrafact.runs.direct import PARTS, is_direct, judge_direct
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
@@ -55,6 +56,7 @@ from contrafact.runs.folder import (
     write_manifest,
 )
 from contrafact.runs.items import Failure, tables_of, write_tables
+from contrafact.runs.score_stage import PARTS, is_direct, judge_direct
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
@@ -138,19 +140,19 @@ def execute(
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                with Progress("samples", samples, _finished_before(folder)) as progress:
-                    if is_direct(prepared):
-                        made = judge_direct(folder, prepared, models.judges, progress)
-                    else:
+                if is_direct(prepared):
+                    tables = judge_direct(folder, prepared, models.judges)
+                else:
+                    with Progress("samples", samples, _finished_before(folder)) as progress:
                         logs = _evaluate(prepared, folder, models, progress, seen)
-                        made = tables_of(prepared, logs)
-                write_tables(folder, prepared, made, scorer())
+                        tables = tables_of(prepared, logs)
+                write_tables(folder, prepared, tables, scorer())
             except KeyboardInterrupt:
                 if seen is not None and (ended := _logs_so_far(folder)):
                     write_tables(folder, prepared, tables_of(prepared, ended), scorer())
                 raise
-            failures = [*made.failures]
-            del made
+            failures = [*tables.failures]
+            del tables
             default_memory_pool().release_unused()  # for the report
             repeated = manifest.repeated_calls + calls.repeated()
             manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
@@ -169,7 +171,7 @@ class _Models:
         """Open what a run names; no model is under test where no method asks any."""
         # Judges see nothing of what is set for the models under test but how calls are made.
         bounds = settings.transport
-        others = GenerateConfig(**bounds)
+        of_judges = GenerateConfig(**bounds)
         subject = GenerateConfig(max_connections=bounds.get("max_connections"))
 
         def opened(name: str, **how: Any) -> Model:
@@ -180,11 +182,10 @@ class _Models:
                 opened(name, config=subject, **settings.model_args)
                 for name in (settings.models if asking else ())
             ],
-            [opened(name, config=others, **settings.judge_args) for name in settings.judges],
+            [opened(name, config=of_judges, **settings.judge_args) for name in settings.judges],
         )
 
     def at_once(self, max_connections: int | None) -> int:
-        """Return how many samples are under way together."""
         models = [*self.subjects, *self.judges]
         here = [one.api.at_once() for one in models if isinstance(one.api, InProcessAPI)]
         if len(here) == len(models):
@@ -204,7 +205,9 @@ def _evaluate(
     logs: list[EvalLog] = []
 
     def tasks(names: Iterable[str]) -> list[Task]:
-        return [task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names]
+        return [
+            task_with(run_task(prepared, name), cleanup=_counting(progress, seen)) for name in names
+        ]
 
     with _cache_in(None if settings.shared_cache else folder / CACHE):
         # What asks no model comes first: it is quick, and apart, since it is run once.
@@ -320,13 +323,23 @@ def _clean_logs(folder: Path) -> None:
     for info in _logs(folder):
         head = read_eval_log(info, header_only=True)
         shown = EvalSpec.model_validate(_shown(head.eval.model_dump()))
-        if shown == head.eval and head.status == "success":
+        if shown == head.eval and (head.status == "success" or not _failures_to_clean(info)):
             continue
         log = read_eval_log(info)
         samples = [_sample_shown(sample) for sample in log.samples or []]
         if shown != head.eval or samples != (log.samples or []):
             log.eval, log.samples = shown, samples
             write_eval_log(log, info.name)
+
+
+def _failures_to_clean(info: EvalLogInfo) -> bool:
+    """Tell whether a failed sample of a log holds a secret; one sample is read at a time."""
+    return any(
+        _sample_shown(sample) is not sample
+        for summary in read_eval_log_sample_summaries(info)
+        if summary.error or summary.retries
+        for sample in [read_eval_log_sample(info, summary.id, summary.epoch)]
+    )
 
 
 def _sample_shown(sample: EvalSample) -> EvalSample:
@@ -359,8 +372,8 @@ def _shown(spec: dict[str, Any]) -> dict[str, Any]:
 def _logs_so_far(folder: Path) -> list[EvalLog]:
     """Return the newest log of each task in a run folder, if any sample in them has ended."""
     newest = {info.task_id: info for info in _logs(folder)}
-    found = [read_eval_log(info, header_only=True) for info in newest.values()]
-    return found if _finished_before(folder) else []
+    headers = [read_eval_log(info, header_only=True) for info in newest.values()]
+    return headers if _finished_before(folder) else []
 
 
 def _finished_before(folder: Path) -> int:
@@ -373,5 +386,5 @@ def _finished_before(folder: Path) -> int:
 
 
 def _logs(folder: Path) -> list[EvalLogInfo]:
-    places = [place for place in (folder / BASELINE_LOGS, folder / LOGS) if place.exists()]
-    return [one for place in places for one in list_eval_logs(str(place), descending=False)]
+    folders = [path for path in (folder / BASELINE_LOGS, folder / LOGS) if path.exists()]
+    return [log for path in folders for log in list_eval_logs(str(path), descending=False)]

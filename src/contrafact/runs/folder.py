@@ -153,9 +153,8 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
         if not run.is_same_run(manifest):
-            differs = _difference(manifest, run)
             raise InputError(
-                f"holds another run (it differs in {differs})",
+                f"holds another run (it differs in {run.difference(manifest)})",
                 file=folder,
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
@@ -178,24 +177,3 @@ def finish(folder: Path, manifest: Manifest, *, failed: bool, repeated: int = 0)
     ended = manifest.model_copy(update=update)
     write_manifest(folder, ended)
     return ended
-
-
-def _difference(old: Manifest, new: Manifest) -> str:
-    before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
-    if old.task != new.task:
-        return "task"
-    names = [
-        key
-        for key, value in after["settings"].items()
-        if key not in ("transport", "preset") and before["settings"].get(key, value) != value
-    ]
-    if old.data.sha256 != new.data.sha256:
-        names.append("data")
-    if old.pack.hash != new.pack.hash:
-        names.append("prompts")
-    for name in sorted({*old.files, *new.files}):
-        if old.files.get(name) != new.files.get(name):
-            names.append(name.replace("_", "-"))
-    if old.task_version != new.task_version:
-        names.append("task version")
-    return ", ".join(names) or "its settings"

@@ -60,7 +60,6 @@ class Plan:
         return self.cells[0].config
 
     def config_text(self, folder: Path) -> str:
-        """Return the ``config.yaml`` of a grid's folder."""
         common = {**self.options, "task": self.first.task}
         named = {name: value for name, value in common.items() if name not in NOT_IN_A_GRID[1:]}
         ordered = {"task": named.pop("task"), **named}
@@ -86,8 +85,8 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
         model = model_of(str(named), {*values, *(grid if isinstance(grid, dict) else ())})
     except InputError as error:
         raise file.problem(("task",), error.problem, error.hint) from None
-    known = [name for name in model.model_fields if name != "task"]
-    axes = _axes(file, grid, known)
+    names = [name for name in model.model_fields if name != "task"]
+    axes = _axes(file, grid, names)
     for name in path_options(model):
         if isinstance(values.get(name), str):
             values[name] = _path(file, values[name])
@@ -113,10 +112,10 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
 
 def prepare_cells(plan: Plan) -> list[Prepared]:
     """Load and check what every run of a plan names, before the first call of any."""
-    found: list[Prepared] = []
+    runs: list[Prepared] = []
     for cell in plan.cells:
         try:
-            found.append(cell.config.prepare())
+            runs.append(cell.config.prepare())
         except InputError as error:
             if not plan.grid:
                 raise
@@ -127,14 +126,14 @@ def prepare_cells(plan: Plan) -> list[Prepared]:
                 hint=error.hint,
             ) from None
     first: dict[str, Cell] = {}
-    for cell, prepared in zip(plan.cells, found, strict=True):
+    for cell, prepared in zip(plan.cells, runs, strict=True):
         if same := first.get(prepared.identity):
             raise InputError(
                 f"the cells {same.folder} and {cell.folder} are the same run",
                 hint="leave one of the values out",
             )
         first[prepared.identity] = cell
-    return found
+    return runs
 
 
 def grid_folder(task: str, cells: Sequence[Prepared]) -> Path:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
+from contrafact.family.task import number
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
 from contrafact.judges.verifier import is_verifier
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contrafact.family.outputs import RecordedOutputs, RecordedSystem
+    from contrafact.family.report import ReportSpec
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
@@ -46,8 +49,11 @@ __all__ = [
     "agreement",
     "cluster_labels",
     "failure_of",
+    "places_of",
     "read_items",
+    "system_rows",
     "tables_of",
+    "verdict_rows",
     "verifier_usage",
     "with_verdicts",
     "write_tables",
@@ -82,7 +88,7 @@ class RunTables:
 
     Attributes:
         rows: Those of the per-item table, with the columns that samples have of their own.
-        verdicts: Those of every judge, as `TaskRun.verdict_rows` has them.
+        verdicts: Those of every judge, as `verdict_rows` has them.
         usage: Rows of what each model used.
         failures: The samples that have no row.
         calls: Rows as `RunItems.calls` has them; none where no model wrote.
@@ -124,9 +130,8 @@ class RunItems:
 
     @property
     def judges(self) -> int:
-        """How many judges gave verdicts."""
-        found = self._table(VERDICTS, ["judge"])
-        return 0 if found is None else found["judge"].nunique()
+        verdicts = self._table(VERDICTS, ["judge"])
+        return 0 if verdicts is None else verdicts["judge"].nunique()
 
     def _table(self, name: str, columns: list[str] | None = None) -> "pd.DataFrame | None":
         import pandas as pd
@@ -144,7 +149,7 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
     """
     import pandas as pd
 
-    found: list[RunItems] = []
+    runs: list[RunItems] = []
     taken: dict[str, set[str]] = {}
     for folder in dict.fromkeys(Path(folder) for folder in folders):
         manifest = read_manifest(folder)
@@ -156,14 +161,14 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
         names = {}
         if manifest.cell:
             names = {name: f"{name} [{manifest.cell}]" for name in systems}
-        own = taken.setdefault(manifest.task, set())
+        names_taken = taken.setdefault(manifest.task, set())
         named = f"[{folder.resolve().name}]"
         for name in systems:
-            if (shown := names.get(name, name)) in own:
+            if (shown := names.get(name, name)) in names_taken:
                 names[name] = f"{shown} {named}"
-        own |= {names.get(name, name) for name in systems}
-        found.append(RunItems(folder, manifest, _renamed(items, names), names))
-    return found
+        names_taken |= {names.get(name, name) for name in systems}
+        runs.append(RunItems(folder, manifest, _renamed(items, names), names))
+    return runs
 
 
 def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
@@ -172,10 +177,52 @@ def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
     return table
 
 
+def system_rows(
+    prepared: Prepared, evaluated: Evaluated, places: Mapping[str, int]
+) -> list[Mapping[str, Any]]:
+    """Return a system's rows of the per-item table, by draw, item and `TaskRun.order`."""
+    run = prepared.run
+
+    def order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return row["draw"], places[row["sample_id"]], run.order(row)
+
+    return sorted(run.rows(evaluated), key=order)
+
+
+def verdict_rows(
+    run: TaskRun[Any, Any], label: str, samples: Iterable[EvalSample]
+) -> Iterator[dict[str, Any]]:
+    """Yield every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
+    for sample in samples:
+        for part, verdicts in run.verdicts(sample):
+            for name, both in verdicts.items():
+                for vote in both["members"]:
+                    yield {
+                        "system": label,
+                        "draw": sample.epoch,
+                        "sample_id": str(sample.id),
+                        **part,
+                        "criterion": name,
+                        "judge": vote["judge"],
+                        "passed": number(vote["passed"]),
+                        "invalid": vote["invalid"],
+                        **{n: number(vote[n]) for n in ("probability", "mass") if n in vote},
+                    }
+
+
+def places_of(prepared: Prepared) -> dict[str, int]:
+    """Return the places of units and items in the data, by id."""
+    places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
+    for position, item in enumerate(prepared.items):
+        places.setdefault(str(item.id), position)
+    return places
+
+
 def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     """Return what a run made, of the headers of its logs."""
     import pandas as pd
 
+    run, places = prepared.run, places_of(prepared)
     evaluated: list[Evaluated] = []
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
@@ -183,25 +230,31 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
         # Long texts stand apart in a log; whole, they are what was asked and said.
         log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
+        facts: Mapping[str, Any] = log.eval.metadata or {}
+        model, method, shots = log.eval.model, str(facts["method"]), int(facts["shots"])
+        label = facts.get("system") or run.label(model, method, shots, prepared.settings)
         scored: list[EvalSample] = []
-        one = prepared.evaluated(log, scored)
-        places = prepared.places
         for sample in sorted(log.samples or [], key=lambda s: (s.epoch, places[str(s.id)])):
             if sample.error is not None or not sample.scores:
-                failures.append(failure_of(one.label, sample))
+                failures.append(failure_of(label, sample))
             else:
                 scored.append(sample)
-        evaluated.append(one)
+        wrote = facts.get("model") or model
+        evaluated.append(Evaluated(label, wrote, method, shots, scored, prepared.judge))
     evaluated.sort(key=lambda one: one.method in prepared.baselines)
     rows: list[Mapping[str, Any]] = []
     verdicts: list[Mapping[str, Any]] = []
     calls: list[dict[str, Any]] = []
+    key = _report_of(prepared).key
     for one in evaluated:
-        own, votes = prepared.rows(one)
-        rows += own
-        verdicts += votes
-        calls += _calls(prepared.run, one, prepared.report.key)
+        rows += system_rows(prepared, one, places)
+        verdicts += verdict_rows(run, one.label, one.samples)
+        calls += _calls(run, one, key)
     return RunTables(pd.DataFrame(rows), pd.DataFrame(verdicts), usage, failures, calls)
+
+
+def _report_of(prepared: Prepared) -> "ReportSpec":
+    return task_named(prepared.settings.task).report.load()
 
 
 def write_tables(
@@ -211,8 +264,10 @@ def write_tables(
     import numpy as np
     import pandas as pd
 
-    spec, verdicts = prepared.report, made.verdicts
-    items = prepared.table(made.rows, scorer, folder)
+    spec, run, verdicts = _report_of(prepared), prepared.run, made.verdicts
+    columns = [*dict.fromkeys((*run.columns, *made.rows.columns))]
+    items = run.finish(made.rows.reindex(columns=columns), scorer, folder)
+    items = run.check_across(items)
     if prepared.recorded is not None:
         earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
         if earlier:
@@ -244,9 +299,9 @@ def with_recorded_costs(
     if not any(one.costs for one in systems.values()):
         return items
     keys = zip(items["system"], items["sample_id"], items["draw"], strict=True)
-    found = [systems[system].costs.get((str(id), int(draw)), {}) for system, id, draw in keys]
-    known = [name for name in COST_COLUMNS if any(name in one for one in found)]
-    return items.assign(**{name: [one.get(name, math.nan) for one in found] for name in known})
+    costs = [systems[system].costs.get((str(id), int(draw)), {}) for system, id, draw in keys]
+    names = [name for name in COST_COLUMNS if any(name in one for one in costs)]
+    return items.assign(**{name: [one.get(name, math.nan) for one in costs] for name in names})
 
 
 def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
@@ -257,20 +312,20 @@ def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFr
     """
     import pandas as pd
 
-    found = items.drop(columns=["invalid", "invalid_cause"], errors="ignore")
-    at = list(found.columns).index("invalid_reason")
-    reasons = found["invalid_reason"]
-    found.insert(at, "invalid_cause", [None if pd.isna(one) else cause_of(one) for one in reasons])
-    found.insert(at, "invalid", reasons.notna())
+    table = items.drop(columns=["invalid", "invalid_cause"], errors="ignore")
+    at = list(table.columns).index("invalid_reason")
+    reasons = table["invalid_reason"]
+    table.insert(at, "invalid_cause", [None if pd.isna(one) else cause_of(one) for one in reasons])
+    table.insert(at, "invalid", reasons.notna())
     if not len(verdicts) or verdicts["judge"].nunique() < 2:
-        return found
+        return table
     reserved = {"criterion", "judge", "passed", "invalid"}
     key = [name for name in verdicts.columns if name in items.columns and name not in reserved]
     rows = pd.MultiIndex.from_frame(items[key])
-    for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
-        passed = pd.to_numeric(own.set_index(key)["passed"], errors="coerce").astype(float)
-        found[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
-    return found
+    for (criterion, judge), of_both in verdicts.groupby(["criterion", "judge"], sort=False):
+        passed = pd.to_numeric(of_both.set_index(key)["passed"], errors="coerce").astype(float)
+        table[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
+    return table
 
 
 def cluster_labels(
@@ -278,12 +333,12 @@ def cluster_labels(
 ) -> "Callable[[Iterable[object]], NDArray[np.object_]]":
     """Return what gives the clusters of samples by their ids; a table without it has each alone."""
     column = cluster if cluster in items.columns else "sample_id"
-    known = dict(zip(items["sample_id"], items[column], strict=True))
+    cluster_of = dict(zip(items["sample_id"], items[column], strict=True))
 
     def labels(samples: Iterable[object]) -> "NDArray[np.object_]":
         import numpy as np
 
-        return np.array([known.get(one, one) for one in samples], object)
+        return np.array([cluster_of.get(one, one) for one in samples], object)
 
     return labels
 
@@ -316,25 +371,25 @@ def agreement(
     reserved = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
     unit = [name for name in verdicts.columns if name not in reserved]
     several = len(verdicts) and verdicts["judge"].nunique() > 1
-    for criterion, own in verdicts.groupby("criterion", sort=False) if several else ():
-        passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
+    for criterion, of_criterion in verdicts.groupby("criterion", sort=False) if several else ():
+        passed = of_criterion.assign(passed=pd.to_numeric(of_criterion["passed"], errors="coerce"))
         wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")
         if wide.shape[1] < 2 or wide.empty:
             continue
         ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)
         labels = clusters(wide.index.get_level_values("sample_id"))
         for name, function in functions.items():
-            found = coefficients.with_interval(
+            estimate = coefficients.with_interval(
                 function, ratings, clusters=labels, resamples=resamples, level=level, rng=rng
             )
             rows.append(
                 {
                     "criterion": criterion,
                     "coefficient": name,
-                    **found.columns("estimate"),
-                    "n": found.n,
+                    **estimate.columns("estimate"),
+                    "n": estimate.n,
                     "judges": wide.shape[1],
-                    "method": found.method,
+                    "method": estimate.method,
                 }
             )
     return pd.DataFrame(rows)
@@ -359,7 +414,6 @@ class _Used:
     cut: int = 0
 
     def row(self, model: str, method: str, role: str) -> dict[str, Any]:
-        """Return it as a row of the table of usage."""
         cost = dollars(model, self.calls)
         return {
             "model": model,
@@ -398,13 +452,13 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
                     continue
                 made.add(key)
             role = JUDGE if event.role == "grader" else event.role or SUBJECT
-            one = of(event.model, role)
+            of_model = of(event.model, role)
             counted = event.output.usage
-            one.calls.append(Tokens.of(counted))
-            one.reasoning += (counted.reasoning_tokens or 0) if counted else 0
-            one.cut += is_cut(event.input, event.output)
+            of_model.calls.append(Tokens.of(counted))
+            of_model.reasoning += (counted.reasoning_tokens or 0) if counted else 0
+            of_model.cut += is_cut(event.input, event.output)
     method = str((log.eval.metadata or {})["method"])
-    return [one.row(model, method, role) for (model, role), one in used.items()]
+    return [of_model.row(model, method, role) for (model, role), of_model in used.items()]
 
 
 def verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> list[dict[str, Any]]:

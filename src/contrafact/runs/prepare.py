@@ -24,32 +24,32 @@ def make_settings(
     task: str, given: Mapping[str, Any], options: Mapping[str, Any], preset: str | None = None
 ) -> RunSettings:
     """Return the settings of a run, checked, with the defaults of its task."""
-    found = task_named(task)
-    model = found.options.load() if found.options else TaskOptions
+    of_task = task_named(task)
+    model = of_task.options.load() if of_task.options else TaskOptions
     values: dict[str, Any] = dict(load_preset(preset))
     for name in ("needs", "notes"):
         values.pop(name, None)
-    own = {name: values.pop(name) for name in [*values] if name in model.model_fields}
+    task_values = {name: values.pop(name) for name in [*values] if name in model.model_fields}
     if preset and values.pop("task", task) != task:
         raise InputError(f"the preset '{preset}' is not for {task}", hint="leave one of them out")
     values |= given
-    own |= options
-    if own.get("fluency_model") == "none":
-        own["fluency_model"] = None
+    task_values |= options
+    if task_values.get("fluency_model") == "none":
+        task_values["fluency_model"] = None
     if values.get("data") is not None and str(values["data"]) != "-":
         source = data_source(values["data"])
         values |= {"data": source.path, "data_source": source.origin}
-    values.setdefault("methods", found.default_methods)
+    values.setdefault("methods", of_task.default_methods)
     for name in ("models", "judges", "methods"):
         values[name] = tuple(dict.fromkeys(values.get(name, ())))
-    for name, value in (("data", values.get("data")), *own.items()):
+    for name, value in (("data", values.get("data")), *task_values.items()):
         if isinstance(value, Path) and str(value) == "-":
             raise InputError(
                 "a run cannot read standard input",
                 hint=f"name a file with --{name.replace('_', '-')}",
             )
     try:
-        return RunSettings(task=task, options=model(**own), preset=preset, **values)
+        return RunSettings(task=task, options=model(**task_values), preset=preset, **values)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -57,7 +57,6 @@ def make_settings(
 
 
 def presets() -> dict[str, Mapping[str, Any]]:
-    """Return the presets of all families, by name."""
     return {
         name: preset
         for family in families().values()
@@ -70,11 +69,11 @@ def load_preset(name: str | None) -> Mapping[str, Any]:
     """Return a preset's settings: those of a run and of its task, by name; none without a name."""
     if name is None:
         return {}
-    if name not in (known := presets()):
+    if name not in (every := presets()):
         raise InputError(
-            f"there is no preset '{name}'", hint=f"use one of {', '.join(sorted(known))}"
+            f"there is no preset '{name}'", hint=f"use one of {', '.join(sorted(every))}"
         )
-    return known[name]
+    return every[name]
 
 
 def prepare(settings: RunSettings) -> Prepared:
@@ -98,9 +97,9 @@ def prepare(settings: RunSettings) -> Prepared:
     run.check(settings, asking)
     settings = settings.model_copy(update={"columns": _columns(run, settings)})
     inputs = open_inputs(run, settings)
-    items, pack, made = inputs.items, inputs.pack, inputs.methods
+    items, pack, methods = inputs.items, inputs.pack, inputs.methods
     pool_path, pool = inputs.pool
-    shows = any(made[name].shots for name in asking)
+    shows = any(methods[name].shots for name in asking)
     _refuse_examples(settings, shows)
     judging = run.judging(pack, settings) if settings.judges else None
     limited = items[: settings.limit]
@@ -123,8 +122,8 @@ def prepare(settings: RunSettings) -> Prepared:
         pack=pack,
         items=limited,
         units=run.units(limited),
-        methods={name: made[name] for name in asking},
-        baselines={name: made[name] for name in baselines},
+        methods={name: methods[name] for name in asking},
+        baselines={name: methods[name] for name in baselines},
         judging=judging,
     )
 
@@ -144,7 +143,7 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
 
 def _refuse_examples(settings: RunSettings, shows: bool) -> None:
     filled_in = load_preset(settings.preset)
-    for option, given in (
+    for option, is_set in (
         ("--shots", settings.option("shots", 0) > 0),
         ("--draws", settings.option("draws", 1) > 1),
         ("--shots-from", settings.option("shots_from") is not None),
@@ -153,7 +152,7 @@ def _refuse_examples(settings: RunSettings, shows: bool) -> None:
         # What a preset filled in for methods that were overridden is nobody's mistake.
         if name in filled_in and settings.option(name) == filled_in[name]:
             continue
-        if given and not shows:
+        if is_set and not shows:
             raise InputError(
                 f"{option} is for worked examples, and no method here shows any",
                 hint=f"add a method that does, or leave {option} out",
@@ -161,10 +160,10 @@ def _refuse_examples(settings: RunSettings, shows: bool) -> None:
 
 
 def _contents(settings: RunSettings, pool: Path | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    contents: dict[str, Any] = {
         # Which of a workbook's sheets, and which of the columns: the same bytes, other items.
         "sheet": split_sheet(settings.data or "")[1],
         "columns": dict(settings.columns),
         "shots": None if pool is None else hash_file(pool),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in contents.items() if value}

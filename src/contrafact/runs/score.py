@@ -122,11 +122,11 @@ class OutputReader:
     ) -> "OutputReader":
         """Return the reader of a file before its first row, the data loaded where it is named."""
         run = task_named(settings.task).run.load()
-        known = (*run.output_fields, *_EVERY_ROW)
+        fields = (*run.output_fields, *_EVERY_ROW)
         for name in columns or ():
-            if name not in known:
+            if name not in fields:
                 raise InputError(
-                    f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
+                    f"--columns: there is no field '{name}'", hint=f"use {', '.join(fields)}"
                 )
         loaded = ((), []) if settings.data is None else load_once(run.load, settings.data)
         return cls(run, file, settings, Units(run.units(loaded[0])), system, loaded)
@@ -134,9 +134,9 @@ class OutputReader:
     def key(self, row: Mapping[str, Any]) -> str:
         """Return what rows share that give the same part of a system's output of an item."""
         fields = self._fields(row)
-        draw, found = self._given(fields, row)
+        draw, output = self._given(fields, row)
         name = self._who(fields)[0]
-        return json_line({"of": [name, draw, sorted(found.sample_ids), sorted(found.parts)]})
+        return json_line({"of": [name, draw, sorted(output.sample_ids), sorted(output.parts)]})
 
     def take(self, line: int, row: Mapping[str, Any]) -> None:
         """Take a row in, or note why it is left out."""
@@ -145,34 +145,38 @@ class OutputReader:
         try:
             fields = self._fields(row)
             name, model, method = self._who(fields)
-            draw, found = self._given(fields, row)
+            draw, output = self._given(fields, row)
         except InputError as error:
             placed = error.at(self.file, line)
             self.first_problem = self.first_problem or placed
             self.left_out.append(LeftOut(line, name, error.problem))
             return
         self.facts.setdefault(name, (model, method))
-        if found.item is not None:
-            self.items.append((line, found.item))
-        for sample in found.sample_ids:
-            held = self.parts.setdefault((name, sample, draw), {})
-            same = [held[part][1] == made for part, made in found.parts.items() if part in held]
+        if output.item is not None:
+            self.items.append((line, output.item))
+        for sample in output.sample_ids:
+            parts_held = self.parts.setdefault((name, sample, draw), {})
+            same = [
+                parts_held[part][1] == made
+                for part, made in output.parts.items()
+                if part in parts_held
+            ]
             if not all(same):
-                earlier = next(held[part][0] for part in found.parts if part in held)
+                earlier = next(parts_held[part][0] for part in output.parts if part in parts_held)
                 reason = f"line {earlier} has another output of the same item"
                 self.left_out.append(LeftOut(line, name, reason))
-            elif len(same) == len(found.parts):
+            elif len(same) == len(output.parts):
                 self.repeated.append(line)
             else:
-                held.update({part: (line, made) for part, made in found.parts.items()})
+                parts_held.update({part: (line, made) for part, made in output.parts.items()})
 
     def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        known = {**_EVERY_ROW, **self.run.output_fields}
+        names_of = {**_EVERY_ROW, **self.run.output_fields}
         for shape in (row, _flat(row)):
             folded = fold_row(shape)
             columns = {
                 name: [key for key in map(fold, (name, *names)) if key in folded]
-                for name, names in known.items()
+                for name, names in names_of.items()
             }
             if any(all(columns[name] for name in one) for one in self.run.output_layouts):
                 break
@@ -184,23 +188,23 @@ class OutputReader:
             )
         fields: dict[str, Any] = {}
         for name, keys in columns.items():
-            given = [folded[key] for key in keys if not is_absent(folded[key])]
-            if given:
-                fields[name] = given[0]
+            values = [folded[key] for key in keys if not is_absent(folded[key])]
+            if values:
+                fields[name] = values[0]
             elif keys and name == "system":
                 raise InputError("the row names no system", hint="fill it in")
         return fields
 
     def _given(self, fields: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int, OutputRow]:
-        found = self.run.read_output(RecordedRow(fields, row, self.units, self.settings))
+        output = self.run.read_output(RecordedRow(fields, row, self.units, self.settings))
         draw = _draw(fields.get("draw"))
-        unknown = [one for one in found.sample_ids if not self._known(one, found)]
+        unknown = [one for one in output.sample_ids if not self._known(one, output)]
         if unknown:
             raise InputError(
                 f"'{unknown[0]}' is no item of the data",
                 hint="check the ids, or name other data with --data",
             )
-        return draw, found
+        return draw, output
 
     def _who(self, fields: Mapping[str, Any]) -> tuple[str, str, str]:
         system, model, method = (
@@ -239,12 +243,12 @@ def _draw(value: Any) -> int:
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with the keys of its nested objects, and of lists of one object, at the top."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in row.items():
         inner = value[0] if isinstance(value, list) and len(value) == 1 else value
         for key, one in (_flat(inner) if isinstance(inner, dict) else {name: value}).items():
-            found.setdefault(key, one)
-    return found
+            flat.setdefault(key, one)
+    return flat
 
 
 def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[Any], list[str]]:
@@ -254,10 +258,10 @@ def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[An
     if not lines:
         return (), []
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / RECORDED_ITEMS
-        write_text(place, "".join(lines))
+        file = Path(folder) / RECORDED_ITEMS
+        write_text(file, "".join(lines))
         try:
-            return run.load(place)
+            return run.load(file)
         except InputError as error:
             at = None if error.line is None else list(lines.values())[error.line - 1]
             raise error.at(reader.file, at) from error
@@ -285,8 +289,8 @@ def prepare_outputs(
             hint="raise --limit",
         )  # fmt: skip
     brought = settings.data is None
-    held = {part for parts in reader.parts.values() for part in parts}
-    lacking = [part for part in run.parts if part not in held]
+    parts_held = {part for parts in reader.parts.values() for part in parts}
+    lacking = [part for part in run.parts if part not in parts_held]
     if lacking:
         notes = [*notes, f"the file has no {' and no '.join(lacking)} output: it is left out"]
     if partial:
@@ -363,13 +367,13 @@ def _systems(
     outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
     for (name, sample, draw), parts in reader.parts.items():
         if sample in taken:
-            made = run.whole_output({part: output for part, (_, output) in parts.items()})
-            outputs[name][sample, draw] = _output_fields(made)
+            whole = run.whole_output({part: output for part, (_, output) in parts.items()})
+            outputs[name][sample, draw] = _output_fields(whole)
             # Only lines are asked for from here on, and there may be many outputs.
             parts.update({part: (line, None) for part, (line, _) in parts.items()})
     return {
-        name: RecordedSystem(name, *reader.facts[name], outputs=found)
-        for name, found in outputs.items()
+        name: RecordedSystem(name, *reader.facts[name], outputs=of_system)
+        for name, of_system in outputs.items()
     }
 
 
@@ -386,9 +390,11 @@ def _notes(
     kinds: dict[str, list[LeftOut]] = defaultdict(list)
     for one in reader.left_out:
         kinds[_QUOTED.sub("…", one.reason)].append(one)
-    for several in kinds.values():
-        rows = f"{len(several)} row{'s' * (len(several) != 1)} left out"
-        notes.append(f"{rows}: {several[0].reason} ({line_list(one.line for one in several)})")
+    for rows_of_kind in kinds.values():
+        rows = f"{len(rows_of_kind)} row{'s' * (len(rows_of_kind) != 1)} left out"
+        notes.append(
+            f"{rows}: {rows_of_kind[0].reason} ({line_list(one.line for one in rows_of_kind)})"
+        )
     if reader.repeated:
         lines = list(dict.fromkeys(reader.repeated))
         notes.append(f"{len(lines)} repeated and taken once ({line_list(lines)})")
@@ -398,14 +404,14 @@ def _notes(
         beyond = sum(samples.values()) - sum(taken.values())
         if beyond:
             notes.append(f"{beyond} outputs of items beyond --limit left out")
-    for name, own in systems.items():
-        reasons = Counter(str(one.get("invalid")) for one in own.outputs.values())
-        if own.outputs and not own.judged_outputs:
+    for name, recorded in systems.items():
+        reasons = Counter(str(one.get("invalid")) for one in recorded.outputs.values())
+        if recorded.outputs and not recorded.judged_outputs:
             notes.append(
-                f"{name}: none of its {len(own.outputs)} outputs can be read: "
+                f"{name}: none of its {len(recorded.outputs)} outputs can be read: "
                 f"{reasons.most_common(1)[0][0]}"
             )
-        notes += _missing_notes({name: own}, units)
+        notes += _missing_notes({name: recorded}, units)
     return [where + note for note in notes]
 
 
@@ -427,19 +433,21 @@ def _prepare_again(
     if not given.get("judges"):
         raise InputError("no judge is named", hint="add --judge, e.g. --judge openai/gpt-4o")
     run = task_named(task).run.load()
-    found = _read(source)
+    earlier_run = _read(source)
     settings = make_settings(
-        task, {"methods": (), **found.settings(given)}, {**found.options(task), **options}
+        task,
+        {"methods": (), **earlier_run.settings(given)},
+        {**earlier_run.options(task), **options},
     )
     items, notes = load_once(run.load, settings.data or run.bundled)
     limited = items[: settings.limit]
     units = Units(run.units(limited))
-    systems, left_out = found.systems(run, settings, units)
+    systems, left_out = earlier_run.systems(run, settings, units)
     if not systems:
         hint = "name its data with --data"
         raise InputError("no output in it is of these data", file=source, hint=hint)
     # An item that nobody was asked, beyond the run's --limit, is not missing.
-    asked = frozenset(str(one.id) for log in found.logs for one in log.samples or ())
+    asked = frozenset(str(one.id) for log in earlier_run.logs for one in log.samples or ())
     asked &= units.by_id.keys()
     if left_out:
         notes = [*notes, f"{len(left_out)} samples left out: {left_out[0].reason}"]
@@ -448,7 +456,7 @@ def _prepare_again(
         note = f"judged before by {', '.join(before)}: those verdicts stand beside the new ones"
         notes = [*notes, note]
     texts = source / FLUENCY
-    same = found.arguments.get("fluency_model") == settings.option("fluency_model")
+    same = earlier_run.arguments.get("fluency_model") == settings.option("fluency_model")
     outputs = RecordedOutputs(
         systems,
         asked,
@@ -457,8 +465,8 @@ def _prepare_again(
         source={"run": source, **options},
     )
     count = sum(len(one.outputs) for one in systems.values())
-    record = DataRecord(name=found.name, sha256=found.manifest.identity, items=count)
-    data = found.data_record(settings, run.bundled, len(limited), notes)
+    record = DataRecord(name=earlier_run.name, sha256=earlier_run.manifest.identity, items=count)
+    data = earlier_run.data_record(settings, run.bundled, len(limited), notes)
     return _scored(run, settings, limited, outputs, data, {"outputs": record})
 
 
@@ -535,17 +543,17 @@ class _Found:
 
         A judge that is asked again is named with the run of its first verdicts.
         """
-        found: dict[str, RecordedSystem] = {}
+        systems: dict[str, RecordedSystem] = {}
         left_out: list[LeftOut] = []
         earlier, written = self._rows(VERDICTS), self._costs()
         for row in earlier:
             if row["judge"] in settings.judges:
                 row["judge"] = f"{row['judge']} [{self.name}]"
         for log in self.logs:
-            known: Mapping[str, Any] = log.eval.metadata or {}
-            model, method, shots = log.eval.model, str(known["method"]), int(known["shots"])
-            name = str(known.get("system") or run.label(model, method, shots, settings))
-            if name in found:
+            metadata: Mapping[str, Any] = log.eval.metadata or {}
+            model, method, shots = log.eval.model, str(metadata["method"]), int(metadata["shots"])
+            name = str(metadata.get("system") or run.label(model, method, shots, settings))
+            if name in systems:
                 raise InputError(f"two systems are called '{name}'", file=self.source)
             outputs: dict[tuple[str, int], Mapping[str, Any]] = {}
             for number, sample in enumerate(log.samples or (), start=1):
@@ -555,26 +563,26 @@ class _Found:
                 elif (kept := sample.store.get(OUTPUT)) is not None:
                     outputs[sample_id, sample.epoch] = kept
             verdicts = [row for row in earlier if row["system"] == name]
-            facts = (name, str(known.get("model") or model), method, shots)
-            found[name] = RecordedSystem(*facts, outputs, verdicts, written.get(name, {}))
-        return {name: one for name, one in found.items() if one.outputs}, left_out
+            facts = (name, str(metadata.get("model") or model), method, shots)
+            systems[name] = RecordedSystem(*facts, outputs, verdicts, written.get(name, {}))
+        return {name: one for name, one in systems.items() if one.outputs}, left_out
 
     def _costs(self) -> dict[str, _Costs]:
-        found: dict[str, _Costs] = {}
+        costs: dict[str, _Costs] = {}
         for row in self._rows(ITEMS):
-            own = {name: float(row[name]) for name in COST_COLUMNS if name in row}
-            if own:
+            of_row = {name: float(row[name]) for name in COST_COLUMNS if name in row}
+            if of_row:
                 key = (str(row["sample_id"]), int(row["draw"]))
-                found.setdefault(str(row["system"]), {})[key] = own
-        return found
+                costs.setdefault(str(row["system"]), {})[key] = of_row
+        return costs
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         import pandas as pd
 
-        place = self.source / name
-        if not place.exists():
+        file = self.source / name
+        if not file.exists():
             return []
-        records = pd.read_parquet(place).to_dict("records")
+        records = pd.read_parquet(file).to_dict("records")
         return [{str(name): value for name, value in row.items()} for row in records]
 
 
@@ -584,8 +592,8 @@ def _read(source: Path) -> _Found:
         hint = "run its command again: it goes on where it stopped"
         raise InputError("this run has not come to its end", file=source, hint=hint)
     newest: dict[str, EvalLog] = {}
-    for place in (source / LOGS, source / BASELINE_LOGS):
-        for info in list_eval_logs(str(place), descending=False) if place.exists() else []:
+    for folder in (source / LOGS, source / BASELINE_LOGS):
+        for info in list_eval_logs(str(folder), descending=False) if folder.exists() else []:
             log = read_eval_log(info)
             if log.samples:
                 newest[log.eval.task_id] = log

@@ -1,37 +1,62 @@
-"""``score TASK FILE`` past one machine: rows of outputs in, the rows of a run's tables out.
+"""Outputs that are there already, judged: one stage of score, here and on Ray.
 
-What reads outputs, judges them and makes rows of them is what one process uses: a partition is a
-small file of outputs. There is no log and no report; verdicts are Inspect's scorer's, called
-without an evaluation around it.
+An output is judged by the solver and the scorer of its task, called without an evaluation around
+them, so that its rows are those that a run with a log has. `JudgeStage` judges the outputs that a
+run holds, in this process, as `contrafact.runs.execute` hands them; `ScoreStage` first reads them
+from the rows of a file, a partition at a time, and goes to the workers of a cluster.
+
+Outputs that a language model judges on one machine are no matter of this stage but of Inspect's
+evaluation set: what a judge was asked and said stands in a log then, which `inspect view` shows,
+``score RUN`` judges again and `contrafact.runs.items` counts tokens and dollars of; and the set
+brings batch mode, limits and retries. A verifier's calls need none of that, and a log takes some
+38 ms an output: those of 500 as long as 5,000 outputs take without.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from inspect_ai.model import GenerateConfig, Model
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalError, EvalSample
+from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelName, ModelOutput
+from inspect_ai.scorer import Target
+from inspect_ai.solver import TaskState
+from inspect_ai.util import registry_info
 
 from contrafact.console import show_table
 from contrafact.errors import InputError
+from contrafact.family.inspect_tasks import solver_and_scorer
 from contrafact.family.manifest import hash_file
-from contrafact.family.outputs import RecordedSystem
-from contrafact.family.run import Evaluated, Prepared, TaskRun
+from contrafact.family.run import Evaluated, Prepared, TaskRun, forget_loaded
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
+from contrafact.files.tables import write_frame
 from contrafact.judges.judge import bound_judges
 from contrafact.judges.verifier import is_verifier
+from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
-from contrafact.runs.direct import evaluated, judged_sample
 from contrafact.runs.folder import place
-from contrafact.runs.items import with_verdicts
+from contrafact.runs.items import (
+    Failure,
+    RunTables,
+    failure_of,
+    places_of,
+    system_rows,
+    verdict_rows,
+    verifier_usage,
+    with_verdicts,
+)
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
+from contrafact.stages.run import run_stage
 from contrafact.stages.stage import (
     INDEX,
     KEPT,
@@ -44,12 +69,253 @@ from contrafact.stages.stage import (
     Work,
     Wrap,
 )
+from contrafact.text.degenerate import unload_languages
 
-__all__ = ["VERDICTS", "ScoreStage"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from contrafact.files.delimited import Dialect
+    from contrafact.stages.stage import Failure as RowFailure
+
+__all__ = ["PARTS", "VERDICTS", "ScoreStage", "is_direct", "judge_direct"]
 
 VERDICTS = "verdicts"
 
+MOST_LOGGED = 500
+"""Of more outputs that no model judges there is no log."""
+
+PARTS = "parts"
+"""The folder of the parts that are finished, while a run is under way."""
+
+_SAMPLES_AT_ONCE = 500
+"""Items whose samples are made at once, where the outputs of a run are judged."""
+
+_PARTED = (VERDICTS, KEPT)
+"""The tables of a part, in the order of writing: a part is finished when its items are there."""
+
 _PASSED = {1.0: "passed", 0.0: "failed"}
+
+
+async def judged_sample(work: tuple[Any, Any], sample: Sample, draw: int) -> EvalSample:
+    """Return a sample as a log has it, worked on by a solver and scored by a scorer.
+
+    A judge that cannot be used raises `InputError`; what else goes wrong is the sample's error.
+    """
+    solve, scorer = work
+    target = Target(sample.target or "")
+    state = TaskState(
+        model=ModelName(NO_MODEL),
+        sample_id=sample.id or "",
+        epoch=draw,
+        input=sample.input,
+        messages=[ChatMessageUser(content=str(sample.input))],
+        target=target,
+        output=ModelOutput(),
+        metadata=dict(sample.metadata or {}),
+    )
+    whole: dict[str, Any] = {
+        "id": sample.id,
+        "epoch": draw,
+        "input": sample.input,
+        "target": sample.target or "",
+        "metadata": state.metadata,
+    }
+    try:
+        state = await solve(state, None)
+        # A log names scorers without the first part of their names, the package.
+        scores = {registry_info(scorer).name.partition("/")[2]: await scorer(state, target)}
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the sample's reason; a rerun asks again
+        problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
+        return EvalSample(**whole, error=problem)
+    return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
+
+
+@dataclass(frozen=True)
+class RecordedSamples:
+    """The samples of a run's recorded outputs, in the order of its table, made as they are needed.
+
+    Attributes:
+        done: The numbers of those that are left out, from 0.
+    """
+
+    prepared: Prepared
+    done: Collection[int] = ()
+
+    def __len__(self) -> int:
+        return self.prepared.samples - len(self.done)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield each sample with its number, its draw and the method that answers it."""
+        prepared, number = self.prepared, 0
+        assert prepared.recorded is not None
+        asked, items = prepared.recorded.asked, prepared.items
+        systems: Mapping[str, Any] = prepared.baselines
+        for spec, system in systems.items():
+            for draw in range(1, system.draws + 1):
+                for start in range(0, len(items), _SAMPLES_AT_ONCE):
+                    some = items[start : start + _SAMPLES_AT_ONCE]
+                    for sample in prepared.run.samples(some, None):
+                        if str(sample.id) not in asked:
+                            continue
+                        if number not in self.done:
+                            yield {"number": number, "spec": spec, "draw": draw, "sample": sample}
+                        number += 1
+
+
+class JudgeStage(Stage):
+    """The outputs that a run holds, judged; rows of its tables of items and verdicts come out.
+
+    A sample that could not be judged stands in no table, and a rerun judges it again.
+
+    Args:
+        slots: Bounds what is judged at once, in all these stages of a process; one after the other
+            without it.
+    """
+
+    noun = "samples"
+    keeps_failures = True
+    shows_progress = True
+
+    def __init__(
+        self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
+    ) -> None:
+        self._prepared, self._judges, self._slots = prepared, judges, slots
+        self._places = places_of(prepared)
+
+    @property
+    def name(self) -> str:
+        return f"`score {self._prepared.settings.task}`"
+
+    def facts(self) -> dict[str, Any]:
+        return {"run": self._prepared.identity}
+
+    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
+        slots = self._slots
+        # By system what works on its samples and scores them: made once.
+        work_of = cache(partial(solver_and_scorer, self._prepared))
+
+        async def judged(row: InputRow) -> EvalSample:
+            spec, sample, draw = (row.fields[name] for name in ("spec", "sample", "draw"))
+            async with slots or nullcontext():
+                found = await judged_sample(work_of(spec), sample, draw)
+            each()
+            return found
+
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            bound_judges.set(self._judges)
+            if slots is None:  # nobody is waited for, and tasks would take a tenth more
+                samples = [await judged(row) for row in rows]
+            else:
+                samples = await asyncio.gather(*map(judged, rows))
+            made = StageOutput()
+            for row, sample in zip(rows, samples, strict=True):
+                self._add(made, row, sample)
+            return made
+
+        return work
+
+    def _add(self, made: StageOutput, row: InputRow, sample: EvalSample) -> None:
+        prepared, number = self._prepared, row.fields["number"]
+        system: Any = prepared.baselines[row.fields["spec"]]
+        if sample.error is not None:
+            made.fail(row, sample.error.message, cause=sample.error.message)
+            made.figures.append(failure_of(system.name, sample))
+            return
+        facts = (system.name, system.model, system.method, system.shots)
+        evaluated = Evaluated(*facts, [sample], prepared.judge)
+        for item in system_rows(prepared, evaluated, self._places):
+            made.add(KEPT, number, item)
+        for verdict in verdict_rows(prepared.run, system.name, [sample]):
+            made.add(VERDICTS, number, verdict)
+
+    def failed(self, made: StageOutput, failure: "RowFailure") -> None:
+        """Add nothing to the tables."""
+
+    def guard(self, out: str | Path, source: str | Path) -> None:
+        """Make the folder of parts; refuse those of an earlier version."""
+        folder = Path(out)
+        for table in _PARTED:
+            (folder / table).mkdir(parents=True, exist_ok=True)
+        if any(folder.glob("*.parquet")):
+            raise InputError(
+                "holds parts of an earlier version, which divided the outputs otherwise",
+                file=folder,
+                hint="finish the run with that version, or remove the folder to judge them again",
+            )
+
+    def write(
+        self, out: str | Path, pieces: Iterable[StageOutput], dialect: "Dialect | None" = None
+    ) -> None:
+        """Write the tables of each piece to files of their own, with the numbers of the samples."""
+        import pandas as pd
+
+        folder = Path(out)
+        for number, made in enumerate(pieces, start=len(_parts(folder, KEPT))):
+            for table in _PARTED:
+                rows = [{INDEX: index, **row} for index, row in made.tables.get(table, ())]
+                frame = pd.DataFrame(rows, columns=None if rows else [INDEX])
+                write_frame(frame, folder / table / f"{number:06}.parquet")
+
+
+def is_direct(prepared: Prepared) -> bool:
+    """Tell whether a run is judged without a log: many outputs are there, and no model is asked."""
+    many = prepared.recorded is not None and prepared.samples > MOST_LOGGED
+    return many and all(map(is_verifier, prepared.settings.judges))
+
+
+def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> RunTables:
+    """Judge the outputs of a run, go on where an earlier start stopped, and return what was made.
+
+    Raises:
+        InputError: If parts are there that an earlier version began.
+    """
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    parts = folder / PARTS
+    done: set[int] = set()
+    for part in _parts(parts, KEPT):
+        done.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())
+    failures: list[Failure] = []
+    if len(samples := RecordedSamples(prepared, done)):
+        result = run_stage(JudgeStage(prepared, judges), samples, parts)
+        assert result is not None
+        failures = result.made.figures
+    assert prepared.recorded is not None
+    _let_go(prepared)
+    items, verdicts = (_whole(_parts(parts, table)) for table in (KEPT, VERDICTS))
+    usage = verifier_usage(prepared.recorded, verdicts)
+    return RunTables(items, verdicts, usage, failures)
+
+
+def _let_go(prepared: Prepared) -> None:
+    """Empty what a run holds of items and outputs: they are judged, and tables need the memory."""
+    systems = () if prepared.recorded is None else prepared.recorded.systems.values()
+    for held in (prepared.items, prepared.units, *(one.outputs for one in systems)):
+        if isinstance(held, list | dict):
+            held.clear()
+    forget_loaded()
+    unload_languages()
+    gc.collect()  # solvers, which hold items too, go round in circles
+
+
+def _parts(folder: Path, table: str) -> list[Path]:
+    return sorted((folder / table).glob("*.parquet"))
+
+
+def _whole(parts: Sequence[Path]) -> "pd.DataFrame":
+    """Return a table of its parts, in the order of the samples."""
+    from pyarrow import concat_tables, parquet
+
+    table = concat_tables(
+        [parquet.read_table(path) for path in parts], promote_options="permissive"
+    )
+    found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    numbers = found.pop(INDEX)
+    if numbers.is_monotonic_increasing:  # not where some failed, and were judged later
+        return found
+    return found.iloc[numbers.argsort(kind="stable")].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -65,12 +331,10 @@ class ScoreStage(Stage):
 
     @property
     def name(self) -> str:
-        """What it is in messages."""
         return f"`score {self.task}`"
 
     @cached_property
     def settings(self) -> RunSettings:
-        """The settings of the run."""
         options = dict(self.options)
         if "fluency_model" in task_options(self.task).model_fields:
             options["fluency_model"] = None
@@ -86,7 +350,6 @@ class ScoreStage(Stage):
         return Asked(first, at_once, settings.judges, settings.judge_args)
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
         settings, reader = self.settings, self._reading(Path(f"{self.source}.jsonl"))
         pack = open_pack(settings.prompts)
         if settings.judges:
@@ -107,7 +370,6 @@ class ScoreStage(Stage):
         }
 
     def open_judges(self, wrap: Wrap = lambda model: model) -> list[Model]:
-        """Return the judges."""
         given = dict(self.settings.transport)
         calls = call_config(given.pop("max_connections", 16))
         config = calls.merge(GenerateConfig(**given))
@@ -125,7 +387,6 @@ class ScoreStage(Stage):
 
     @cached_property
     def _key_reading(self) -> OutputReader:
-        """Where keys are read: the data's units are made once for all rows."""
         return self._reading(Path(f"{self.source}.jsonl"))
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
@@ -134,100 +395,51 @@ class ScoreStage(Stage):
         self._reject(row, f"row {first} has an output of the same item", made)
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work on a partition."""
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
-            bound_judges.set(judges)
             made = StageOutput()
             with TemporaryDirectory(prefix="contrafact-score-") as folder:
-                await self._score(rows, Path(folder), slots, made)
+                reader, prepared = self._prepare(rows, Path(folder), made)
+                if prepared is not None:
+                    given = _given(reader, prepared, rows)
+                    samples = [
+                        InputRow(one["number"], one)
+                        for one in RecordedSamples(prepared)
+                        if one["number"] in given
+                    ]
+                    stage = JudgeStage(prepared, judges, slots)
+                    judged = await stage.open(wrap, at_once)(samples)
+                    _add_judged(made, judged, given, prepared.run, Path(folder))
             return made
 
         return work
 
-    async def _score(
-        self, rows: Sequence[InputRow], folder: Path, slots: asyncio.Semaphore, made: StageOutput
-    ) -> None:
-        by_line = {row.line: row for row in rows}
+    def _prepare(
+        self, rows: Sequence[InputRow], folder: Path, made: StageOutput
+    ) -> tuple[OutputReader, Prepared | None]:
+        """Return what reads rows, and the run that judges them: None where none can be used."""
         file = folder / f"{self.source}.jsonl"
         file.touch()  # its name may be the system's; the rows are here already
-        reader = self._reading(file)
-        for row in rows:
-            reader.take(row.line, self._renamed(row.fields))
-        dropped = {one.line: one.reason for one in reader.left_out}
-        prepared = None
-        try:
-            if reader.parts:
-                prepared = place(prepare_outputs(reader), folder)
-        except InputError as error:
-            if error.line not in by_line:
-                raise
-            # An item that cannot be used: the others are read again without it.
-            self._reject(by_line[error.line], error.problem, made)
-            left = [row for row in rows if row.line != error.line]
-            await self._score(left, folder, slots, made)
-            return
-        for line, reason in dropped.items():
+        left = list(rows)
+        while True:
+            reader = self._reading(file)
+            for row in left:
+                reader.take(row.line, self._renamed(row.fields))
+            try:
+                prepared = place(prepare_outputs(reader), folder) if reader.parts else None
+                break
+            except InputError as error:
+                bad = next((row for row in left if row.line == error.line), None)
+                if bad is None:
+                    raise
+                # An item that cannot be used: the others are read again without it.
+                self._reject(bad, error.problem, made)
+                left = [row for row in left if row is not bad]
+        by_line = {row.line: row for row in rows}
+        for line, reason in {one.line: one.reason for one in reader.left_out}.items():
             self._reject(by_line[line], reason, made)
-        if prepared is None:
-            return
-        items: list[dict[str, Any]] = []
-        votes: list[dict[str, Any]] = []
-        lost: dict[int, str] = {}
-        for spec in prepared.baselines:
-            for one in await self._judged(prepared, spec, slots):
-                (sample,) = one.samples
-                held = reader.parts[one.label, str(sample.id), sample.epoch]
-                lines = {part: line for part, (line, _) in held.items()}
-                if sample.error is not None:
-                    lost |= dict.fromkeys(lines.values(), sample.error.message)
-                    continue
-                for table, own in zip((items, votes), prepared.rows(one), strict=True):
-                    for found in own:
-                        at = lines.get(prepared.run.part_of(found), lines.get(""))
-                        if at is not None:
-                            table.append({**found, INDEX: by_line[at].index})
-        for line, cause in lost.items():
-            made.fail(by_line[line], cause, cause=cause)
-        if items:
-            self._tables(prepared.run, items, votes, folder, made)
-
-    async def _judged(
-        self, prepared: Prepared, spec: str, slots: asyncio.Semaphore
-    ) -> list[Evaluated]:
-        task = prepared.task(spec)
-        system: Any = prepared.baselines[spec]
-        recorded: RecordedSystem = system
-        by_id = {str(sample.id): sample for sample in task.dataset}
-
-        async def judged(name: str, draw: int) -> Evaluated:
-            async with slots:
-                sample = await judged_sample(task, by_id[name], draw)
-            return evaluated(prepared, recorded, [sample])
-
-        work = [judged(name, draw) for name, draw in recorded.outputs if name in by_id]
-        return await asyncio.gather(*work)
-
-    def _tables(
-        self,
-        run: TaskRun[Any, Any],
-        items: Sequence[dict[str, Any]],
-        votes: Sequence[dict[str, Any]],
-        folder: Path,
-        made: StageOutput,
-    ) -> None:
-        import pandas as pd
-
-        columns = list(dict.fromkeys((*run.columns, *(name for row in items for name in row))))
-        table = run.finish(pd.DataFrame(items, columns=columns), None, folder)
-        table = with_verdicts(table, pd.DataFrame(votes).drop(columns=INDEX, errors="ignore"))
-        for record in table.to_dict("records"):
-            made.add(KEPT, record[INDEX], {str(name): value for name, value in record.items()})
-        for row in votes:
-            made.add(VERDICTS, row[INDEX], row)
-            what = _PASSED.get(row["passed"], "invalid")
-            made.counts[row["system"], row["criterion"], row["judge"], what] += 1
+        return reader, prepared
 
     def show(self, result: StageResult) -> None:
         """Print how many verdicts passed, failed and are invalid: by system, criterion, judge."""
@@ -250,3 +462,53 @@ class ScoreStage(Stage):
     def _renamed(self, fields: dict[str, Any]) -> dict[str, Any]:
         own = {name: value for name, value in fields.items() if name != INDEX}
         return rename_row(own, self.columns)[0] if self.columns else own
+
+
+def _given(
+    reader: OutputReader, prepared: Prepared, rows: Sequence[InputRow]
+) -> dict[int, dict[str, InputRow]]:
+    """Return the rows that gave the parts of each output, by the number of its sample.
+
+    A sample without an output has none: what a partition lacks may stand in another.
+    """
+    by_line = {row.line: row for row in rows}
+    systems: Mapping[str, Any] = prepared.baselines
+    given = {}
+    for one in RecordedSamples(prepared):
+        key = (systems[one["spec"]].name, str(one["sample"].id), one["draw"])
+        if held := reader.parts.get(key):
+            given[one["number"]] = {part: by_line[line] for part, (line, _) in held.items()}
+    return given
+
+
+def _add_judged(
+    made: StageOutput,
+    judged: StageOutput,
+    given: Mapping[int, Mapping[str, InputRow]],
+    run: TaskRun[Any, Any],
+    folder: Path,
+) -> None:
+    """Add what was made of samples, each row of it under the row of the input that gave it."""
+    import pandas as pd
+
+    tables: dict[str, list[dict[str, Any]]] = {KEPT: [], VERDICTS: []}
+    for name, rows in tables.items():
+        for number, row in judged.tables.get(name, ()):
+            parts = given[number]
+            if (source := parts.get(run.part_of(row), parts.get(""))) is not None:
+                rows.append({**row, INDEX: source.index})
+    for failure in judged.failed:
+        for source in {row.index: row for row in given[failure.row.index].values()}.values():
+            made.fail(source, failure.cause, cause=failure.cause)
+    items, votes = tables[KEPT], tables[VERDICTS]
+    if not items:
+        return
+    columns = list(dict.fromkeys((*run.columns, *(name for row in items for name in row))))
+    table = run.finish(pd.DataFrame(items, columns=columns), None, folder)
+    table = with_verdicts(table, pd.DataFrame(votes).drop(columns=INDEX, errors="ignore"))
+    for record in table.to_dict("records"):
+        made.add(KEPT, record[INDEX], {str(name): value for name, value in record.items()})
+    for row in votes:
+        made.add(VERDICTS, row[INDEX], row)
+        what = _PASSED.get(row["passed"], "invalid")
+        made.counts[row["system"], row["criterion"], row["judge"], what] += 1

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -189,6 +189,7 @@ class _Here:
             rows, self.dialect = table.rows, table.dialect
         else:
             records = source.to_dict("records") if hasattr(source, "to_dict") else source
+            self.total = len(records) if isinstance(records, Sized) else None
             self.name, rows = "data", enumerate(map(dict, records), start=1)
         rows = islice(rows, stage.limit)
         self.rows: Iterable[InputRow] = checked_rows(stage, rows, self.name, self.notes)
@@ -247,10 +248,12 @@ class _Here:
 
     def _confirm(self, rows: Sequence[InputRow], answered: int) -> None:
         """Have the user agree to many calls that cost money, of which some are answered already."""
-        from contrafact.models.estimate import ask_if_many, paid_calls
+        from contrafact.models.estimate import ASK_ABOVE, ask_if_many, paid_calls
         from contrafact.models.prices import is_paid
 
-        asked = self.stage.asked
+        asked, most = self.stage.asked, self.stage.most_calls(rows)
+        if most is not None and most <= ASK_ABOVE:
+            return
         if asked is not None and any(map(is_paid, (asked.model, *asked.judges))):
             ask_if_many(paid_calls(self.stage.estimates(rows, tokens=False)) - answered)
 

@@ -373,6 +373,10 @@ class Stage(ABC):
         """Return what the calls for rows cost; ``tokens`` are counted where they are shown."""
         return []
 
+    def most_calls(self, rows: Sequence[InputRow]) -> int | None:
+        """Return a bound on the calls for rows that takes no work to say; None where none does."""
+        return None
+
     @property
     def estimate_notes(self) -> Sequence[str]:
         """What is said below an estimate."""

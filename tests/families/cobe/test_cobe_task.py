@@ -10,7 +10,7 @@ from tests.support.replies import evaluated, says
 from contrafact.families.cobe.data import bundled_known
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows
 from contrafact.families.cobe.task import RUN
-from contrafact.family.run import Evaluated
+from contrafact.runs.items import verdict_rows
 
 KNOWN = {known.story.text: known for known in bundled_known()}
 ANSWERS = {one.text: one for known in KNOWN.values() for one in (*known.right, *known.wrong)}
@@ -70,7 +70,7 @@ def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_pat
     asked = sum(
         len(row["verdicts"]) for row in (s.scores["contrafact/edit"].metadata for s in log.samples)
     )
-    votes = list(RUN.verdict_rows(Evaluated("s", "m", "plain", 0, log.samples, "j")))
+    votes = list(verdict_rows(RUN, "s", log.samples))
     assert len(votes) == asked and {one["phrasing"] for one in votes} == set("ABC")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import contrafact as cf
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS
-from contrafact.families.cobe.stories import LEVELS, Curriculum, Difficulty, Stories, verdicts
+from contrafact.families.cobe.stories import LEVELS, Difficulty, Stories, verdicts
 
 
 @settings(max_examples=10, deadline=None)
@@ -56,21 +56,6 @@ def test_iterating_drawing_ahead_and_indexing_give_the_same_tasks():
     assert all(one.reward(one.story.answer) == 1 for one in first)
     for one in first:
         assert all(verdicts(one.story, one.story.answer).values())
-
-
-def test_a_curriculum_rises_when_enough_is_solved_and_never_falls():
-    course = Curriculum(3, window=8, enough=0.75)
-    tasks = iter(course)
-    easy = next(tasks)
-    assert len(easy.story.text.split()) <= LEVELS[0].words[1]
-    for reward in (1, 1, 1, 0, 1, 1, 1):
-        course.note(reward)
-    assert course.level == 0
-    course.note(0)
-    assert course.level == 1
-    for _ in range(20):
-        course.note(0)
-    assert course.level == 1
 
 
 @pytest.mark.parametrize(

@@ -182,3 +182,23 @@ def test_what_only_a_whole_system_shows_is_found_when_its_table_is_made():
     assert pd.isna(found[3:8]).all()
     other_way = RUN.check_across(pd.DataFrame(rows).iloc[::-1])["degenerate"]
     assert other_way.sort_index().fillna("").tolist() == pd.Series(found).fillna("").tolist()
+
+
+def test_a_result_is_written_by_side_and_read_again():
+    kept = {
+        "texts": {"risk": "Ore sinks", "opportunity": None},
+        "invalid": {"opportunity": "empty"},
+        "repairs": ["key 'risk'"],
+        "trace": {"steps": [1, 2]},
+        "degenerate": {"risk": "the headline itself"},
+    }
+    made = Generation(**kept)
+    assert made.model_dump(mode="json") == kept
+    assert made.outputs["risk"].degenerate == "the headline itself"
+    assert made.outputs["opportunity"].invalid == "empty"
+
+
+def test_a_side_that_a_method_says_nothing_of_is_invalid():
+    made = Generation({"risk": "Ore sinks"})
+    assert made.texts == {"risk": "Ore sinks", "opportunity": None}
+    assert made.invalid == {"opportunity": "no opportunity counterfactual"}

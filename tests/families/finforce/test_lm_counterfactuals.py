@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import asdict
 
 import pytest
 from inspect_ai.model import get_model
@@ -143,7 +142,7 @@ def test_shared_noise_holds_what_fresh_noise_does_not(write, weights):
 
 def test_what_is_kept_can_be_stored_and_distances_are_of_what_was_read(write):
     (one,) = write("lm-counterfactuals:max-tokens=48,temperature=0.5", HEADLINES[:1])
-    stored = json.loads(json.dumps(asdict(one)))
+    stored = json.loads(one.model_dump_json())
     trace = stored["trace"]
     for side in SIDES:
         text = stored["texts"][side]

@@ -7,9 +7,8 @@ from typing import Any
 from inspect_ai import Task, task
 from pydantic import Field
 
-from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
-from contrafact.family.run import Prepared
 from contrafact.family.settings import FluencyOptions, RunSettings
 from contrafact.family.text_run import TextRun
 from contrafact.models.fluency import score_fluency
@@ -61,10 +60,6 @@ class FlipRun(TextRun[Review]):
         """Return the review, its label and the other one."""
         return {"label": item.label, "wanted": item.other, "review": item.text}
 
-    def task(self, prepared: Prepared, method: str) -> Task:
-        """Return the Inspect task of one method."""
-        return flip(**task_arguments(flip, prepared, method))
-
     def finish(self, items: Any, scorer: Any, folder: Path) -> Any:
         """Add what needs no judge: the classifier's label, edit distance, perplexity."""
         made, texts = items["text"].notna(), items["text"].fillna("")
@@ -78,10 +73,10 @@ class FlipRun(TextRun[Review]):
         return found.assign(**{name: found[name].where(made) for name in computed})
 
 
-RUN = FlipRun()
-
-
 @task
 def flip(data: str | None = None, method: str = "plain", **how: Any) -> Task:
     """Label-flipping counterfactuals of short reviews; arguments as `make_task` says."""
     return make_task(RUN, {"data": data, "method": method, "judged": True, **how})
+
+
+RUN = FlipRun(flip)

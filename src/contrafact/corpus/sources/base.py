@@ -5,6 +5,7 @@ a time, with pauses, and no more after the server says no.
 """
 
 import os
+import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
+from urllib.parse import quote, unquote
 
 import httpx
 
@@ -24,6 +26,7 @@ from contrafact.files.download import (
     is_safe,
     retry_after,
 )
+from contrafact.redaction import hide_in_address, without_secrets
 
 __all__ = [
     "Client",
@@ -57,7 +60,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, whatever the status."""
+    """What came back, whatever the status, with stand-ins for the secrets of addresses."""
 
     status: int
     body: bytes
@@ -99,7 +102,8 @@ class Source:
         first: The first page of everything there is to ask.
         read: Asks for one page and reads it. It raises `RequestFailed` where others may not fail,
             `InputError` where all will, e.g. for want of a key.
-        headers: Sent with every request; here are the keys, and nowhere else.
+        headers: Sent with every request; here and in ``hidden`` are the keys, and nowhere else.
+        hidden: The secrets of addresses, by what stands for them in requests.
         one_host: Whether all requests go to one host, so that none can succeed when it is not
             reached.
     """
@@ -108,19 +112,25 @@ class Source:
     first: Sequence[Request]
     read: Callable[[Request, Get], NewsPage]
     headers: Mapping[str, str] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)
     one_host: bool = False
 
 
-def base_url(variable: str, usual: str) -> str:
-    """Return a service's address: the environment's, else the usual one."""
+def base_url(variable: str, usual: str, hidden: dict[str, str]) -> str:
+    """Return a service's address, the environment's or else the usual one, without its secrets.
+
+    They are added to ``hidden``, as `contrafact.redaction.hide_in_address` does.
+    """
     address = (os.environ.get(variable) or usual).rstrip("/")
     try:
         parsed = httpx.URL(address)
     except httpx.InvalidURL:
         parsed = httpx.URL()
     if not (parsed.host and is_safe(parsed)):
-        raise InputError("is not an https:// address", file=address, hint="use one")
-    return address
+        raise InputError(
+            "is not an https:// address", file=without_secrets(address), hint="use one"
+        )
+    return hide_in_address(address, hidden)
 
 
 _CONNECTING = 3  # attempts while no connection comes about: without a network, say so soon
@@ -128,6 +138,7 @@ _ATTEMPTS = 6
 _LONGEST_WAIT = 120.0  # seconds
 _MOST_BYTES = 32 * 2**20
 _MOST_HOPS = 5
+_SHORTEST = 8  # characters of a secret that is looked for in texts
 
 
 class Client:
@@ -151,8 +162,11 @@ class Client:
 
     def _send(self, request: Request) -> Response:
         """Send one request, following redirects; headers of the source stay with its host."""
+        address = request.url
+        for name, secret in self._source.hidden.items():
+            address = address.replace(name, secret)
         try:
-            url = httpx.URL(request.url)
+            url = httpx.URL(address)
             url = url.copy_merge_params(dict(request.params)) if request.params else url
         except httpx.InvalidURL as error:
             raise RequestFailed(f"is not an address: {error}") from error
@@ -164,11 +178,22 @@ class Client:
                     status, body = response.status_code, _body(response)
                     if status in RETRY_STATUSES:
                         raise TryAgain(f"the server answered {status}", retry_after(response))
-                    return Response(status, body, str(url))
+                    return self._hide(status, body, str(url))
                 url = url.join(response.headers["location"])
             if not is_safe(url):
                 raise RequestFailed(f"the server leads to {url.scheme}://{url.host}, not https")
         raise RequestFailed("the server redirects in circles")
+
+    def _hide(self, status: int, body: bytes, url: str) -> Response:
+        """Return what came with stand-ins for secrets: a feed may repeat its own address."""
+        for name, secret in self._source.hidden.items():
+            forms = {secret, quote(secret, safe=""), unquote(secret), secret.partition(":")[2]}
+            for form in sorted(filter(None, forms), key=len, reverse=True):
+                url = re.sub(rf"(?<=[=/]){re.escape(form)}(?=[&#/@]|$)", name, url)
+                if len(form) >= _SHORTEST:
+                    for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
+                        body = body.replace(form.encode(encoding), name.encode(encoding))
+        return Response(status, body, url)
 
 
 @contextmanager

@@ -143,9 +143,10 @@ def rss(addresses: Sequence[str]) -> Source:
     if not addresses:
         raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
     require("feedparser", "news feeds")
-    for address in addresses:
-        base_url("", address)
-    return Source("rss", [Request(one, one, {}, {"found_by": one}) for one in addresses], _read)
+    hidden: dict[str, str] = {}
+    shown = [base_url("", address, hidden) for address in addresses]
+    first = [Request(one, one, {}, {"found_by": one}) for one in shown]
+    return Source("rss", first, _read, hidden=hidden)
 
 
 _TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.=^-]{0,14}")
@@ -158,7 +159,9 @@ def yahoo(tickers: Sequence[str]) -> Source:
     for ticker in symbols:
         if not _TICKER.fullmatch(ticker):
             raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
-    url = base_url("YAHOO_BASE_URL", "https://feeds.finance.yahoo.com") + "/rss/2.0/headline"
+    hidden: dict[str, str] = {}
+    url = base_url("YAHOO_BASE_URL", "https://feeds.finance.yahoo.com", hidden)
+    url += "/rss/2.0/headline"
     first = [
         Request(
             ticker,
@@ -168,4 +171,4 @@ def yahoo(tickers: Sequence[str]) -> Source:
         )
         for ticker in symbols
     ]
-    return Source("yahoo", first, _read, one_host=True)
+    return Source("yahoo", first, _read, hidden=hidden, one_host=True)

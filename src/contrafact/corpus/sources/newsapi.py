@@ -48,7 +48,8 @@ def newsapi(
         raise InputError("there is no key for NewsAPI", hint=f"set {KEY_VARIABLE} to yours")
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
-    url = base_url("NEWSAPI_BASE_URL", "https://newsapi.org/v2") + "/everything"
+    hidden: dict[str, str] = {}
+    url = base_url("NEWSAPI_BASE_URL", "https://newsapi.org/v2", hidden) + "/everything"
     windows = list(_windows(date.fromisoformat(since), date.fromisoformat(until), days))
     first = [
         Request(
@@ -68,7 +69,8 @@ def newsapi(
         for keyword in keywords
         for begun, ended in windows
     ]
-    return Source("newsapi", first, partial(_read, key), {"X-Api-Key": key}, one_host=True)
+    keys = {"X-Api-Key": key}
+    return Source("newsapi", first, partial(_read, key), keys, hidden, one_host=True)
 
 
 def _read(key: str, request: Request, get: Get) -> NewsPage:

@@ -1,8 +1,8 @@
 """Growing a set of stories as the paper did: variations of core stories (CoBe, section 3.1).
 
-A model writes a story again in another domain, in another order of clauses, or with sentences built
-otherwise. What it writes is checked (schema, criteria that still quote the new text, no duplicates)
-and marked as awaiting approval: whether causes are unambiguous is for a person to say.
+A model rewrites a story for another domain, with its clauses in another order, or with other
+structures of sentences. Its reply is checked (schema, criteria that still quote the new text, no
+duplicates) and marked as awaiting approval: only a person can say whether causes are unambiguous.
 """
 
 import json
@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -76,7 +77,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A variation that is not kept."""
+    """A variation that is not kept, and why."""
 
     variation: Variation
     reason: str
@@ -84,19 +85,19 @@ class Rejected:
 
     def line(self) -> str:
         """Return it as a line of JSON."""
-        asked = self.variation
-        fields = {"id": asked.name, "core": asked.core.id, "way": asked.way, "domain": asked.domain}
+        variation = self.variation
+        fields = {"id": variation.name, "core": variation.core.id}
+        fields |= {"way": variation.way, "domain": variation.domain}
         return json.dumps(fields | {"reason": self.reason, "reply": self.reply}, ensure_ascii=False)
 
 
 def augment_template(pack: PromptPack) -> PromptTemplate:
-    """Return the prompt that asks for a variation, checked."""
-    given = {"story", "intervention", "unchanged", "changed", "numerical", "latent", "answer"}
-    return pack.template("cobe/augment", required={*given, "way", "domain"})
+    variables = {"story", "intervention", "unchanged", "changed", "numerical", "latent", "answer"}
+    return pack.template("cobe/augment", required={*variables, "way", "domain"})
 
 
 def guard_approved(out: str | Path) -> None:
-    """Refuse to write over stories that a person has approved, by taking out their mark."""
+    """Refuse to write over stories that a person has approved."""
     if not Path(out).exists():
         return
     for line, row in read_rows(out):
@@ -110,10 +111,10 @@ def guard_approved(out: str | Path) -> None:
 
 
 def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:
-    """Return what to write: ``n`` variations of the first story of every set, the ways in turn.
+    """Return ``n`` variations to write of the first story of every core set, in each way in turn.
 
-    Queries in free form do not say what is supposed: their stories are not varied. Domains are
-    drawn without repetition until all have been used; numbers go on from the file's.
+    A story with queries in free form is not varied: they do not say what is supposed. Domains are
+    drawn without repetition until all have been used; numbers go on from those of the file.
     """
     cores = _cores(stories)
     last: dict[int, int] = {}
@@ -124,17 +125,17 @@ def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) 
         if _intervention(core) is None:
             continue
         others = [domain for domain in DOMAINS if domain != core.domain]
-        order = [others[int(place)] for place in rng.permutation(len(others))]
-        for place in range(n):
-            way = WAYS[place % len(WAYS)]
-            moved = order[place // len(WAYS) % len(order)]
+        order = [others[int(index)] for index in rng.permutation(len(others))]
+        for index in range(n):
+            way = WAYS[index % len(WAYS)]
+            moved = order[index // len(WAYS) % len(order)]
             domain = moved if way == "domain" else core.domain
-            planned.append(Variation(core, last[number] + 1 + place, way, domain))
+            planned.append(Variation(core, last[number] + 1 + index, way, domain))
     return planned
 
 
 def without_intervention(stories: Sequence[Story]) -> list[Story]:
-    """Return the core stories that cannot be varied, as no query says what is supposed."""
+    """Return the core stories that cannot be varied, because no query says what is supposed."""
     return [core for core in _cores(stories).values() if _intervention(core) is None]
 
 
@@ -152,10 +153,10 @@ def _intervention(core: Story) -> str | None:
 
 @dataclass(frozen=True)
 class AugmentStage(RowStage):
-    """``cobe augment``: variations that are planned in, stories that await approval out.
+    """``cobe augment``: planned variations in, stories that await approval out.
 
-    A model writes them; those that pass the checks and are like no other story are kept. The
-    figures are a story or a `Rejected` for each row, behind its place.
+    Stories that pass the checks and duplicate no other are kept. The figures are the index of each
+    row with its story or its `Rejected`.
     """
 
     stories: Sequence[Story]
@@ -177,7 +178,7 @@ class AugmentStage(RowStage):
         return Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides replies."""
+        """Return what replies depend on."""
         pack = open_pack(self.prompts)
         augment_template(pack)
         return {
@@ -199,11 +200,9 @@ class AugmentStage(RowStage):
         guard_approved(out)
 
     def answers(self, out: str | Path) -> Path:
-        """Return where replies are kept."""
         return Path(out).with_suffix(".answers.jsonl")
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
-        """Set the row's value to the variation to write."""
         row.value = self.planned[row.index]
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
@@ -215,14 +214,14 @@ class AugmentStage(RowStage):
         write = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
-            made = await write(rows)
-            made.figures = _without_duplicates(self.stories, self.planned, made.figures)
-            return made
+            output = await write(rows)
+            output.figures = _without_duplicates(self.stories, self.planned, output.figures)
+            return output
 
         return work
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return what writes a variation, with the model open."""
+        """Open the model, and return the work on one row."""
         template = augment_template(open_pack(self.prompts))
         schema = GenerateConfig(response_schema=_schema()) if self.structured else GenerateConfig()
         config = call_config(self.max_connections, **self.bounds)
@@ -251,21 +250,21 @@ class AugmentStage(RowStage):
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
     ) -> None:
         """Write the new stories, and next to them what was not kept."""
-        written = sorted((one for made in pieces for one in made.figures), key=lambda one: one[0])
-        stories = [(at, one) for at, one in written if isinstance(one, Story)]
-        more = [{APPROVAL: True, "Variation kind": self.planned[at].way} for at, _ in stories]
+        figures = sorted((figure for made in pieces for figure in made.figures), key=itemgetter(0))
+        stories = [(index, story) for index, story in figures if isinstance(story, Story)]
+        more = [{APPROVAL: True, "Variation kind": self.planned[index].way} for index, _ in stories]
         write_stories([story for _, story in stories], out, more)
-        rejected = "".join(f"{one.line()}\n" for _, one in written if isinstance(one, Rejected))
-        write_text(_rejects(out), rejected)
+        rejected = (result for _, result in figures if isinstance(result, Rejected))
+        write_text(_rejects(out), "".join(f"{result.line()}\n" for result in rejected))
 
     def show(self, result: StageResult) -> None:
-        """Print how many variations are kept, and why the others are not; none is a no."""
-        rejected = [one for _, one in result.made.figures if isinstance(one, Rejected)]
+        """Print how many variations are kept, and why the others are not; exit 1 for none."""
+        rejected = [figure for _, figure in result.made.figures if isinstance(figure, Rejected)]
         kept = result.given - len(rejected)
         typer.echo(f"{result.out}: {kept} of {result.given} variations, awaiting approval")
         if rejected:
             typer.echo(f"{_rejects(result.out)}: {len(rejected)} not kept")
-        reasons = Counter(one.reason.split(" (")[0] for one in rejected)
+        reasons = Counter(variation.reason.split(" (")[0] for variation in rejected)
         for reason, count in reasons.most_common():
             typer.echo(f"  {count} x {reason}")
         result.code = int(not kept)
@@ -275,43 +274,43 @@ def _rejects(out: str | Path) -> Path:
     return Path(out).with_suffix(".rejected.jsonl")
 
 
-def read_variation(reply: str, asked: Variation) -> Story:
+def read_variation(reply: str, variation: Variation) -> Story:
     """Return the story in a reply, or raise an InputError with the reason against it."""
     read = read_json_object(reply)
     if read.value is None:
         raise InputError(f"the reply is {read.invalid}")
-    given: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name in _FIELDS:
         value = read.value.get(name)
         if value is not None and not isinstance(value, str):
             raise InputError(f"'{name}' is not text")
-        given[name] = replace_surrogates(" ".join((value or "").split()))
-    core = asked.core
+        fields[name] = replace_surrogates(" ".join((value or "").split()))
+    core = variation.core
     needed = ["text", "intervention", "changed", "answer"]
     needed += [name for name in ("unchanged", "numerical", "latent") if getattr(core, name)]
-    if missing := [name for name in needed if not given[name]]:
+    if missing := [name for name in needed if not fields[name]]:
         raise InputError(f"'{missing[0]}' is missing or empty")
-    words, before = len(given["text"].split()), len(core.text.split())
+    words, before = len(fields["text"].split()), len(core.text.split())
     if words < 5 or words > 4 * before + 20:
         raise InputError(f"the text has {words} words, the core story {before}")
-    if given["answer"].casefold() == given["text"].casefold():
+    if fields["answer"].casefold() == fields["text"].casefold():
         raise InputError("the answer is the text itself")
     for name in ("unchanged", "changed"):
-        share = quoted_share(given[name], given["text"])
-        if given[name] and share < _QUOTED:
+        share = quoted_share(fields[name], fields["text"])
+        if fields[name] and share < _QUOTED:
             raise InputError(f"'{name}' does not quote the new text ({share:.0%} of its words)")
     return Story(
-        id=asked.name,
+        id=variation.name,
         core_set_id=core.core_set_id,
-        variation_id=asked.id,
-        domain=asked.domain,
-        text=given["text"],
-        queries=queries(given["intervention"]),
-        answer=given["answer"],
-        unchanged=given["unchanged"],
-        changed=given["changed"],
-        numerical=given["numerical"] or None if core.numerical else None,
-        latent=given["latent"] or None if core.latent else None,
+        variation_id=variation.id,
+        domain=variation.domain,
+        text=fields["text"],
+        queries=queries(fields["intervention"]),
+        answer=fields["answer"],
+        unchanged=fields["unchanged"],
+        changed=fields["changed"],
+        numerical=fields["numerical"] or None if core.numerical else None,
+        latent=fields["latent"] or None if core.latent else None,
         graph=core.graph,
         failure_modes=core.failure_modes,
     )
@@ -328,8 +327,8 @@ def _without_duplicates(
     planned: Sequence[Variation],
     written: Sequence[tuple[int, Story | Rejected]],
 ) -> list[tuple[int, Story | Rejected]]:
-    """Return what was written, with stories rejected that are like another."""
-    kept = [(at, one) for at, one in written if isinstance(one, Story)]
+    """Return what was written, with stories rejected that duplicate another."""
+    kept = [(index, story) for index, story in written if isinstance(story, Story)]
     duplicates = find_duplicates(
         [Text(story.id, story.text) for _, story in kept],
         [Text(story.id, story.text) for story in stories],
@@ -338,13 +337,13 @@ def _without_duplicates(
     )
     rejected: dict[int, Story | Rejected] = {}
     for duplicate in duplicates:
-        at, story = kept[duplicate.position]
-        rejected[at] = Rejected(planned[at], f"a duplicate: {duplicate.reason}", story.text)
-    return [(at, rejected.get(at, one)) for at, one in written]
+        index, story = kept[duplicate.position]
+        rejected[index] = Rejected(planned[index], f"a duplicate: {duplicate.reason}", story.text)
+    return [(index, rejected.get(index, result)) for index, result in written]
 
 
-def _prompt(template: PromptTemplate, asked: Variation) -> str:
-    core = asked.core
+def _prompt(template: PromptTemplate, variation: Variation) -> str:
+    core = variation.core
     return template.render(
         story=delimit(core.text),
         intervention=delimit(_intervention(core) or ""),
@@ -353,8 +352,8 @@ def _prompt(template: PromptTemplate, asked: Variation) -> str:
         numerical=delimit(core.numerical) if core.numerical else "",
         latent=delimit(core.latent) if core.latent else "",
         answer=delimit(core.answer),
-        way=asked.way,
-        domain=asked.domain,
+        way=variation.way,
+        domain=variation.domain,
     )
 
 

@@ -15,8 +15,7 @@ of ``{"text", "why"}``; ``Wrong answers``, a list of ``{"text", "fails", "why"}`
 names the one criterion that the text fails; ``Proof``, how that was established, where it was
 computed.
 
-Nothing is passed over in silence: what cannot be used raises, with line and key; what can, and is
-odd all the same, is noted.
+What cannot be used raises, with line and key; what is odd but can be used is noted.
 
 The stories that come with the program are of the project's own writing: people, places and events
 are invented. ``stories.json`` holds stories of all types of graph and all domains, with right
@@ -88,40 +87,40 @@ _NOTES = {
     "proof": "{lines}: {what}, so that `proof` decides nothing of the story",
     "broken": "{n} stories with broken characters, replaced by U+FFFD ({lines})",
 }
-"""What may be noted of stories, in the order in which it is said."""
+"""The notes on stories, in the order in which they are shown."""
 
 
 @dataclass
 class StoryNotes:
-    """What the loader met and the user should know; lines are those of the file.
+    """What the user should know of a file of stories; lines are those of the file.
 
     Attributes:
-        duplicates: Rows left out because the very same story came before: line, and the first's.
+        duplicates: Rows left out because the same story came before: their line, and the first's.
         unproven: By line, why a story's proof cannot be used.
-        conflicts: Sentences on what the file says in two ways of one story.
+        conflicts: Sentences on stories of which the file says two things.
     """
 
     rows: int = 0
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     unproven: dict[int, str] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
-    _found: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
+    _lines: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
 
     def note(self, kind: str, line: int, what: str = "") -> None:
-        """Take note of one of `_NOTES`; what is said by its line is said of each line."""
-        own = line if _NOTES[kind].startswith("{lines}") else 0
-        self._found.setdefault((kind, what, own), []).append(line)
+        """Add a note of `_NOTES`; one that begins with its line is shown for each line."""
+        each = line if _NOTES[kind].startswith("{lines}") else 0
+        self._lines.setdefault((kind, what, each), []).append(line)
 
     def lines(self) -> list[str]:
-        """Return one sentence for each thing that the user should know; empty if all was well."""
-        found = dict(self._found)
+        """Return the notes as sentences."""
+        noted = dict(self._lines)
         if self.duplicates:
-            found["duplicate", "", 0] = [line for line, _ in self.duplicates]
+            noted["duplicate", "", 0] = [line for line, _ in self.duplicates]
         return few(self.conflicts) + [
             template.format(n=len(lines), what=what, lines=line_list(lines))
             for kind, template in _NOTES.items()
-            for (of, what, _), lines in found.items()
-            if of == kind
+            for (key, what, _), lines in noted.items()
+            if key == kind
         ]
 
 
@@ -150,7 +149,7 @@ def load_stories(
 ) -> list[Story]:
     """Return the stories of a file (``-``: standard input), in its order, each once.
 
-    ``columns`` is, by key of the schema, the file's name for it, where they differ.
+    ``columns`` has the file's name for a key of the schema where they differ.
 
     Raises:
         InputError: The file cannot be read or holds no stories; a story lacks a key, has another
@@ -168,7 +167,7 @@ def load_stories(
 
 
 def gold_conflicts(placed: Sequence[tuple[int, Story]]) -> Iterator[str]:
-    """Yield a sentence for each story, with its line, whose criteria are two things at once."""
+    """Yield a sentence, with the line, for each story whose criteria contradict each other."""
     yield from contradictions(
         "what is right",
         (
@@ -193,9 +192,9 @@ def story_rows(
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
-    for line, given in rows:
+    for line, packed in rows:
         notes.rows += 1
-        row = opened_row(given)
+        row = opened_row(packed)
         try:
             story = read_story(row, line, notes)
             if story.id in first:
@@ -216,7 +215,7 @@ def story_rows(
             continue
         first[story.id] = (line, story)
         proof = dict((story.proof or {}).items())
-        if "wordings" in proof:  # else it is another program's
+        if "wordings" in proof:  # else it is the proof of another program
             opened = opened_proof(story.text, story.queries, proof)
             if isinstance(opened, str):
                 notes.unproven[line] = opened
@@ -238,25 +237,25 @@ def opened_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
-    """Return the story that one object holds; what is odd is noted, what is no use raises."""
+    """Return the story of one object; what is odd is noted, what cannot be used raises."""
     notes = StoryNotes() if notes is None else notes
-    given = {str(key).strip(): value for key, value in row.items()}
-    if not _present(given.get("Variation text")) and "Variation text" not in given:
-        found = ", ".join(list(given)[:8]) or "none"
+    fields = {str(key).strip(): value for key, value in row.items()}
+    if "Variation text" not in fields:
+        keys = ", ".join(list(fields)[:8]) or "none"
         raise InputError(
-            f"the key 'Variation text' is missing (found: {found})",
+            f"the key 'Variation text' is missing (found: {keys})",
             hint="say --columns 'Variation text=NAME'; docs/cobe.md has the schema of stories",
         )
-    core, variation = (_number(given, key) for key in ("Core Set ID", "Variation ID"))
-    text = _text(given, "Variation text")
-    domain = _text(given, "Domain")
-    queries = _queries(given)
-    criteria = _criteria(given)
-    graph = _graph_named(given.get("Graph type"))
-    modes = _modes(given.get("Failure modes"))
-    answer = given.get("Representative answer")
-    answer = _text(given, "Representative answer") if _present(answer) else ""
-    proof = _unpacked(given.get("Proof"))
+    core, variation = (_number(fields, key) for key in ("Core Set ID", "Variation ID"))
+    text = _text(fields, "Variation text")
+    domain = _text(fields, "Domain")
+    queries = _queries(fields)
+    criteria = _criteria(fields)
+    graph = _graph_named(fields.get("Graph type"))
+    modes = _modes(fields.get("Failure modes"))
+    answer = fields.get("Representative answer")
+    answer = _text(fields, "Representative answer") if _present(answer) else ""
+    proof = _unpacked(fields.get("Proof"))
     story = Story(
         id=f"{core}v{variation}",
         core_set_id=core,
@@ -273,7 +272,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
     whole = _whole(story)
     if whole != story:
         notes.note("broken", line)
-    _note(whole, given, line, notes)
+    _note(whole, fields, line, notes)
     return whole
 
 
@@ -306,7 +305,7 @@ def write_stories(
     path: str | Path,
     more: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write stories, each with more keys of its object, as a JSON list, one to a line, whole."""
+    """Write stories as a JSON list, one on each line; ``more`` has further keys of each object."""
     extras = [{}] * len(stories) if more is None else more
     lines = [
         json.dumps(story_object(story, extra), ensure_ascii=False)
@@ -316,7 +315,7 @@ def write_stories(
 
 
 def _graph_named(value: Any) -> str | None:
-    """Return the type of graph that a file's spelling names ("Chain-like" is ``chain``)."""
+    """Return a type of graph by the spelling of a file ("Chain-like" is ``chain``)."""
     if not _present(value):
         return None
     name = str(value).strip().casefold().removesuffix("-like").removesuffix(" like")
@@ -328,7 +327,7 @@ def _graph_named(value: Any) -> str | None:
     )
 
 
-def _note(story: Story, given: Mapping[str, Any], line: int, notes: StoryNotes) -> None:
+def _note(story: Story, fields: Mapping[str, Any], line: int, notes: StoryNotes) -> None:
     if story.domain not in DOMAINS:
         notes.note("domain", line, story.domain)
     if free_forms(story.queries):
@@ -340,15 +339,15 @@ def _note(story: Story, given: Mapping[str, Any], line: int, notes: StoryNotes) 
             notes.note("blank", line, name)
     if len(story.text) > _LONG:
         notes.note("long", line, f"{len(story.text):,}")
-    for key in given:
+    for key in fields:
         if key not in _KEYS and key not in _OURS:
             notes.note("key", line, key)
-    if given.get(APPROVAL) is True:
+    if fields.get(APPROVAL) is True:
         notes.note("awaiting", line)
 
 
-def _number(given: Mapping[str, Any], key: str) -> int:
-    value = given.get(key)
+def _number(fields: Mapping[str, Any], key: str) -> int:
+    value = fields.get(key)
     if not _present(value):
         raise InputError(f"'{key}' is missing", hint="give a whole number")
     try:
@@ -360,8 +359,8 @@ def _number(given: Mapping[str, Any], key: str) -> int:
     return number
 
 
-def _text(given: Mapping[str, Any], key: str) -> str:
-    value = given.get(key)
+def _text(fields: Mapping[str, Any], key: str) -> str:
+    value = fields.get(key)
     if not _present(value):
         raise InputError(f"'{key}' is missing or empty", hint="fill it in, or leave the story out")
     if not isinstance(value, str):
@@ -369,22 +368,22 @@ def _text(given: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _queries(given: Mapping[str, Any]) -> tuple[str, str, str]:
-    values = _texts(given, "Query")
+def _queries(fields: Mapping[str, Any]) -> tuple[str, str, str]:
+    values = _texts(fields, "Query")
     if len(values) != 3:
         raise InputError(
             f"'Query' holds {len(values)} of three phrasings",
             hint="give all three; cobe.phrasing.queries makes them from one clause",
         )
-    for place, value in enumerate(values, start=1):
+    for number, value in enumerate(values, start=1):
         if not value.strip():
-            raise InputError(f"'Query': phrasing {place} is empty", hint="fill it in")
+            raise InputError(f"'Query': phrasing {number} is empty", hint="fill it in")
     return values[0], values[1], values[2]
 
 
-def _criteria(given: Mapping[str, Any]) -> dict[str, Any]:
+def _criteria(fields: Mapping[str, Any]) -> dict[str, Any]:
     key = "Evaluation criteria"
-    values = [value.strip() for value in _texts(given, key)]
+    values = [value.strip() for value in _texts(fields, key)]
     kinds = [_kind(value) for value in values]
     if len(values) < 2 or any(kinds[:2]):
         missing = "E2" if values and not kinds[0] else "E1"
@@ -394,21 +393,21 @@ def _criteria(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     if not any(values):
         raise InputError(f"'{key}' is empty", hint="say what stays and what changes")
-    found: dict[str, list[str]] = {NUMERICAL: [], LATENT: []}
+    marked: dict[str, list[str]] = {NUMERICAL: [], LATENT: []}
     others = []
     for value, kind in zip(values[2:], kinds[2:], strict=True):
         if kind is None:
             others.append(value)
         else:
-            found[kind].append(value[len(kind) :].strip())
-    for kind, texts in found.items():
+            marked[kind].append(value[len(kind) :].strip())
+    for kind, texts in marked.items():
         if any(not text for text in texts):
             raise InputError(f"'{key}': nothing follows '{kind}'", hint="say what is expected")
     return {
         "unchanged": values[0],
         "changed": values[1],
-        "numerical": " ".join(found[NUMERICAL]) or None,
-        "latent": " ".join(found[LATENT]) or None,
+        "numerical": " ".join(marked[NUMERICAL]) or None,
+        "latent": " ".join(marked[LATENT]) or None,
         "other_criteria": tuple(other for other in others if other),
     }
 
@@ -431,16 +430,16 @@ def _modes(value: Any) -> tuple[int, ...]:
     return tuple(sorted(set(modes)))
 
 
-def _texts(given: Mapping[str, Any], key: str) -> list[str]:
-    value = _unpacked(given.get(key))
+def _texts(fields: Mapping[str, Any], key: str) -> list[str]:
+    value = _unpacked(fields.get(key))
     if not _present(value):
         raise InputError(f"'{key}' is missing or empty", hint="fill it in, or leave the story out")
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or any(
-        not isinstance(one, str) and one is not None for one in values
+        not isinstance(text, str) and text is not None for text in values
     ):
         raise InputError(f"'{key}' is not a list of texts", hint='write it as ["…", "…"]')
-    return [one or "" for one in values]
+    return [text or "" for text in values]
 
 
 def _unpacked(value: Any) -> Any:
@@ -498,19 +497,19 @@ class KnownStory(BaseModel):
 
     def verdicts(self, answer: KnownAnswer) -> dict[str, bool]:
         """Return, for every criterion that the story asks, whether an answer passes it."""
-        given = answer.verdicts or {}
-        return {name: given.get(name, name != answer.fails) for name in criteria_of(self.story)}
+        verdicts = answer.verdicts or {}
+        return {name: verdicts.get(name, name != answer.fails) for name in criteria_of(self.story)}
 
 
 def load_known(path: str | Path) -> list[KnownStory]:
-    """Return those stories of a file that have known answers, its representative one among them.
+    """Return the stories of a file that have known answers, the representative one among them.
 
     Raises:
         InputError: As for `load_stories`; an answer is not as described, or fails a criterion that
             its story does not ask; a proof cannot be used; or no story has answers.
     """
     name, notes = source_name(path), StoryNotes()
-    found = []
+    stories = []
     for line, story, row in story_rows(path, read_rows(path), notes):
         if not _present(row.get("Right answers")) and not _present(row.get("Wrong answers")):
             continue
@@ -520,16 +519,16 @@ def load_known(path: str | Path) -> list[KnownStory]:
             known = _known(story, row)
             for conflict in answer_conflicts(known):
                 raise InputError(conflict, hint="say one thing of each answer")
-            found.append(known)
+            stories.append(known)
         except InputError as error:
             raise error.at(name, line) from error
-    if not found:
+    if not stories:
         raise InputError(
             "no story of this file has known answers",
             file=name,
             hint="make stories that have them with `contrafact cobe synth`",
         )
-    return found
+    return stories
 
 
 def known_story(row: Mapping[str, Any]) -> KnownStory:
@@ -541,25 +540,26 @@ def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
     right = _answers(row, "Right answers")
     wrong = _answers(row, "Wrong answers")
     asked = criteria_of(story)
-    for one in wrong:
-        failed = {one.fails, *(name for name, passes in (one.verdicts or {}).items() if not passes)}
+    for answer in wrong:
+        verdicts = (answer.verdicts or {}).items()
+        failed = {answer.fails, *(name for name, passes in verdicts if not passes)}
         for name in sorted(failed, key=str):
             if name not in asked:
                 raise InputError(
                     f"'Wrong answers': an answer fails {name!r}, which the story does not ask",
                     hint=f"name one of {', '.join(asked)}",
                 )
-    if story.answer and story.answer not in {one.text for one in right}:
+    if story.answer and story.answer not in {answer.text for answer in right}:
         right.insert(0, KnownAnswer(text=story.answer, why="the representative answer"))
     return KnownStory(
         story=story,
-        right=tuple(one.model_copy(update={"fails": None}) for one in right),
+        right=tuple(answer.model_copy(update={"fails": None}) for answer in right),
         wrong=tuple(wrong),
     )
 
 
 def answer_conflicts(known: KnownStory) -> Iterator[str]:
-    """Yield a sentence for each thing that a story's answers say two ways."""
+    """Yield a sentence for each contradiction among the known answers of a story."""
     seen: dict[str, dict[str, bool]] = {}
     for kind, answers in (("right", known.right), ("wrong", known.wrong)):
         for answer in answers:
@@ -582,7 +582,7 @@ def criteria_of(story: Story) -> dict[str, str]:
 
 
 def subject_of(story: Story, response: str) -> Subject:
-    """Return what a verifier of this family is handed; ``proof`` is None where there is none."""
+    """Return a response to a story as verifiers take it; ``proof`` is None where it has none."""
     return {
         "family": "cobe",
         "text": story.text,
@@ -600,7 +600,7 @@ def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise InputError(f"'{key}' is not a list", hint='write it as [{"text": "…"}, …]')
     try:
-        return [KnownAnswer.model_validate(one) for one in value]
+        return [KnownAnswer.model_validate(answer) for answer in value]
     except ValueError:
         raise InputError(
             f"'{key}' holds what is no answer", hint='write each as {"text": "…", "why": "…"}'
@@ -616,7 +616,6 @@ def bundled_known() -> list[KnownStory]:
 
 
 def bundled_shots() -> list[Story]:
-    """Return the pool of worked examples."""
     return list(_samples("shots.json"))
 
 
@@ -627,20 +626,17 @@ def _samples(name: str) -> tuple[Story, ...]:
 
 @dataclass(frozen=True)
 class StoryQuery:
-    """What a method takes: a story, asked in one of its phrasings (CoBe, section 4.2)."""
+    """A story, asked in one of its phrasings, ``A``, ``B`` or ``C`` (CoBe, section 4.2)."""
 
     story: Story
     phrasing: str
-    """``A``, ``B`` or ``C``."""
 
     @property
     def query(self) -> str:
-        """The query in that phrasing."""
         return self.story.queries[PHRASINGS.index(self.phrasing)]
 
     @property
     def id(self) -> str:
-        """The id of the sample: the story's, and the phrasing."""
         return f"{self.story.id}-{self.phrasing}"
 
 
@@ -650,24 +646,23 @@ def queries_of(stories: Sequence[Story]) -> list[StoryQuery]:
 
 
 def query_of(metadata: Mapping[str, Any]) -> StoryQuery:
-    """Return the query that a sample was made from."""
     return StoryQuery(Story.model_validate(metadata["story"]), metadata["phrasing"])
 
 
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
-    """Return a row for each answer of a story, where a project shows edits, else None.
+    """Return a row for each answer of a story if a project shows edits, else None.
 
-    What is known of an answer is kept in ``known_verdict``, which no project shows.
+    What is known of an answer goes into ``known_verdict``, which no project shows.
     """
     if "Variation text" not in row or "edit" not in shown:
         return None
     story = read_story(row)
     answers: dict[str, str] = {story.answer: "right"} if story.answer else {}
-    for key, known in (("Right answers", "right"), ("Wrong answers", "wrong")):
+    for key, verdict in (("Right answers", "right"), ("Wrong answers", "wrong")):
         for answer in row.get(key) or ():
             text = answer.get("text") if isinstance(answer, dict) else None
             if isinstance(text, str) and text.strip():
-                answers.setdefault(text, known)
+                answers.setdefault(text, verdict)
     if not answers:
         raise InputError(
             f"story {story.id} has no answer to rate",
@@ -680,7 +675,7 @@ def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str
             "edit": text,
             "story_id": story.id,
             "domain": story.domain,
-            "known_verdict": known,
+            "known_verdict": verdict,
         }
-        for text, known in answers.items()
+        for text, verdict in answers.items()
     ]

@@ -1,9 +1,9 @@
-"""CoBe's editors as they are taught: drawn stories, split by what a model has never met.
+"""Teaching an editor of stories: drawn stories, split by what a model has never met.
 
-CoBe, sections 3.1 and 3.2. Held out are two types of graph, four places with all of their rules,
-and in each other place one event with its rules and wordings. An answer to learn is
-the story edited in place (`in_place`), told in the story's own words, so that what is learned
-is what to change, and not which other words a file has for it.
+CoBe, sections 3.1 and 3.2. Two types of graph are held out, four places with all of their rules,
+and in each other place one event with its rules and wordings. The answer to learn is the story
+edited in place (`in_place`), in the story's own words: so a model learns what to change, and not
+which other words a file has for it.
 """
 
 import json
@@ -20,7 +20,7 @@ from contrafact.families.cobe.in_place import in_place
 from contrafact.families.cobe.records import GRAPHS
 from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import Cell, compose_block
-from contrafact.families.cobe.synth.library import Library, Scene, bundled_library
+from contrafact.families.cobe.synth.library import Library, bundled_library
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_text
 from contrafact.prompts import PromptPack
@@ -40,14 +40,14 @@ _HELD_EVENTS = {
     "vaccination": "second",
     "warehouse": "cellar",
 }
-"""By place of training, the event that is held out with its rules: one that many stories tell."""
+"""By place of training, the event that is held out with its rules; many stories tell it."""
 _SLOT = re.compile(r"\\\{\w+\\\}")
 _WRONG = "the wrong answer"
-_DEMO = 2**31  # a seed apart from those that trainings are given
+_DEMO = 2**31  # the seed of the demo, which no training has
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
-    """Return a drawn story's split; none of a held-out event in a story of training otherwise."""
+    """Return the split of a drawn story; None where a held-out event is in it but not edited."""
     proof = row["Proof"]
     scene, graph = proof["template"] in _HELD_SCENES, row["Graph type"] in _HELD_GRAPHS
     if scene:
@@ -55,39 +55,39 @@ def _split_of(row: Mapping[str, Any]) -> str | None:
     held = _HELD_EVENTS[proof["template"]]
     if held not in _events_of(proof):
         return "graphs" if graph else "train"
-    changed = {
-        node for node, found in proof["consequences"].items() if found["kind"] in ("set", "changes")
-    }
+    consequences = proof["consequences"].items()
+    changed = {node for node, what in consequences if what["kind"] in ("set", "changes")}
     return "rules" if not graph and held in _events_of(proof, changed) else None
 
 
 def _events_of(proof: Mapping[str, Any], nodes: "set[str] | None" = None) -> frozenset[str]:
+    """Return the names of the events that a story tells, or of those at some nodes."""
     patterns = _patterns(proof["template"])
-    found = set()
+    names = set()
     for node, words in proof["wordings"].items():
         if (nodes is None or node in nodes) and "amounts" not in words:
             clause = words["true"]["clauses"][0]
-            found |= {name for pattern, name in patterns if pattern.fullmatch(clause)}
-    return frozenset(found)
+            names |= {name for pattern, name in patterns if pattern.fullmatch(clause)}
+    return frozenset(names)
 
 
 @cache
-def _patterns(scene: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    found = next(one for one in bundled_library().scenes if one.name == scene)
+def _patterns(name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    scene = next(scene for scene in bundled_library().scenes if scene.name == name)
     return tuple(
         (re.compile(_SLOT.sub(".+", re.escape(pair[True].stated))), event.name)
-        for event in found.events.values()
+        for event in scene.events.values()
         for pair in event.wordings
     )
 
 
 def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[EditTask]:
-    """Draw tasks of a split: one a story, in the three phrasings in turn."""
+    """Draw tasks of a split, one for each story, in the three phrasings in turn."""
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
-    block, last, before = 0, "", ""  # answers of this block, and of the one before it
-    for drawn, (place, line, row, answer) in enumerate(islice(_stories(split, seed), number)):
-        if place != block:
-            block, before = place, last
+    block, last, before = 0, "", ""  # the last answer, and that of another block before it
+    for drawn, (index, line, row, answer) in enumerate(islice(_stories(split, seed), number)):
+        if index != block:
+            block, before = index, last
         text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
         wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
         if before:
@@ -105,7 +105,7 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
 def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any], str]]:
     """Draw stories of a split: the block of each, its line, its row, and its answer in place.
 
-    Measured on is one story of a plot, so that tasks are independent of each other.
+    For measurements one story of each plot is drawn, so that tasks are independent of each other.
     """
     library = bundled_library()
     cells = _cells(library, split)
@@ -120,22 +120,22 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any
 
 
 def held_out_stories(n: int) -> list[str]:
-    """Return stories of the demo, a JSON object each: editors learned of none, nor are measured."""
+    """Return stories of the demo as JSON; no editor learns from them or is measured on them."""
     return [line for _, line, _, _ in islice(_stories("all", _DEMO), n)]
 
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows for ``contrafact score cobe``: four systems for each of the demo's stories.
 
-    They are its right answer, proven by its causal model, and three that must not pass: the story
-    left as it is, a wrong answer, and the right answer of another story.
+    One gives its proven right answer, and three must not pass: they give the story as it is, a
+    wrong answer, and the right answer of another story.
     """
     from contrafact.families.cobe.items import REFERENCE
 
     stories = [json.loads(line) for line in held_out_stories(count)]
-    found: list[Mapping[str, Any]] = []
-    for place, story in enumerate(stories):
-        other = stories[(place + 1) % count]
+    rows: list[Mapping[str, Any]] = []
+    for index, story in enumerate(stories):
+        other = stories[(index + 1) % count]
         texts = {
             REFERENCE: story["Representative answer"],
             "control: story unchanged": story["Variation text"],
@@ -147,34 +147,31 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
         for system, text in texts.items():
             for phrasing in PHRASINGS:
                 row = {"id": name, "phrasing": phrasing, "response": text}
-                found.append({"system": system, **row})
-    return found
+                rows.append({"system": system, **row})
+    return rows
 
 
 def write_held_out(path: Path, n: int) -> None:
-    """Write `held_out_stories` to a JSON Lines file."""
     write_text(path, "".join(f"{line}\n" for line in held_out_stories(n)))
 
 
 def _seed(seed: int, split: str) -> int:
-    """Return the seed of a split's drawing: no two splits draw the same stories."""
+    """Return the seed of a split, so that no two splits draw the same stories."""
     return Random(f"{seed} {split}").getrandbits(32)
 
 
 def _cells(library: Library, split: str) -> list[Cell]:
-    graphs = [one for one in GRAPHS if (one in _HELD_GRAPHS) == (split in ("graphs", "all"))]
-    domains = {one.domain for one in library.scenes if _fits(one, split)}
-    return [Cell(domain, graph) for domain in sorted(domains) for graph in graphs]
-
-
-def _fits(scene: Scene, split: str) -> bool:
-    return (scene.name in _HELD_SCENES) == (split in ("scenes", "all"))
+    new_graphs, new_scenes = split in ("graphs", "all"), split in ("scenes", "all")
+    graphs = [graph for graph in GRAPHS if (graph in _HELD_GRAPHS) == new_graphs]
+    scenes = (scene for scene in library.scenes if (scene.name in _HELD_SCENES) == new_scenes)
+    domains = sorted({scene.domain for scene in scenes})
+    return [Cell(domain, graph) for domain in domains for graph in graphs]
 
 
 def _passed(source: str, answer: str) -> bool | None:
-    """Return what is proven of an answer by all criteria of its story."""
-    found = verdicts(read_story(json.loads(source)), answer).values()
-    return False if False in found else None if None in found else True
+    """Return whether an answer passes all criteria of its story; None where that is open."""
+    passed = verdicts(read_story(json.loads(source)), answer).values()
+    return False if False in passed else None if None in passed else True
 
 
 EDITING = EditSpec(

@@ -1,9 +1,8 @@
-"""CoBe items with known verdicts: stories' right answers, and answers that fail one criterion.
+"""CoBe items with known verdicts: stories' right answers, and answers that fail a criterion.
 
-A right answer passes every criterion that its story asks; a wrong one fails the criterion it was
-made to fail and passes all others. So each wrong answer is an item that should fail on one
-criterion and items that should pass on the rest. What likeness to the representative answer would
-have said of them (section 4.2) stands next to the judge.
+A right answer passes every criterion that its story asks; a wrong one fails the criteria that are
+known of it and passes the others. What likeness to the representative answer would have said
+(section 4.2) stands next to the judge.
 """
 
 import json
@@ -49,16 +48,20 @@ class CobeExamOptions(TaskOptions):
 
 
 def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list[ExamItem]:
-    """Return every known answer of the stories as an item; there are right and wrong ones.
+    """Return every known answer of the stories as an item.
 
-    A wrong answer's kind is the criterion that it fails (``fails E2``); a right one's, what several
-    stories say of it, else ``right``. With ``causes`` that is known too, where `proof` decides it.
+    The kind of a wrong answer is the criterion that it fails (``fails E2``); that of a right one is
+    ``right``, with the reason where several stories give it. With ``causes``, that criterion is
+    known as well where `proof` decides it.
+
+    Raises:
+        InputError: There are no right answers, or no wrong ones.
     """
     from contrafact.families.cobe.data import subject_of
     from contrafact.families.cobe.verifier import proof
 
     reasons = Counter(why for known in stories for why in {answer.why for answer in known.right})
-    found: dict[str, ExamItem] = {}
+    items: dict[str, ExamItem] = {}
     for known in stories:
         story = known.story
         for answer in (*known.right, *known.wrong):
@@ -83,13 +86,13 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
                 material=story,
                 pair=answer.counterpart,
             )
-            found.setdefault(item.id, item)
-    if {item.whole for item in found.values()} != {True, False}:
+            items.setdefault(item.id, item)
+    if {item.whole for item in items.values()} != {True, False}:
         raise InputError(
             "an exam needs stories with right answers and with wrong ones",
             hint="make some with `contrafact cobe synth`",
         )
-    return list(found.values())
+    return list(items.values())
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":
@@ -100,7 +103,7 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
 
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
-    """Return how a judge is asked, as `judging.Judging` asks; of queries, the story's first."""
+    """Return how a judge is asked: as `judging.Judging` asks, with the story's first query."""
     from contrafact.families.cobe.data import criteria_of, subject_of
     from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter
@@ -127,7 +130,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 def leak_item(story: Story, text: str, verdicts: Mapping[str, bool]) -> "LeakItem":
     """Return an answer of a story as readers of the surface see it.
 
-    They are not to have seen its graph, nor its template.
+    They are scored on graphs and templates that they have not seen.
     """
     from contrafact.judges.surface import LeakItem
 
@@ -155,8 +158,8 @@ def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]
     if options.data is not None:
         return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)
     n = n or _DRAWN
-    # Two items a story, so that stories are many and each weighs little: of a text, the one story
-    # for which it is right, and one for which it is wrong.
+    # Two items for each story, so that there are many stories and each weighs little: a text is
+    # asked about in the story for which it is right, and in one for which it is wrong.
     drawn = drawn_known(max(10, (n + 1) // 2), seed)
     return draw_crossed(cobe_items(drawn, causes=causes), n, seed)
 
@@ -167,6 +170,6 @@ EXAM = ExamSpec(
     items=_items,
     examiner=examiner,
     options=CobeExamOptions,
-    surface=lambda items: [leak_item(one.material, one.text, one.known) for one in items],
+    surface=lambda items: [leak_item(item.material, item.text, item.known) for item in items],
     surface_reader="reads no story",
 )

@@ -1,8 +1,8 @@
-"""Editing a story in place: its own sentences, with no more put in other words than has to be.
+"""Editing a story in place: its own sentences, with as few other words as possible.
 
-What is set is told in the query's words, what changes with it is denied in the story's, the number
-moves, and the rest stands as it stood. A connector stays where what it says still holds; elsewhere
-its sentence is told without it. What comes out is proven, or not handed out.
+The intervention is told in the query's words, what changes with it is denied in the story's, the
+number moves, and the rest stands as before. A connector stays where what it joins stays; elsewhere
+its sentence is told without it. Only an edit that is proven right is returned.
 """
 
 import re
@@ -23,26 +23,27 @@ _MARKED = re.compile(r"\x00(\d+)\x00")
 
 
 def in_place(row: Mapping[str, Any]) -> str | None:
-    """Return a drawn story's edit in its own sentences; None where none is proven right."""
+    """Return the edit of a drawn story in its own sentences; None where none is proven right."""
     facts = situation_of(row)
     text = row["Variation text"]
-    for one in facts.settings:
-        text = text.replace(one, "")
+    for setting in facts.settings:
+        text = text.replace(setting, "")
     story = read_story(dict(row))
-    for edited in _tries(facts, [one.strip() for one in _PART.findall(text) if one.strip()]):
-        found = decisions(subject_of(story, edited))
-        if all(found[name].passed for name in criteria_of(story)):
+    sentences = [part.strip() for part in _PART.findall(text) if part.strip()]
+    for edited in _edits(facts, sentences):
+        decided = decisions(subject_of(story, edited))
+        if all(decided[name].passed for name in criteria_of(story)):
             return edited
     return None
 
 
-def _tries(facts: Facts, sentences: Sequence[str]) -> Iterator[str]:
+def _edits(facts: Facts, sentences: Sequence[str]) -> Iterator[str]:
     """Yield edits: connectors kept where nothing that they join changes, then nowhere."""
     for connectors in (True, False):
         parts, before = [], True  # whether the sentence before stays as it is
         for text in sentences:
             masked, mentions = facts.reader.masked(text.lower())
-            stays = all(_kind(facts, one) == "stays" for one in mentions)
+            stays = all(facts.proof.of(mention.name).kind == "stays" for mention in mentions)
             kept = connectors and (before or not masked.startswith(_LINKS))
             if stays and (kept or not _joins(masked)):
                 parts.append(text)
@@ -53,13 +54,13 @@ def _tries(facts: Facts, sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _edited(facts: Facts, masked: str, mentions: Sequence[Mention]) -> str:
-    """Return a sentence without what joins its clauses, these as they are after the edit."""
-    told = [_told(facts, one) for one in mentions]
-    if all(told) and not _joins(masked):
-        whole = _MARKED.sub(lambda place: told[int(place[1])], masked)
+    """Return the clauses of a sentence as they are after the edit, without connectors."""
+    clauses = [_clause_after(facts, mention.name) for mention in mentions]
+    if all(clauses) and not _joins(masked):
+        whole = _MARKED.sub(lambda mark: clauses[int(mark[1])], masked)
         return f"{whole[0].upper()}{whole[1:]}"
-    clauses = zip(mentions, told, strict=True)
-    return " ".join(sentence(clause) for one, clause in clauses if clause and not one.noun)
+    told = zip(mentions, clauses, strict=True)
+    return " ".join(sentence(clause) for mention, clause in told if clause and not mention.noun)
 
 
 def _joins(masked: str) -> bool:
@@ -67,21 +68,16 @@ def _joins(masked: str) -> bool:
     return bool(set(re.findall(r"\w+", _MARKED.sub("", masked))) - {"and"})
 
 
-def _kind(facts: Facts, mention: Mention) -> str:
-    return next(one.kind for one in facts.proof.consequences if one.variable == mention.name)
-
-
-def _told(facts: Facts, mention: Mention) -> str:
-    """Return the clause that states a variable after the edit, as the file has it; none if open."""
-    name = mention.name
-    found = next(one for one in facts.proof.consequences if one.variable == name)
+def _clause_after(facts: Facts, name: str) -> str:
+    """Return the clause that states a variable after the edit; nothing where it is open."""
+    consequence = facts.proof.of(name)
     words = facts.reader.wordings[name]
     if "amounts" in words:
-        return str(words["amounts"][0]).replace("{n}", f"{found.after:,}")
-    if found.kind == "undetermined" or found.after is None:
+        return str(words["amounts"][0]).replace("{n}", f"{consequence.after:,}")
+    if consequence.kind == "undetermined" or consequence.after is None:
         return ""
-    now, before = ("true", "false") if found.after else ("false", "true")
-    if found.kind == "changes":
+    now, before = ("true", "false") if consequence.after else ("false", "true")
+    if consequence.kind == "changes":
         was = words[before]
         denied = next(negations(was["clauses"][0], was["supposed"][0]), None)
         if denied is not None:

@@ -1,7 +1,7 @@
 """From Inspect's samples to the per-item table of ``cobe``.
 
 One row per story, phrasing and draw that ended with a score; a sample that ended in an error has
-none (its failure is the run's to tell). The columns, in this order:
+none, and the run reports it. The columns, in this order:
 
 =====================  ================================================================
 ``system``             the system's name in tables, as the caller gives it
@@ -55,8 +55,6 @@ from contrafact.family.task import number, score_metadata
 
 SCORER = "edit"
 """The scorer's name in logs, behind the package's."""
-
-
 REFERENCE = "reference (proven)"
 """The system whose responses are the stories' proven answers."""
 
@@ -79,7 +77,7 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
     """
     rows = []
     for sample in log_samples:
-        if sample.error is not None or not (found := score_metadata(sample, SCORER)):
+        if sample.error is not None or not (scored := score_metadata(sample, SCORER)):
             continue
         story = Story.model_validate(sample.metadata["story"])
         row: dict[str, Any] = {
@@ -92,18 +90,18 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             "failure_modes": " ".join(map(str, sorted(story.failure_modes))),
             "story": story.text,
             "query": sample.metadata["query"],
-            "text": found["text"],
-            "invalid_reason": found["invalid"],
-            "degenerate": found.get("degenerate"),
-            "correct": number(found.get("correct")),
-            "suggested_failure_mode": number(found.get("suggested_failure_mode")),
+            "text": scored["text"],
+            "invalid_reason": scored["invalid"],
+            "degenerate": scored.get("degenerate"),
+            "correct": number(scored.get("correct")),
+            "suggested_failure_mode": number(scored.get("suggested_failure_mode")),
             "answer": story.answer or None,
             "unchanged": story.unchanged or None,
             "changed": story.changed or None,
             "numerical": story.numerical,
             "latent": story.latent,
         }
-        verdicts = found.get("verdicts") or {}
+        verdicts = scored.get("verdicts") or {}
         for name in CRITERION_NAMES:
             row |= _verdict(name, verdicts.get(name, {}))
         row = {column: row[column] for column in ITEM_COLUMNS}

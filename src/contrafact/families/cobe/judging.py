@@ -1,11 +1,12 @@
 """Judging edits: causal criteria, each a call of its own, answered by T or F.
 
 CoBe, sections 3.2 and 4.2, appendix C.2. The judge sees a criterion and a response, as the paper's
-does; with context it sees the scenario and the query besides, as the paper's raters did. It never
-sees whose response it is. The question comes first in the prompt, so that prefix caches serve.
+does; with context it sees the scenario and the query too, as the paper's raters did. It never sees
+which system wrote the response. The question comes first in the prompt, for the sake of prefix
+caches.
 
-E3 asks of connectors what the response alone tells. Whether the causes that they name are so in the
-story is the sixth, ``causes``, which is always put with scenario and query.
+E3 judges connectors by the response alone. Whether the causes that they name are so in the story is
+a sixth criterion, ``causes``, which is always asked with scenario and query.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ JudgedEdit = Judged[LetterVerdict]
 
 @dataclass
 class Judging:
-    """The questions, opened and checked, with scenario and query (``context``), with ``causes``."""
+    """The questions to the judge, checked; ``context`` adds scenario and query to each."""
 
     pack: PromptPack = field(default_factory=open_pack)
     context: bool = False
@@ -66,7 +67,7 @@ class Judging:
     async def judge(
         self, judges: Sequence[Model], story: Story, response: str, *, query: str = ""
     ) -> JudgedEdit:
-        """Have judges judge a response by its story's criteria; the context shows ``query``."""
+        """Judge a response by the criteria of its story; the context shows ``query``."""
         return await self._rubric.judge(
             judges,
             self.asked(story),
@@ -77,7 +78,6 @@ class Judging:
         )
 
     def asked(self, story: Story) -> list[Criterion]:
-        """Return what is asked of a response to a story."""
         texts = criteria_of(story) | ({CAUSES: ""} if self.causes else {})
         return [
             Criterion(name=name, template=_TEMPLATES[name], text=text)
@@ -87,5 +87,5 @@ class Judging:
 
 def probability(votes: Sequence[LetterVerdict]) -> float | None:
     """Return the judges' mean probability of T against F; None where nobody gave one."""
-    given = [one.probability for one in votes if one.probability is not None]
-    return sum(given) / len(given) if given else None
+    known = [vote.probability for vote in votes if vote.probability is not None]
+    return sum(known) / len(known) if known else None

@@ -19,7 +19,7 @@ _FORMS = tuple(
 )
 _NEGATED = re.compile(r"\bhad(?:n['’]t| not)\b", re.IGNORECASE)
 _HAD = re.compile(r"\bhad\b(?: had\b)?", re.IGNORECASE)
-# Words that begin a clause and are no names, so that they lose a capital after "if" or "had".
+# Words that may begin a clause and are not names: they lose their capital after "if" or "had".
 _PLAIN_STARTS = frozenset(
     (
         *("the", "a", "an", "there", "it", "he", "she", "they", "we", "you", "this", "that"),
@@ -58,16 +58,16 @@ def condition_of(query: str) -> str | None:
     They are what follows "had" in phrasings A and C, and what follows "if" in B.
     """
     for form in _FORMS:
-        if found := form.fullmatch(" ".join(query.split())):
-            return found["rest"].removesuffix(".")
+        if match := form.fullmatch(" ".join(query.split())):
+            return match["rest"].removesuffix(".")
     return None
 
 
 def free_forms(three: Sequence[str]) -> list[int]:
-    """Return the places, from 0, of those queries that do not have the form of their phrasing."""
+    """Return the indices of the queries that do not have the form of their phrasing."""
     return [
-        place
-        for place, (form, query) in enumerate(zip(_FORMS, three, strict=True))
+        index
+        for index, (form, query) in enumerate(zip(_FORMS, three, strict=True))
         if not form.fullmatch(" ".join(query.split()))
     ]
 
@@ -76,7 +76,7 @@ _HINT = 'write clauses like "the brakes had failed" or "there had been no storm"
 
 
 def _plain(clause: str) -> str:
-    """Return the clause in the middle of a sentence: no full stop, no capital that is no name's."""
+    """Return a clause for the middle of a sentence: no full stop, a capital only on a name."""
     text = " ".join(clause.split()).rstrip(" .!?;,")
     text = re.sub(r"^if\s+", "", text, flags=re.IGNORECASE)
     text = _NEGATED.sub("had not", text)
@@ -88,15 +88,15 @@ def _plain(clause: str) -> str:
 
 def _parts(clause: str) -> list[tuple[str, str]]:
     several = clause.split(" and ")
-    if len(several) > 1 and all(len(_HAD.findall(one)) == 1 for one in several):
-        return [part for one in several for part in _parts(one)]
-    found = list(_HAD.finditer(clause))
-    if len(found) != 1:
-        problem = f"has {len(found)} times 'had'" if found else "has no 'had'"
+    if len(several) > 1 and all(len(_HAD.findall(single)) == 1 for single in several):
+        return [part for single in several for part in _parts(single)]
+    matches = list(_HAD.finditer(clause))
+    if len(matches) != 1:
+        problem = f"has {len(matches)} times 'had'" if matches else "has no 'had'"
         raise InputError(f"the intervention '{clause[:60]}' {problem}", hint=_HINT)
-    # "they had had a map": the first one is the auxiliary.
-    start = found[0].start()
-    end = found[0].end() - (len(" had") if " " in found[0][0] else 0)
+    had = matches[0]
+    # "they had had a map": the first "had" is the auxiliary.
+    start, end = had.start(), had.end() - (len(" had") if " " in had[0] else 0)
     subject, rest = clause[:start].strip(), clause[end:].strip()
     if not subject or not rest:
         raise InputError(

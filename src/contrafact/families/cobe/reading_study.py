@@ -1,8 +1,8 @@
 """The reading study: can careful readers tell from a story what becomes of each of its facts?
 
 CoBe, section 3.1, asks for causal relations that are self-evident. Readers see story and query
-alone and say of every fact what becomes of it; their answers are held against what was proven.
-Readers are people, or language models that know nothing of how the stories were made.
+alone and say what becomes of every fact; their answers are compared with the proof. Readers are
+people, or language models that know nothing of how the stories were made.
 """
 
 import json
@@ -25,37 +25,35 @@ _KINDS = ("stays", "changes", "number", "open", "not told")
 
 
 def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the facts of a story with a proof: ``fact``, what becomes of it (``due``), its ``of``.
+    """Return the facts of a proven story: each has its ``fact``, the right answer (``due``), and
+    its kind (``of``).
 
-    What is supposed is not asked; what is implied is put the other way in every second story.
+    The intervention is not asked about; a latent fact is denied in every second story.
     """
     proof = row["Proof"]
-    found = []
-    for name, one in proof["consequences"].items():
-        forms = proof["wordings"].get(name)
-        if forms is None or one["kind"] == "set":
+    facts = []
+    for name, consequence in proof["consequences"].items():
+        forms, kind, after = proof["wordings"].get(name), consequence["kind"], consequence["after"]
+        if forms is None or kind == "set":
             continue
         if "amounts" in forms:
             clause = forms["amounts"][0].replace("{n}", f"{proof['facts'][name]:,}")
-            due, of = one.get("direction", "stays"), "number"
+            due, of = consequence.get("direction", "stays"), "number"
         elif name not in proof["told"]:
             asked = (int(row["Core Set ID"]) + int(row["Variation ID"])) % 2 == 0
             clause = forms[str(asked).lower()]["clauses"][-1]
-            due, of = ("true" if one["after"] == asked else "false"), "not told"
+            due, of = ("true" if after == asked else "false"), "not told"
         else:
             clause = forms[str(proof["facts"][name]).lower()]["clauses"][0]
-            opened = one["kind"] == "undetermined"
-            due, of = ("cannot be told", "open") if opened else (one["kind"], one["kind"])
-        fact = f"{clause[0].upper()}{clause[1:]}."
-        found.append(
-            {"fact": f"(not told) {fact}" if of == "not told" else fact, "due": due, "of": of}
-        )
-    return found
+            due, of = ("cannot be told", "open") if kind == "undetermined" else (kind, kind)
+        fact = f"{'(not told) ' * (of == 'not told')}{clause[0].upper()}{clause[1:]}."
+        facts.append({"fact": fact, "due": due, "of": of})
+    return facts
 
 
 @cache
 def bundled_reading() -> tuple[tuple[bool, ...], ...]:
-    """Return of each of 100 stories which facts a model got right, blind (docs/cobe.md)."""
+    """Return for each of 100 stories which facts a model got right, blind (docs/cobe.md)."""
     path = Path(__file__).with_name("study_reading.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(tuple(answer == due for _, _, due, answer in row["facts"]) for row in rows)
@@ -81,14 +79,15 @@ def _load(path: Path) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _whole(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
+def _whole_stories(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
+    """Return the rows of some stories, with all facts of each."""
     names = list(dict.fromkeys(stratum["story_id"]))
-    chosen = [names[int(place)] for place in rng.permutation(len(names))[:size]]
-    places: dict[str, list[int]] = {name: [] for name in chosen}
-    for place, name in enumerate(stratum["story_id"]):
-        if name in places:
-            places[name].append(place)
-    return [place for name in chosen for place in places[name]]
+    chosen = [names[int(index)] for index in rng.permutation(len(names))[:size]]
+    rows: dict[str, list[int]] = {name: [] for name in chosen}
+    for row, name in enumerate(stratum["story_id"]):
+        if name in rows:
+            rows[name].append(row)
+    return [row for name in chosen for row in rows[name]]
 
 
 def _tables(study: AnsweredStudy) -> list[StudyTable]:
@@ -99,8 +98,8 @@ def _tables(study: AnsweredStudy) -> list[StudyTable]:
     if len(people) > 1:
         readers.append(_figures(study, "reader", "all", people, study.items))
     by_graph = [
-        _figures(study, "graph", str(graph), people, own)
-        for graph, own in study.items.groupby("graph")
+        _figures(study, "graph", str(graph), people, items)
+        for graph, items in study.items.groupby("graph")
     ]
     shares = ("facts", *(kind.replace(" ", "_") for kind in _KINDS), "stories", "settled", "odd")
     return [
@@ -112,18 +111,18 @@ def _tables(study: AnsweredStudy) -> list[StudyTable]:
 def _figures(
     study: AnsweredStudy, by: str, name: str, people: list[str], items: "pd.DataFrame"
 ) -> dict[str, Any]:
-    def told(question: str) -> "pd.DataFrame":
-        given = study.given(question).loc[items.index].reindex(columns=people)
-        long = given.melt(var_name="who", value_name="answer", ignore_index=False).dropna()
+    def answers(question: str) -> "pd.DataFrame":
+        wide = study.given(question).loc[items.index].reindex(columns=people)
+        long = wide.melt(var_name="who", value_name="answer", ignore_index=False).dropna()
         return long.join(items[["due", "of", "story_id"]])
 
-    read, odd = told("outcome"), told("sound")
+    read, odd = answers("outcome"), answers("sound")
     story = ["who", "story_id"]
     right = read["answer"].eq(read["due"])
     shares = {"facts": right} | {
         kind.replace(" ", "_"): right[read["of"].eq(kind)] for kind in _KINDS
     }
-    whole = right.groupby([read[one] for one in story]).transform("all")
+    whole = right.groupby([read[column] for column in story]).transform("all")
     shares["stories"] = whole[~read.duplicated(story)]
     shares["settled"] = right[read["answer"].ne("cannot be told")]
     shares["odd"] = odd["answer"].ne("sane")[~odd.duplicated(story, keep="last")]
@@ -159,7 +158,7 @@ READING = StudySpec(
     guidelines=Path(__file__).with_name("study_reading.txt"),
     key=("item", "kind", "story_id", "domain", "graph", "of", "due", "probability", "check"),
     strata=("kind",),
-    choose=_whole,
+    choose=_whole_stories,
     together=True,
     n=100,
     cluster="story_id",

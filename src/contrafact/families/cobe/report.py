@@ -1,8 +1,8 @@
 """CoBe's chapter of a report: accuracy by five criteria, over three phrasings of every story.
 
-A response is correct where it passes all criteria that its story has (section 4). What could not be
-read is left out of the valid form, and fails in the strict one. Tables and figures follow the
-paper's table 5 and figures 5 to 9.
+A response is correct where it passes all criteria that its story has (section 4). The valid form
+leaves out what could not be read, the strict form counts it as failed. Tables and figures follow
+the paper's table 5 and figures 5 to 9.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ _SCOPES = {
     "domain": "domain",
     "failure_mode": "failure mode",
 }
-_KNOWN = {"graph": GRAPHS, "phrasing": PHRASINGS, "domain": DOMAINS}
+_ORDER = {"graph": GRAPHS, "phrasing": PHRASINGS, "domain": DOMAINS}
 _NOT_NAMED = "not named"
 _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
 _HOW = (
@@ -61,11 +61,12 @@ _HOW = (
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
-    """Add what the figures are made from.
+    """Add the columns of the figures.
 
     ``was_judged``: a judge was asked, or would have been had there been a response.
     ``correct_strict`` is 0.0 where ``correct`` is open or the response degenerate. ``E1_fails`` is
-    NaN where not asked or invalid; ``E1_fails_strict`` 1.0 where response or verdict is invalid.
+    NaN where E1 was not asked or its verdict is invalid; ``E1_fails_strict`` is 1.0 where response
+    or verdict is invalid. The same for the other criteria.
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
     none = items["degenerate"].notna()
@@ -73,8 +74,8 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
         "was_judged": judged,
         "correct_strict": items["correct"].fillna(0.0).mask(none, 0.0).where(judged),
     }
-    for name in (one for one in CRITERION_LABELS if one in items):
-        # A criterion that a story lacks is not asked; E3 is asked of all, the last of whole runs.
+    for name in (name for name in CRITERION_LABELS if name in items):
+        # A criterion that a story lacks is not asked; E3 always is; ``causes`` is in whole runs.
         has: Any = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
         if name == CAUSES:
             has = items[name].notna().groupby(items["system"]).transform("any")
@@ -91,27 +92,27 @@ def scope_parts(scope: str, items: pd.DataFrame) -> Iterator[tuple[str, pd.DataF
     if scope == "failure_mode":
         labels = items["failure_modes"].fillna("").astype(str)
         for number, mode in failure_modes().items():
-            if (own := labels.str.contains(rf"(?:^|\s){number}(?:\s|$)")).any():
-                yield f"{number}. {mode.name}", items[own]
+            if (labelled := labels.str.contains(rf"(?:^|\s){number}(?:\s|$)")).any():
+                yield f"{number}. {mode.name}", items[labelled]
         return
-    known = _KNOWN[scope]
+    order = _ORDER[scope]
     named = items[scope].fillna(_NOT_NAMED).astype(str)
-    others = sorted(set(named) - set(known) - {_NOT_NAMED})
-    for name in (*known, *others, _NOT_NAMED):
-        if (own := named.eq(name)).any():
-            yield name, items[own]
+    others = sorted(set(named) - set(order) - {_NOT_NAMED})
+    for name in (*order, *others, _NOT_NAMED):
+        if (rows := named.eq(name)).any():
+            yield name, items[rows]
 
 
 def _spread(part: Part, form: Form) -> Interval | None:
     column = "correct_strict" if form == "strict" else "correct"
-    known = part.rows[["phrasing", "sample_id", column]].dropna(subset=column)
-    accuracies = known.groupby("phrasing")[column].mean()
+    scored = part.rows[["phrasing", "sample_id", column]].dropna(subset=column)
+    accuracies = scored.groupby("phrasing")[column].mean()
     if set(accuracies.index) != set(PHRASINGS):
         return None
     nothing = float("nan")
     return Interval(
-        float(accuracies.std(ddof=1)), nothing, nothing, part.bootstrap.level, len(known),
-        known["sample_id"].nunique(), "standard deviation over phrasings",
+        float(accuracies.std(ddof=1)), nothing, nothing, part.bootstrap.level, len(scored),
+        scored["sample_id"].nunique(), "standard deviation over phrasings",
     )  # fmt: skip
 
 
@@ -132,7 +133,7 @@ _FAILURES = tuple(
 _AXIS = "Accuracy, %"
 
 
-def _with_table_5(own: Table) -> Table:
+def _with_table_5(table: Table) -> Table:
     judge, rows = published_facts(_PAPER)["judge"], published_table(_PAPER, "performance")
     frame = pd.DataFrame(
         {
@@ -146,7 +147,7 @@ def _with_table_5(own: Table) -> Table:
         f"Published rows are as printed, judged by {judge}, on the paper's stories. They "
         "are context, not a comparison, and take no part in the marks."
     )
-    return with_published(own, frame, "Published · CoBe, table 5", (context,))
+    return with_published(table, frame, "Published · CoBe, table 5", (context,))
 
 
 def _results(data: ChapterData) -> Section:
@@ -165,7 +166,7 @@ def _results(data: ChapterData) -> Section:
 
 
 def _known(data: ChapterData) -> Table | None:
-    """Return what the reference's row is, beside what readers knew from stories alone."""
+    """Return what the row of the reference means, and what readers knew from the stories alone."""
     from contrafact.families.cobe.reading_study import bundled_reading
 
     if data.overall("accuracy")["system"].ne(REFERENCE).all():
@@ -195,7 +196,8 @@ def _known(data: ChapterData) -> Table | None:
 
 
 def _criteria(data: ChapterData) -> Section:
-    title, named = "Failure rates by criterion", {one.name: one.label for one in _FAILURES}
+    title = "Failure rates by criterion"
+    named = {measure.name: measure.label for measure in _FAILURES}
     caption = (
         "The share of responses that fail a criterion, among those it was asked of: a criterion "
         f"that a story lacks is not asked. {_HOW}"
@@ -204,7 +206,8 @@ def _criteria(data: ChapterData) -> Section:
     table = measure_table(data, "criteria", title, list(named), caption)
     if table is not None:
         columns = (
-            replace(one, group=f"{one.group} failed" if one.group else "") for one in table.columns
+            replace(column, group=f"{column.group} failed" if column.group else "")
+            for column in table.columns
         )
         table = replace(table, columns=tuple(columns))
     return Section("criteria", title, (chart, table), "Criteria")
@@ -246,9 +249,9 @@ def suggested_modes(data: ChapterData) -> Table | None:
     modes = failure_modes()
     lines: list[dict[str, object]] = []
     for system in data.systems:
-        own = failed.loc[failed["system"].eq(system), "suggested_failure_mode"]
-        line: dict[str, object] = {"system": system, "failed": len(own)}
-        lines.append(line | {f"mode_{number}": int(own.eq(number).sum()) for number in modes})
+        suggested = failed.loc[failed["system"].eq(system), "suggested_failure_mode"]
+        line: dict[str, object] = {"system": system, "failed": len(suggested)}
+        lines.append(line | {f"mode_{number}": int(suggested.eq(number).sum()) for number in modes})
     columns = (
         Column("system", "System", "text"),
         Column("failed", "Failed", "count"),
@@ -271,7 +274,7 @@ def _unread(rows: pd.DataFrame) -> int:
 
 def _verdicts(rows: pd.DataFrame) -> int:
     named = (rows[name] for name in CRITERION_LABELS if name in rows)
-    return sum(int(own.notna().sum()) for own in named) + _unread(rows)
+    return sum(int(verdicts.notna().sum()) for verdicts in named) + _unread(rows)
 
 
 def _open(rows: pd.DataFrame) -> int:

@@ -81,7 +81,8 @@ def edit_reward(
         phrasings = columns.get("query") or [""] * len(prompts)
         texts = [_text(completion) for completion in completions]
         models = [
-            get_model(judge_names([one])[0]) if isinstance(one, str) else one for one in named
+            get_model(judge_names([judge])[0]) if isinstance(judge, str) else judge
+            for judge in named
         ]
 
         async def reward(text: str, story: Any, query: str) -> float | None:
@@ -93,7 +94,7 @@ def edit_reward(
 
         async def rewards() -> list[float | None]:
             asked = zip(texts, stories, phrasings, strict=True)
-            return await asyncio.gather(*(reward(*one) for one in asked))
+            return await asyncio.gather(*(reward(*arguments) for arguments in asked))
 
         return _finished(rewards())
 
@@ -101,12 +102,13 @@ def edit_reward(
 
 
 def _reward_of(judged: JudgedEdit, form: Form) -> float | None:
-    """Return the reward of a judged response; None for a conjunction that no judge's reply gave."""
-    reasons = [one.invalid or "" for one in judged.panel.values() if one.passed is None]
+    """Return the reward of a response; None for a conjunction that an invalid reply leaves open."""
+    open_verdicts = (verdict for verdict in judged.panel.values() if verdict.passed is None)
+    reasons = [verdict.invalid or "" for verdict in open_verdicts]
     unread = not all(reason.startswith(UNDECIDED) for reason in reasons)
     if form == "conjunction" and judged.passed is None and unread:
         return None
-    return reward_of({name: one.passed for name, one in judged.panel.items()}, form)
+    return reward_of({name: verdict.passed for name, verdict in judged.panel.items()}, form)
 
 
 def reward_rows(stories: Sequence[Story]) -> list[dict[str, str]]:

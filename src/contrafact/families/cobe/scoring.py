@@ -2,10 +2,9 @@
 
 Accuracy as the paper has it, and figures by graph, domain and failure mode, are the report's.
 
-The seven failure modes (appendix B.1), and a suggestion for a response that failed: In the paper
-people mapped failures to modes by hand. Here stories carry modes as labels (what they were written
-to probe), and every failed response gets a *suggestion*, by a rule that looks only at which
-criteria failed and at the story's labels and type of graph:
+In the paper, people mapped failures to the seven modes of appendix B.1 by hand. Here stories carry
+modes as labels of what they probe, and every failed response gets a *suggestion*, by a rule that
+looks only at which criteria failed and at the story's labels and type of graph:
 
 1. Of the criteria that failed, take them in the order E5, E1, E2, E4, E3, ``causes``.
 2. If the story is labelled with a mode that one of them can be a sign of, suggest that label: that
@@ -13,8 +12,8 @@ criteria failed and at the story's labels and type of graph:
 3. Else take the first failed criterion, and suggest the mode that goes with the story's type of
    graph, or else the first that the criterion can be a sign of.
 
-The rule is data (``failure_modes.toml``). It is a place to start reading, not a finding: E1 failing
-in a fork is often, and not always, a correlation taken for a cause.
+The rule is data (``failure_modes.toml``). A suggestion is a place to start reading, not a finding:
+where E1 fails in a fork, a correlation was often, and not always, taken for a cause.
 """
 
 import math
@@ -46,8 +45,7 @@ class FailureMode(NamedTuple):
 
 
 def failure_modes() -> dict[int, FailureMode]:
-    """Return the seven modes by their number."""
-    return {one["number"]: FailureMode(**one) for one in _data()["mode"]}
+    return {fields["number"]: FailureMode(**fields) for fields in _data()["mode"]}
 
 
 def suggested_mode(failed: Collection[str], story: Story) -> int | None:
@@ -60,8 +58,8 @@ def suggested_mode(failed: Collection[str], story: Story) -> int | None:
                 return int(mode)
     if not ordered:
         return None
-    own = rule[ordered[0]]
-    return int(own.get(story.graph, own["modes"][0]))
+    first = rule[ordered[0]]
+    return int(first.get(story.graph, first["modes"][0]))
 
 
 @cache
@@ -103,7 +101,8 @@ def judged_edit(
             "verdicts": {},
         }
         if judging is not None:
-            value |= dict.fromkeys((one.name for one in judging.asked(question.story)), math.nan)
+            asked = judging.asked(question.story)
+            value |= dict.fromkeys((criterion.name for criterion in asked), math.nan)
             if edited.text is not None:
                 metadata |= await _judged(judging, question, edited.text)
             for name, both in metadata["verdicts"].items():
@@ -120,14 +119,14 @@ def judged_edit(
 
 
 async def _judged(judging: Judging, question: StoryQuery, text: str) -> dict[str, Any]:
-    found = await judging.judge(judges_of_role(), question.story, text, query=question.query)
-    failed = [name for name, one in found.panel.items() if one.passed is False]
+    judged = await judging.judge(judges_of_role(), question.story, text, query=question.query)
+    failed = [name for name, verdict in judged.panel.items() if verdict.passed is False]
     return {
-        "asked": list(found.panel),
-        "correct": found.passed,
+        "asked": list(judged.panel),
+        "correct": judged.passed,
         "suggested_failure_mode": suggested_mode(failed, question.story),
         "verdicts": {
-            name: {**both, "probability": probability(found.members[name])}
-            for name, both in found.as_json().items()
+            name: {**both, "probability": probability(judged.members[name])}
+            for name, both in judged.as_json().items()
         },
     }

@@ -1,7 +1,7 @@
-"""What is in a file of stories: what is wrong with it, what is odd, and its statistics.
+"""The check of a file of stories: its violations, notes and statistics.
 
-CoBe, tables 2 to 4. Nothing is left out: a story that cannot be used is a violation, named by line
-and key, and the others are counted all the same.
+CoBe, tables 2 to 4. A story that cannot be used is a violation, named by line and key; the others
+are counted all the same.
 
 Words, sentences and clauses are counted by spaCy. A word is a token that is neither punctuation nor
 space. A clause is a predicate with what belongs to it: the main verb of a sentence, and every verb
@@ -51,15 +51,15 @@ class Counts(NamedTuple):
 
 
 def count_texts(texts: Sequence[str]) -> list[Counts]:
-    pieces = [(place, piece) for place, text in enumerate(texts) for piece in _pieces(text)]
+    pieces = [(index, piece) for index, text in enumerate(texts) for piece in _pieces(text)]
     totals = [[0, 0, 0] for _ in texts]
     docs = parsed((piece for _, piece in pieces), batch_size=64)
-    for (place, _), doc in zip(pieces, docs, strict=True):
+    for (index, _), doc in zip(pieces, docs, strict=True):
         words = sum(not (t.is_punct or t.is_space) for t in doc)
         sentences = sum(any(t.is_alpha or t.is_digit for t in s) for s in doc.sents)
         clauses = sum(map(_is_clause, doc))
-        for at, count in enumerate((words, sentences, clauses)):
-            totals[place][at] += count
+        for column, count in enumerate((words, sentences, clauses)):
+            totals[index][column] += count
     return [Counts(*total) for total in totals]
 
 
@@ -83,7 +83,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def statistics_of(stories: Sequence[Story]) -> dict[str, float]:
-    """Return table 2's figures, NaN without stories; a ratio is the mean of the stories' own."""
+    """Return the figures of table 2, NaN without stories; a ratio is the mean over stories."""
     counts = count_texts([story.text for story in stories])
 
     def mean(values: Sequence[float]) -> float:
@@ -92,11 +92,11 @@ def statistics_of(stories: Sequence[Story]) -> dict[str, float]:
     return {
         "stories": float(len(stories)),
         "domains": float(len({story.domain for story in stories})),
-        "words_per_story": mean([one.words for one in counts]),
-        "sentences_per_story": mean([one.sentences for one in counts]),
-        "clauses_per_story": mean([one.clauses for one in counts]),
+        "words_per_story": mean([story.words for story in counts]),
+        "sentences_per_story": mean([story.sentences for story in counts]),
+        "clauses_per_story": mean([story.clauses for story in counts]),
         "clauses_per_sentence": mean(
-            [one.clauses / one.sentences if one.sentences else 0.0 for one in counts]
+            [story.clauses / story.sentences if story.sentences else 0.0 for story in counts]
         ),
     }
 
@@ -126,7 +126,7 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
 def _across(
     read: Sequence[tuple[int, Story, Mapping[str, Any]]], refused: list[InputError]
 ) -> Iterator[str]:
-    """Yield what stories and their answers say two ways; a row's own problems are refused."""
+    """Yield contradictions among stories and answers; problems of one row go to ``refused``."""
     yield from repeats(
         "story",
         (
@@ -170,7 +170,7 @@ def _shares(
     named: Sequence[str] = (),
     published: Mapping[str, float] | None = None,
 ) -> DataTable:
-    """Return how many stories have each: those named first, then the file's own."""
+    """Return how many stories have each name: first ``named``, then the others of the file."""
     rows = []
     for name in [*named, *sorted(set(counts) - set(named))]:
         row: tuple[str, ...] = (name, f"{counts[name]:,}", f"{counts[name] / total:.1%}")

@@ -1,8 +1,8 @@
 """Stories without end, for trainers: edits to be made, each with a reward that is proven.
 
 CoBe, sections 3.1 and 3.2. A task is a story, a query and a score of any answer, decided by `proof`
-from what the story tells; no model is asked, and nothing is imported that could ask one. Any index
-may be read by any process: it is drawn from the seed and the index alone.
+from what the story tells; no model is asked, and nothing that could ask one is imported. A task
+depends on the seed and its index alone, so that any process may draw it.
 
     tasks = Stories(7, Difficulty(graphs=("chain", "fork")))
     entry = tasks[12]                               # question, answer, metadata
@@ -13,8 +13,8 @@ may be read by any process: it is drawn from the seed and the index alone.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import chain, count, islice
 from pathlib import Path
@@ -34,7 +34,6 @@ from contrafact.text.delimit import delimit
 
 __all__ = [
     "LEVELS",
-    "Curriculum",
     "Difficulty",
     "Form",
     "Stories",
@@ -85,8 +84,8 @@ class Difficulty:
             return False
         if not _within(len(row["Variation text"].split()), self.words):
             return False
-        told = situation_of(row).reader.read(row["Variation text"]).claims
-        return _within(len(told), self.connectors)
+        claims = situation_of(row).reader.read(row["Variation text"]).claims
+        return _within(len(claims), self.connectors)
 
 
 LEVELS: tuple[Difficulty, ...] = (
@@ -99,7 +98,7 @@ LEVELS: tuple[Difficulty, ...] = (
 
 
 class Task(NamedTuple):
-    """What a trainer takes: a prompt, its story, and the reward of an answer."""
+    """A prompt, its story, and the reward of an answer."""
 
     prompt: str
     story: Story
@@ -152,11 +151,7 @@ class Stories:
 
     def __iter__(self) -> Iterator[Task]:
         """Yield tasks for ever; see `ahead` for several processes."""
-        return map(self.task, count())
-
-    def task(self, index: int) -> Task:
-        """Return the task of an index as iterating gives it; see `__getitem__` for errors."""
-        return self._task(index, self._line(index))
+        return (self._task(index, self._line(index)) for index in count())
 
     def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
         """Yield tasks from an index on, drawn by processes that end with the iterator."""
@@ -172,8 +167,8 @@ class Stories:
     def _line(self, index: int) -> str:
         if index < 0:
             raise IndexError("tasks are counted from 0, and have no last one")
-        block, place = divmod(index, SIZE)
-        return self._block(block)[place]
+        block, position = divmod(index, SIZE)
+        return self._block(block)[position]
 
     def _entry(self, index: int, line: str) -> dict[str, Any]:
         row = json.loads(line)
@@ -201,62 +196,21 @@ class Stories:
         return Task(entry["question"], story, partial(_reward, story, self._form))
 
 
-class Curriculum:
-    """Goes on to the next level where the last tasks were solved often enough.
-
-    Args:
-        levels: From easy to hard.
-        window: Of how many rewards the mean is taken.
-        enough: The mean at which the next level begins.
-    """
-
-    def __init__(
-        self,
-        seed: int = 0,
-        levels: Sequence[Difficulty] = LEVELS,
-        *,
-        window: int = 64,
-        enough: float = 0.7,
-    ):
-        if not levels:
-            raise InputError("there are no levels", hint="give at least one difficulty")
-        self._tasks = [Stories(seed + place, level) for place, level in enumerate(levels)]
-        self._next = [0] * len(levels)
-        self._window, self._enough = window, enough
-        self._rewards: list[float] = []
-        self.level = 0
-
-    def __iter__(self) -> Iterator[Task]:
-        """Yield tasks of the level that has been reached, for ever."""
-        while True:
-            level = self.level
-            yield self._tasks[level].task(self._next[level])
-            self._next[level] += 1
-
-    def note(self, reward: float) -> None:
-        """Take note of a reward; the level may rise by it, and never falls."""
-        self._rewards = [*self._rewards, reward][-self._window :]
-        full = len(self._rewards) == self._window
-        if full and sum(self._rewards) / self._window >= self._enough:
-            self.level = min(self.level + 1, len(self._tasks) - 1)
-            self._rewards = []
-
-
 def verdicts(story: Story, answer: str) -> dict[str, bool | None]:
-    """Return `proof`'s decision by each criterion of a story; None for what it leaves open.
+    """Return the decision of `proof` on each criterion of a story; None where it leaves one open.
 
     The answer is read as a run reads replies; one that holds no text passes nothing.
     """
     read = answer_text(answer)
     if read.invalid:
         return dict.fromkeys(criteria_of(story), False)
-    found = decisions(subject_of(story, read.text))
-    return {name: found[name].passed for name in criteria_of(story)}
+    decided = decisions(subject_of(story, read.text))
+    return {name: decided[name].passed for name in criteria_of(story)}
 
 
 def reward_of(decided: Mapping[str, bool | None], form: Form = "conjunction") -> float:
-    """Return the reward of an answer by its verdicts; what is open has not passed."""
-    passed = sum(one is True for one in decided.values())
+    """Return the reward of an answer by its verdicts; a criterion that is open is not passed."""
+    passed = sum(verdict is True for verdict in decided.values())
     return float(passed == len(decided)) if form == "conjunction" else passed / len(decided)
 
 
@@ -275,12 +229,12 @@ def _within(number: int, ends: tuple[int, int]) -> bool:
 
 def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[str]:
     """Return a block's stories of the difficulty as lines, or an `InputError` if none came."""
-    cells = [one for graph in difficulty.graphs for one in cells_of(library, graph=graph)]
+    cells = [cell for graph in difficulty.graphs for cell in cells_of(library, graph=graph)]
     for again in range(_TRIES):
         lines, _ = compose_block(library, cells, seed, index, again)
         if all(difficulty.fits(json.loads(line)) for line in lines):
             return lines
-    asked = ", ".join(f"{one.name}={getattr(difficulty, one.name)}" for one in fields(difficulty))
+    asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
     raise InputError(
         f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"
     )

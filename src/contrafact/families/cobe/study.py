@@ -1,11 +1,9 @@
 """The human study: responses for people to rate, and what their ratings say of the judge.
 
-CoBe, appendix C.3: 100 responses, three raters, strict majority. The paper drew at random from one
-system's responses; here every system gets its share, each story is drawn once as far as there are
-stories (in a phrasing and draw at random), and figures are of the sample as drawn. Responses whose
-verdict was open can be drawn, too.
-
-What ``--judge-causes`` asks besides has a sheet of its own.
+CoBe, appendix C.3: 100 responses, three raters, strict majority. The paper drew at random from the
+responses of one system; here every system gets its share, each story is drawn once as far as there
+are stories (in a random phrasing and draw), and figures are of the sample as drawn. Responses whose
+verdict was open can be drawn, too. The criterion of ``--judge-causes`` has a sheet of its own.
 """
 
 from dataclasses import replace
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.study import Question, StudySpec, StudyTable, spread_over
 
@@ -78,13 +77,11 @@ CAUSES_STUDY = replace(
     summary="whether the causes that edits name are there",
     questions=(Question(CAUSES, verdict="judge_causes", criterion=CAUSES),),
     guidelines=Path(__file__).with_name("study_causes.txt"),
-    key=("kind", *(one for one in STUDY.key if one != "judge_verdict"), "judge_causes"),
+    key=("kind", *(name for name in STUDY.key if name != "judge_verdict"), "judge_causes"),
     pool=_asked,
     published=None,
 )
 """``contrafact cobe study sample RUN --sheet causes``."""
-
-_NAMES = ("E1", "E2", "E3", "E4", "E5")
 
 CRITERIA = replace(
     STUDY,
@@ -97,14 +94,14 @@ CRITERIA = replace(
         *STUDY.questions,
         *(
             Question(name, verdict=f"judge_{name}", criterion=name, optional=True)
-            for name in _NAMES
+            for name in CRITERION_NAMES
         ),
     ),
     guidelines=Path(__file__).with_name("study_criteria.txt"),
     key=(
         *(name for name in STUDY.key if name not in ("probability", "check")),
-        *("kind", *(f"judge_{name}" for name in _NAMES), "probability", "check"),
+        *("kind", *(f"judge_{name}" for name in CRITERION_NAMES), "probability", "check"),
     ),
     published=None,
 )
-"""The same with every criterion that the judge was asked: to correct its rates by."""
+"""The same with every criterion that the judge was asked, to correct its rates."""

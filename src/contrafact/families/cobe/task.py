@@ -1,7 +1,7 @@
-"""How ``cobe`` is run: its data, its Inspect task, and the tables that a run leaves.
+"""The task ``cobe``: its data, its Inspect task, and the tables of a run.
 
-A story in each of its three phrasings, edited and judged. Usable as ``inspect eval contrafact/cobe
---model … --model-role grader=…`` and by ``contrafact run cobe``, which adds tables and the report.
+A story is edited and judged in each of its three phrasings, by ``inspect eval contrafact/cobe
+--model … --model-role grader=…`` or by ``contrafact run cobe``, which adds tables and the report.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -34,10 +34,10 @@ from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family import ShownText
-from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
+from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.prompts import PromptPack
@@ -113,9 +113,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         identity = next(question.id for question in asked if question.phrasing == named)
         return OutputRow((identity,), {"": recorded.output("response")}, item)
 
-    def task(self, prepared: Prepared, method: str) -> Task:
-        return cobe(**task_arguments(cobe, prepared, method))
-
     def samples(self, items: Sequence[Story], limit: int | None) -> list[Sample]:
         return [_sample(question) for question in queries_of(items[:limit])]
 
@@ -125,19 +122,19 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
             raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
         variants: dict[int, list[str]] = {}
-        for one in inputs.items:
-            variants.setdefault(one.core_set_id, []).append(one.text)
+        for story in inputs.items:
+            variants.setdefault(story.core_set_id, []).append(story.text)
         return Solving(
             item_of=lambda state: query_of(state.metadata),
             unanswered=lambda reason: Output(text=None, invalid=reason),
             shown=lambda output: output.text or output.reply or "",
-            check=partial(_check_edit, Batch([one.text for one in inputs.items]), variants),
+            check=partial(_check_edit, Batch([story.text for story in inputs.items]), variants),
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         names = ("judged", "judge_context", "judge_causes", "judge_logprobs", "prompts")
-        known = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
-        return judged_edit(**known)
+        chosen = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
+        return judged_edit(**chosen)
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         return item_rows(evaluated.samples, **evaluated.facts)
@@ -152,7 +149,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return a story's edit under its question, as the demo shows it."""
+    """Return the query and the edit of a story, as the demo shows them."""
     kept = state.store.get(OUTPUT)
     if kept is None:
         return []
@@ -163,26 +160,22 @@ def shown_texts(state: TaskState) -> list[ShownText]:
     ]
 
 
-RUN = CobeRun()
-"""The one run of the family."""
-
-
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:
-    """Return the questions that a row may be an answer to: one, or a story's three."""
+    """Return the questions that a row may answer: one, or the three of a story."""
     identity = recorded.text("id").strip()
     if identity in recorded.units.by_id:
         return [recorded.units.by_id[identity]]
     if identity:
-        found = recorded.units.ids("story", lambda question: question.story.id, identity)
+        ids = recorded.units.ids("story", lambda question: question.story.id, identity)
     else:
         shown = " ".join(recorded.text("story").split())
-        found = recorded.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
-    if not found:
+        ids = recorded.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
+    if not ids:
         what = (
             f"'{identity}' is no story of the data" if identity else "the story is not in the data"
         )
         raise InputError(what, hint="name the stories' file with --data")
-    return [recorded.units.by_id[one] for one in found]
+    return [recorded.units.by_id[one] for one in ids]
 
 
 def _options(settings: RunSettings) -> CobeOptions:
@@ -196,8 +189,11 @@ def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: 
     Each of so many stories is asked in three phrasings. Further arguments are as `make_task` says,
     with the options of `CobeOptions`.
     """
-    given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
-    return make_task(RUN, given)
+    return make_task(RUN, {"data": data, "method": method, "draws": draws, "judged": True, **how})
+
+
+RUN = CobeRun(cobe)
+"""The one run of the family."""
 
 
 def _check_edit(
@@ -207,7 +203,10 @@ def _check_edit(
     edited: Output,
     shown: Exchanges,
 ) -> Output:
-    """Return an edit with the reason why it is none; it may equal a variation of its own story."""
+    """Return an edit with the reason, if any, why it is degenerate.
+
+    It may equal another variation of the same core story.
+    """
     story = question.story
     same = variants[story.core_set_id]
     return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)

@@ -17,9 +17,9 @@ from contrafact.families.cobe.synth.prove import (
     Facts,
     criterion_problem,
     direction_of,
-    misjoined,
     opened_proof,
     reverses_cause,
+    wrong_connectors,
 )
 from contrafact.families.cobe.synth.reading import Reading
 from contrafact.families.cobe.synth.response import ReadResponse
@@ -38,12 +38,12 @@ _HOLDS = {
 
 
 def proof(criterion: str, subject: Subject) -> Decision:
-    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, of what `data.subject_of` makes."""
+    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, on a subject of `data.subject_of`."""
     return decisions(subject)[criterion]
 
 
 def decisions(subject: Subject) -> Mapping[str, Decision]:
-    """Return what `proof` decides of every criterion, those that the story does not ask too."""
+    """Return the decision of `proof` on every criterion, also those that the story does not ask."""
     if not subject.get("proof"):
         return _all_open("the story has no proof")
     asked = json.dumps([subject[key] for key in ("text", "queries", "proof")])
@@ -67,27 +67,27 @@ def _all_open(reason: str) -> dict[str, Decision]:
 
 def decide(facts: Facts, response: str) -> dict[str, Decision]:
     """Return the decision on every criterion, E1 to E5 and ``causes``."""
-    whole = facts.responses.read(response)
-    if isinstance(whole, str):
-        return _all_open(whole)
-    reading = facts.reader.read(whole.text)
-    if reading.mentions != whole.mentions:
+    read = facts.responses.read(response)
+    if isinstance(read, str):
+        return _all_open(read)
+    reading = facts.reader.read(read.text)
+    if reading.mentions != read.mentions:
         return _all_open("its clauses can be read in two ways")
-    if unjoined := _unjoined(whole, reading):
-        found = dict.fromkeys(("E3", CAUSES), Decision(None, unjoined))
+    if unclear := _unclear_connector(read, reading):
+        decided = dict.fromkeys(("E3", CAUSES), Decision(None, unclear))
     else:
-        found = {"E3": _connectors(facts, reading), CAUSES: _causes(facts, reading)}
-    for criterion, due in facts.about.items():
-        each = [_fact(facts, reading, criterion, name) for name in due]
+        decided = {"E3": _connectors(facts, reading), CAUSES: _causes(facts, reading)}
+    for criterion, variables in facts.about.items():
+        each = [_fact(facts, reading, criterion, name) for name in variables]
         # One fact that is told wrong decides; else one that is open leaves the criterion open.
-        each.sort(key=lambda one: (one.passed is not False, one.passed is True))
+        each.sort(key=lambda decision: (decision.passed is not False, decision.passed is True))
         holds = not each or each[0].passed
-        found[criterion] = Decision(True, _HOLDS[criterion]) if holds else each[0]
-    return found
+        decided[criterion] = Decision(True, _HOLDS[criterion]) if holds else each[0]
+    return decided
 
 
 def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision:
-    """Decide a criterion as far as one variable goes."""
+    """Decide a criterion by what a response tells of one variable."""
     told = reading.values.get(name, set())
     one_way = criterion == "E4" and len({direction_of(facts, name, now) for now in told}) == 1
     if len(told) > 1 and not one_way:
@@ -98,44 +98,45 @@ def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision
     return Decision(not why, why)
 
 
-def _unjoined(whole: ReadResponse, reading: Reading) -> str:
-    """Return why it cannot be told what its connectors join; nothing if it can."""
-    if whole.unclear:
-        return f"cannot tell what joins what in '{whole.unclear[0]}'"
+def _unclear_connector(read: ReadResponse, reading: Reading) -> str:
+    """Return why it is unclear what the connectors join; nothing if it is clear."""
+    if read.unclear:
+        return f"cannot tell what joins what in '{read.unclear[0]}'"
     if reading.loose:
         return "a connector joins nothing that is told"
-    joined = {one.name for claim in reading.claims for one in (*claim.causes, claim.effect)}
+    joined = {part.name for claim in reading.claims for part in (*claim.causes, claim.effect)}
     twice = [name for name, told in reading.values.items() if len(told) > 1 and name in joined]
     return f"'{twice[0]}' is told in two ways" if twice else ""
 
 
 def _causes(facts: Facts, reading: Reading) -> Decision:
-    """Decide whether the causes that connectors name are there in the story under the supposition.
+    """Decide whether the causes that connectors name are so in the story after the intervention.
 
-    What is supposed has none in it. What an outcome is in spite of has to be there, too.
+    An event that is set has no cause. What an outcome is in spite of has to be so as well.
     """
     opened = ""
     for claim in reading.claims:
         if claim.follows and claim.effect.name in facts.proof.intervention:
             why = "it is what was supposed, and nothing that is told brings it about"
             return Decision(False, f"'{claim.effect.name}': {why}")
-        for one in claim.causes:
-            due = next((name for name, about in facts.about.items() if one.name in about), "")
-            if not due or one.value is None:
-                opened = f"'{one.name}', which is named as a cause, is left open"
-            elif criterion_problem(facts, due, one.name, {one.value}):
-                return Decision(False, f"'{one.name}', which is named as a cause, is not so")
+        for cause in claim.causes:
+            name = cause.name
+            criterion = next((key for key, about in facts.about.items() if name in about), "")
+            if not criterion or cause.value is None:
+                opened = f"'{name}', which is named as a cause, is left open"
+            elif criterion_problem(facts, criterion, name, {cause.value}):
+                return Decision(False, f"'{name}', which is named as a cause, is not so")
     return Decision(None, opened) if opened else Decision(True, _HOLDS[CAUSES])
 
 
 def _connectors(facts: Facts, reading: Reading) -> Decision:
     """Decide E3.
 
-    A connector that turns a cause round decides it; one that is wrong in another way nobody need
-    take for wrong: "although" and "but" may be plain contrast.
+    A connector that reverses a cause fails it. One that is wrong in another way leaves it open, as
+    readers may differ: "although" and "but" can be plain contrast.
     """
     told = {name: next(iter(values)) for name, values in reading.values.items()}
-    wrong = misjoined(facts, reading.claims, told)
+    wrong = wrong_connectors(facts, reading.claims, told)
     for claim, why in wrong:
         if reverses_cause(facts, claim):
             return Decision(False, f"'{claim.effect.name}': {why}")

@@ -1,8 +1,9 @@
 """The output of a method, and reading it in replies (FIN-FORCE, section 4 and table 8)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from inspect_ai.model import (
@@ -10,6 +11,7 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 from inspect_ai.util import JSONSchema
+from pydantic import BaseModel, ConfigDict, Field, model_serializer
 
 from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import Method, MethodContext
@@ -17,6 +19,7 @@ from contrafact.family.task import Turn
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered, no_answer
 from contrafact.models.requests import OneItemArray, SharedSchema, closed_object
+from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit, replace_surrogates
 
@@ -44,27 +47,71 @@ WRAPPER = "Counterfactuals"
 """The key of the list in which the paper's format has the pair."""
 
 
-@dataclass(frozen=True)
-class Generation:
-    """A method's result for one headline.
+class Generation(BaseModel):
+    """A method's result for one headline: an output for each side, and what they have in common.
 
-    Attributes:
-        texts: The counterfactual of each side; None if that side is invalid.
-        invalid: The reason, for each invalid side.
-        trace: Intermediate results that the method keeps (reasoning chain, masked headline, …).
-        degenerate: The reason, for each side whose text can be read and is no counterfactual.
+    It is made, and written to logs and files, from what each side has: texts, reasons why there is
+    none, reasons why a text is no counterfactual. A side with a reason has no text.
     """
 
-    texts: Mapping[Side, str | None]
-    invalid: Mapping[Side, str] = field(default_factory=dict)
-    repairs: tuple[str, ...] = ()
-    trace: Mapping[str, Any] = field(default_factory=dict)
-    degenerate: Mapping[Side, str] = field(default_factory=dict)
+    model_config = ConfigDict(frozen=True)
+
+    outputs: Mapping[Side, Output] = Field(description="What the method made of each side.")
+    repairs: tuple[str, ...] = Field(description="What reading the reply took, in order.")
+    trace: Mapping[str, Any] = Field(
+        description="What the method kept of its way there (reasoning chain, masked headline, …)."
+    )
+
+    def __init__(
+        self,
+        texts: Mapping[Side, str | None],
+        invalid: Mapping[Side, str] = MappingProxyType({}),
+        repairs: Sequence[str] = (),
+        trace: Mapping[str, Any] = MappingProxyType({}),
+        degenerate: Mapping[Side, str] = MappingProxyType({}),
+    ) -> None:
+        outputs = {}
+        for side in SIDES:
+            text, reason = texts.get(side), invalid.get(side)
+            if text is None and reason is None:
+                reason = f"no {side} counterfactual"
+            outputs[side] = Output(
+                text=text if reason is None else None,
+                invalid=reason,
+                degenerate=degenerate.get(side),
+            )
+        super().__init__(outputs=outputs, repairs=tuple(repairs), trace=dict(trace))
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
+
+    @property
+    def texts(self) -> dict[Side, str | None]:
+        """The counterfactual of each side; None where that side is invalid."""
+        return {side: output.text for side, output in self.outputs.items()}
+
+    @property
+    def invalid(self) -> dict[Side, str]:
+        """For each invalid side, the reason."""
+        return {side: one.invalid for side, one in self.outputs.items() if one.invalid is not None}
+
+    @property
+    def degenerate(self) -> dict[Side, str]:
+        """For each side whose text can be read and is no counterfactual, the reason."""
+        found = {side: output.degenerate for side, output in self.outputs.items()}
+        return {side: reason for side, reason in found.items() if reason is not None}
+
+    @model_serializer
+    def _by_side(self) -> dict[str, Any]:
+        return {
+            "texts": self.texts,
+            "invalid": self.invalid,
+            "repairs": self.repairs,
+            "trace": self.trace,
+            "degenerate": self.degenerate,
+        }
 
 
 def headline_turn(
@@ -104,14 +151,15 @@ def check_texts(
     batch: Batch, headline: Headline, generation: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
     """Return a result with the reasons why its texts are no counterfactuals; it keeps its own."""
-    reasons = {
-        side: generation.degenerate.get(side)
-        or batch.reason(text, headline.text, shown=shown, other=generation.texts[other])
-        for side, other in zip(SIDES, reversed(SIDES), strict=True)
-        if (text := generation.texts[side]) is not None
-    }
-    degenerate = {side: reason for side, reason in reasons.items() if reason is not None}
-    return replace(generation, degenerate=degenerate)
+    outputs = {}
+    for side, other in zip(SIDES, reversed(SIDES), strict=True):
+        output = generation.outputs[side]
+        if output.text is not None and output.degenerate is None:
+            other_text = generation.outputs[other].text
+            reason = batch.reason(output.text, headline.text, shown=shown, other=other_text)
+            output = output.model_copy(update={"degenerate": reason})
+        outputs[side] = output
+    return generation.model_copy(update={"outputs": outputs})
 
 
 @cache

@@ -16,6 +16,7 @@ from inspect_ai.model import CachePolicy, Model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
+from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.family.task import OUTPUT, log_scorer, number, rate_of, rates_of_criterion
 from contrafact.judges.judge import judges_of_role
@@ -144,12 +145,11 @@ def counterfactuals(
         judging = Judging(open_pack(prompts), judge_faults, structured, cache_policy(cache_scope))
 
     async def score(state: TaskState, target: Target) -> Score:
-        generation = state.store.get(OUTPUT)
-        texts: dict[Side, str | None] = generation["texts"]
+        generation = Generation(**state.store.get(OUTPUT))
+        texts, degenerate = generation.texts, generation.degenerate
         value: dict[str, float] = {
             f"{side}_valid": float(texts[side] is not None) for side in SIDES
         }
-        degenerate = generation.get("degenerate", {})
         metadata: dict[str, Any] = {"degenerate": degenerate}
         if judging is not None:
             headline = Headline.of(state.input_text)
@@ -161,7 +161,7 @@ def counterfactuals(
                     value[f"{side}_{name}"] = number(passed)
             metadata["verdicts"] = {side: one.as_json() for side, one in by_side.items()}
         no_answer = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
-        reasons = "; ".join([*generation["invalid"].values(), *no_answer])
+        reasons = "; ".join([*generation.invalid.values(), *no_answer])
         return Score(
             value=cast(Any, value),
             answer=json.dumps(texts, ensure_ascii=False),

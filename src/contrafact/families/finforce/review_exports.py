@@ -14,8 +14,6 @@ from contrafact.corpus.ledger import Decision
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import canonical_category
 from contrafact.families.finforce.screen import Outcome
-from contrafact.files.fields import unguarded
-from contrafact.files.sheets import unguarded_row
 from contrafact.records import content_id
 
 _OUTCOMES: dict[str, Decision] = {
@@ -71,7 +69,7 @@ def read_review_export(
             )
         people = _json(row.get("review_by") or row.get("decided_by") or "")
         names = [*(people if isinstance(people, list) else [people])]
-        by = {unguarded(str(name)) for name in (*names, *(_json(row.get("discussed_by")) or ()))}
+        by = {str(name) for name in (*names, *(_json(row.get("discussed_by")) or ()))}
         outcome = _outcome(row, wrong)
         when = row.get("when") or None
         if (earlier := reviewed.get(item)) is not None:
@@ -90,16 +88,14 @@ def read_review_export(
     return reviewed
 
 
-def rows_of_items(rows: Sequence[Mapping[str, Any]], file: str) -> list[dict[str, Any]]:
+def rows_of_items(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a review's exported items as rows of headlines, with the ids of `finforce screen`.
 
     A headline that was not screened before the review gets its id from its text. One that is there
-    twice is kept twice, for the caller to decide. An empty cell of a text table becomes None, and
-    the guard against formulas is removed.
+    twice is kept twice, for the caller to decide. An empty cell of a text table becomes None.
     """
     headlines = []
-    for item in rows:
-        cells = unguarded_row(item, file)
+    for cells in rows:
         row = {name: None if value == "" else value for name, value in cells.items()}
         headline = str(row.get("headline") or "")
         screened = "market_event" in row and row.get("id")
@@ -115,11 +111,11 @@ def _outcome(row: Mapping[str, Any], wrong: Any) -> Outcome | None:
     decision = _OUTCOMES.get(written)
     if decision is None:
         raise wrong(f"'{written[:40]}' is no outcome", "export the review again")
-    why = unguarded(str(row.get("review_why") or ""))
+    why = str(row.get("review_why") or "")
     answers = _json(row.get("review_answers"))
     named = answers.get("market_category") if isinstance(answers, Mapping) else None
     named = row.get("answer_market_category") or named
-    category = canonical_category(unguarded(str(named)))[0] if named else None
+    category = canonical_category(str(named))[0] if named else None
     if named and category is None:
         raise wrong(f"'{str(named)[:40]}' is none of the ten categories", "is it the right review?")
     if decision == "kept" and category is None:

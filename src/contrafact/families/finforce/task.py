@@ -33,13 +33,12 @@ from contrafact.families.finforce.methods.best_of import draft_details
 from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family import ShownText
-from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import (
     Evaluated,
     Inputs,
-    Prepared,
     TaskRun,
     cost_columns,
 )
@@ -143,9 +142,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
             },
         )
 
-    def task(self, prepared: Prepared, method: str) -> Task:
-        return finforce(**task_arguments(finforce, prepared, method))
-
     def samples(self, items: Sequence[Headline], limit: int | None) -> list[Sample]:
         return [_sample(headline) for headline in items[:limit]]
 
@@ -156,7 +152,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
             item_of=_headline_of,
             unanswered=Generation.none,
             shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
-            check=partial(check_texts, Batch([one.text for one in inputs.items])),
+            check=partial(check_texts, Batch([headline.text for headline in inputs.items])),
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
@@ -165,10 +161,10 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         for sample in evaluated.samples:
-            generation = sample.store[OUTPUT]
+            generation = Generation(**sample.store[OUTPUT])
             panels = score_metadata(sample, SCORER).get("verdicts", {})
             cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
-            for side in SIDES:
+            for side, output in generation.outputs.items():
                 row: dict[str, Any] = {
                     **evaluated.facts,
                     "draw": sample.epoch,
@@ -176,10 +172,10 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "side": side,
                     "headline": str(sample.input),
                     "category": sample.metadata.get("category"),
-                    "text": generation["texts"][side],
-                    "invalid_reason": generation["invalid"].get(side),
-                    "degenerate": generation.get("degenerate", {}).get(side),
-                    "repairs": len(generation["repairs"]),
+                    "text": output.text,
+                    "invalid_reason": output.invalid,
+                    "degenerate": output.degenerate,
+                    "repairs": len(generation.repairs),
                     **_factual(generation, side),
                     **cost,
                     **_details(generation, side),
@@ -218,11 +214,11 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
         items = items.astype({"degenerate": object})
-        for _, own in items[items["text"].notna()].groupby("system", sort=False):
-            reasons = across(list(zip(own["headline"], own["text"], strict=True)))
-            for place, reason in zip(own.index, reasons, strict=True):
-                if reason is not None and not isinstance(items.at[place, "degenerate"], str):
-                    items.at[place, "degenerate"] = reason
+        for _, of_system in items[items["text"].notna()].groupby("system", sort=False):
+            reasons = across(list(zip(of_system["headline"], of_system["text"], strict=True)))
+            for row, reason in zip(of_system.index, reasons, strict=True):
+                if reason is not None and not isinstance(items.at[row, "degenerate"], str):
+                    items.at[row, "degenerate"] = reason
         return items
 
     def local_calls(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
@@ -234,8 +230,8 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
 def shown_texts(state: TaskState) -> list[ShownText]:
     """Return a headline's two counterfactuals, as the demo shows them."""
-    made = state.store.get(OUTPUT)
-    if made is None:
+    kept = state.store.get(OUTPUT)
+    if kept is None:
         return []
     headline = state.input_text
     return [
@@ -244,17 +240,13 @@ def shown_texts(state: TaskState) -> list[ShownText]:
             ShownText(
                 side,
                 headline,
-                made["texts"][side],
-                note=made.get("degenerate", {}).get(side) or "",
-                invalid=made["invalid"].get(side) or "",
+                output.text,
+                note=output.degenerate or "",
+                invalid=output.invalid or "",
             )
-            for side in SIDES
+            for side, output in Generation(**kept).outputs.items()
         ),
     ]
-
-
-RUN = FinforceRun()
-"""The one run of the family."""
 
 
 def _options(settings: RunSettings) -> FinforceOptions:
@@ -276,17 +268,17 @@ def _sides(recorded: RecordedRow) -> Iterator[tuple[Side, tuple[str | None, str]
         yield from ((side, read_side(recorded.fields.get(side, ""), side)) for side in SIDES)
 
 
-def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
+def _factual(generation: Generation, side: Side) -> dict[str, Any]:
     """Return the text that a counterfactual is one of, where the method wrote such a text."""
-    trace = generation["trace"]
+    trace = generation.trace
     if "base_distance" not in trace:
         return {}
     return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
 
 
-def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
+def _details(generation: Generation, side: Side) -> dict[str, str]:
     """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
-    shown = draft_details(generation["trace"], side)
+    shown = draft_details(generation.trace, side)
     return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
 
 
@@ -303,9 +295,13 @@ def finforce(
     return make_task(RUN, given)
 
 
+RUN = FinforceRun(finforce)
+"""The one run of the family."""
+
+
 def _headline_of(state: TaskState) -> Headline:
-    known = {name: state.metadata.get(name) for name in ("category", "description", "date")}
-    return Headline.of(state.input_text, **known)
+    facts = {name: state.metadata.get(name) for name in ("category", "description", "date")}
+    return Headline.of(state.input_text, **facts)
 
 
 def _sample(headline: Headline) -> Sample:

@@ -100,6 +100,8 @@ def _read_labels(path: str, known: Collection[str] | None) -> dict[str, bool]:
         if answered.setdefault(name, answer == "true") != (answer == "true"):
             hint = "settle what people say of it first"
             raise InputError(f"{name!r} has two labels", file=path, line=line, hint=hint)
+    if not answered:
+        raise InputError("there is no label", file=path, hint="give rows with id and sound")
     return answered
 
 

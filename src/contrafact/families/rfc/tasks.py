@@ -7,7 +7,7 @@ run rfc-detect``.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -41,10 +41,10 @@ from contrafact.families.rfc.records import Rewrite
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family import ShownText
-from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
+from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.replies import Reading, read_label
@@ -88,20 +88,23 @@ class LabelRun(TaskRun[Rewrite, Item]):
         ("id", "label"), ("id", "reply"), ("text", "label"), ("text", "reply"),
     )  # fmt: skip
 
-    def __init__(self, task: TaskName):
-        self.name = task  # type: ignore[misc]
-        self.detects = task == "rfc-detect"
+    silenced: ClassVar = {"rationale": False, "logprobs": False}
+
+    def __init__(self, name: TaskName, task: Callable[..., Task]):
+        super().__init__(task)
+        self.name = name  # type: ignore[misc]
+        self.detects = name == "rfc-detect"
         if not self.detects:  # which shows both paragraphs, and the second is the item's own
             text = (*self.output_fields["text"], "rewritten")
             self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
-        self.methods = methods_of(task)  # type: ignore[misc]
+        self.methods = methods_of(name)  # type: ignore[misc]
 
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[Rewrite], list[str]]:
         notes = PairNotes()
-        found = load_pairs(path, notes, originals=not self.detects, columns=columns)
-        return found, notes.lines()
+        pairs = load_pairs(path, notes, originals=not self.detects, columns=columns)
+        return pairs, notes.lines()
 
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
         return load_pairs(path, originals=True)
@@ -141,17 +144,10 @@ class LabelRun(TaskRun[Rewrite, Item]):
                     f"'{identity}' is a pair, and detection shows its two paragraphs",
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
-        found = _ids(recorded) if not identity else (identity,)
-        known = recorded.units.by_id.get(found[0])
-        answer = _answer(recorded, labels_of(self.name), known.texts if known else ())
-        return OutputRow(found, {"": answer}, item)
-
-    def task(self, prepared: Prepared, method: str) -> Task:
-        function = rfc_detect if self.detects else rfc_diagnose
-        arguments = task_arguments(function, prepared, method)
-        if method not in prepared.methods:
-            arguments |= {"rationale": False, "logprobs": False}
-        return function(**arguments)
+        ids = _ids(recorded) if not identity else (identity,)
+        unit = recorded.units.by_id.get(ids[0])
+        answer = _answer(recorded, labels_of(self.name), unit.texts if unit else ())
+        return OutputRow(ids, {"": answer}, item)
 
     def samples(self, items: Sequence[Rewrite], limit: int | None) -> list[Sample]:
         return [sample_of(item) for item in items_of(self.name, items[:limit])]
@@ -194,20 +190,16 @@ def shown_texts(state: TaskState) -> list[ShownText]:
     ]
 
 
-DETECT = LabelRun("rfc-detect")
-DIAGNOSE = LabelRun("rfc-diagnose")
-
-
 def _shown(item: Item) -> str:
     return (item.shown or item.pair.rewritten).strip()
 
 
 def _ids(recorded: RecordedRow) -> tuple[str, ...]:
     shown = recorded.text("text").strip()
-    found = recorded.units.ids("text", _shown, shown) if shown else ()
-    if not found:
+    ids = recorded.units.ids("text", _shown, shown) if shown else ()
+    if not ids:
         raise InputError("the text is none of the data's", hint="name the item by its id")
-    return found
+    return ids
 
 
 def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) -> Answer:
@@ -234,25 +226,25 @@ def _probabilities(
     recorded: RecordedRow, labels: Sequence[str], predicted: str
 ) -> dict[str, float] | None:
     """Return a row's probabilities by label, None without all; of two labels one's is enough."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     columns = {label: f"p_{label.replace(' ', '_')}" for label in labels}
     if not any(column in recorded.fields for column in columns.values()):
         columns = {predicted: "probability"}
     for label, column in columns.items():
         if column in recorded.fields:
             try:
-                found[label] = float(recorded.fields[column])
+                shares[label] = float(recorded.fields[column])
             except (TypeError, ValueError):
-                found[label] = math.nan
-            if not 0 <= found[label] <= 1:
+                shares[label] = math.nan
+            if not 0 <= shares[label] <= 1:
                 raise InputError(
                     f"{column} is {str(recorded.fields[column])[:40]!r}",
                     hint="give a probability from 0 to 1",
                 )
-    if len(found) == len(labels) - 1 == 1:
-        (known,) = found
-        found |= {label: 1 - found[known] for label in labels if label != known}
-    return found if len(found) == len(labels) else None
+    if len(shares) == len(labels) - 1 == 1:
+        (stated,) = shares
+        shares |= {label: 1 - shares[stated] for label in labels if label != stated}
+    return shares if len(shares) == len(labels) else None
 
 
 def _options(settings: RunSettings) -> LabelOptions:
@@ -290,3 +282,7 @@ def rfc_detect(data: str | None = None, method: str = "plain", draws: int = 1, *
 def rfc_diagnose(data: str | None = None, method: str = "plain", **how: Any) -> Task:
     """Comparative diagnosis: as `rfc_detect`, with the options of `DiagnoseOptions`."""
     return make_task(DIAGNOSE, {"data": data, "method": method, **how})
+
+
+DETECT = LabelRun("rfc-detect", rfc_detect)
+DIAGNOSE = LabelRun("rfc-diagnose", rfc_diagnose)

@@ -1,32 +1,28 @@
 """Completing prompts in a batch, by a model whose weights are at hand.
 
-What prompts share is computed once (`contrafact.models.whitebox.kv_cache`), only the last
-position's logits are made, and where the replies that may be given are known, as by a JSON schema
-of true or false, one look at them decides. A judge's verdict therefore takes one forward pass over
-what is its own.
+Only the last position's logits are made. Where the replies that may be given are known, as by a
+JSON schema of true or false, tokens that begin none of them are not chosen.
 
 A row of a batch is computed with other rows in another order of additions, so that logits differ
 by up to 1e-4 in float32: a completion is the same in every batch unless two tokens come that close.
 """
 
+import inspect
 import itertools
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from contrafact.models.whitebox.gumbel import Noise, Sampling, check_finite, choose, noise_of
-from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
-from contrafact.models.whitebox.packing import can_pack, last_logits
 from contrafact.models.whitebox.tokens import continuation_text, end_tokens
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Completer", "Completion", "CompletionRequest", "finite_replies"]
+__all__ = ["Completion", "CompletionRequest", "complete", "finite_replies"]
 
 MOST_REPLIES = 64
 """A schema that leaves more replies open than this is not taken as finite."""
@@ -47,7 +43,6 @@ class CompletionRequest:
         alternatives: How many alternatives to each token are returned, with log-probabilities; None
             returns no log-probabilities at all.
         replies: If there are any, the completion is one of these.
-        score_replies: Whether tokens of replies that had to come are scored, a pass for each.
     """
 
     tokens: tuple[int, ...]
@@ -57,11 +52,10 @@ class CompletionRequest:
     stops: tuple[str, ...] = ()
     alternatives: int | None = None
     replies: tuple[tuple[int, ...], ...] = ()
-    score_replies: bool = False
 
     @property
     def brief(self) -> bool:
-        """Whether it takes one forward pass, or nearly: it must not wait for long completions."""
+        """Whether it takes few forward passes: it must not wait for long completions."""
         return self.max_tokens == 1 or bool(self.replies)
 
 
@@ -79,15 +73,12 @@ class Completion:
 
     Attributes:
         tokens: The end token is the last of them where the model ended it.
-        reused: How many of the prompt's tokens were kept from others, and served it.
-        scored: Empty for tokens that had to come, without `CompletionRequest.score_replies`.
         leads: Of sampled tokens, the lead over the runner-up; see `gumbel.choose`.
     """
 
     text: str
     tokens: tuple[int, ...]
     stop: Literal["stop", "max_tokens"]
-    reused: int
     scored: tuple[TokenLogprob, ...] = ()
     leads: tuple[float, ...] = ()
 
@@ -97,68 +88,117 @@ class Completion:
         return self.stop == "stop"
 
 
-class Completer:
-    """A model that completes batches of prompts, and keeps what they share; for one thread.
+def complete(
+    causal: CausalModel,
+    requests: Sequence[CompletionRequest],
+    *,
+    ends: Collection[int] | None = None,
+    rows: int = _ROWS,
+    check: Callable[[], None] = lambda: None,
+) -> list[Completion]:
+    """Return the completions of some prompts, in order.
 
     Args:
         ends: The tokens that end a text; the model's own if not given.
         rows: Prompts in one batch at the most.
+        check: Called before each pass through the model; what it raises ends the work.
+
+    Raises:
+        InputError: If the model's logits are not finite numbers.
+    """
+    import torch
+
+    ends = end_tokens(causal) if ends is None else frozenset(ends)
+    texts = [_Row(causal, ends, request) for request in requests]
+    # Prompts of like length go together, so that little is padding.
+    waiting = sorted(texts, key=lambda row: len(row.request.tokens))
+    with torch.inference_mode():
+        while waiting:
+            part = _fitting(waiting[:rows])
+            del waiting[: len(part)]
+            _decode(causal, part, check)
+    return [row.completion() for row in texts]
+
+
+def _decode(causal: CausalModel, rows: "list[_Row]", check: Callable[[], None]) -> None:
+    batch = PromptBatch(causal, [row.request.tokens for row in rows])
+    for position in itertools.count():
+        check()
+        chosen = _take(rows, batch.logits(), position)
+        if all(row.done for row in rows):
+            return
+        kept = [place for place, row in enumerate(rows) if not row.done]
+        # A batch of half the rows is worth it.
+        if _LEAST_ROWS <= len(kept) <= len(rows) // 2 and batch.keep(kept):
+            rows, chosen = [rows[place] for place in kept], chosen[kept]
+        batch.feed(chosen)
+
+
+class PromptBatch:
+    """Prompts that go through the model together, with their keys and values.
+
+    They are padded on the left, so that the last position is every row's own. ``cache`` has keys
+    and values once logits were asked for.
     """
 
-    def __init__(
-        self, causal: CausalModel, *, ends: Collection[int] | None = None, rows: int = _ROWS
-    ):
-        self._causal = causal
-        self._ends = end_tokens(causal) if ends is None else frozenset(ends)
-        self._rows = rows
-        self._prefixes = PrefixStore()
-
-    def complete(
-        self, requests: Sequence[CompletionRequest], check: Callable[[], None] = lambda: None
-    ) -> list[Completion]:
-        """Return the completions, in order; ``check`` runs before each pass, and may end the work.
-
-        Raises:
-            InputError: If the model's logits are not finite numbers.
-        """
+    def __init__(self, causal: CausalModel, prompts: Sequence[Sequence[int]]):
         import torch
 
-        rows = [_Row(self._causal, self._ends, request) for request in requests]
-        with torch.inference_mode():
-            going = [row for row in rows if not row.done]
-            served = self._prefixes.prepare(self._causal, [row.tokens for row in going], check)
-            for row, (prefix, length, paid) in zip(going, served, strict=True):
-                row.prefix, row.length, row.paid = prefix, length, paid
-            going.sort(key=lambda row: len(row.tokens) - row.length)
-            brief = [row for row in going if row.takes_one_pass]
-            if brief and self._packs:
-                asked = [(row.tokens, row.prefix, row.length) for row in brief]
-                _take(brief, last_logits(self._causal, asked, check), 0)
-                going = [row for row in going if not row.done]
-            while going:
-                part = _fitting(going[: self._rows])
-                del going[: len(part)]
-                self._decode(part, check)
-        return [row.completion() for row in rows]
+        self._causal = causal
+        keeps = "logits_to_keep" in inspect.signature(causal.model.forward).parameters
+        self._few = {"logits_to_keep": 1} if keeps else {}
+        width = max(map(len, prompts))
+        fed = torch.zeros((len(prompts), width), dtype=torch.long)
+        positions, mask = torch.zeros_like(fed), torch.zeros_like(fed)
+        for index, tokens in enumerate(prompts):
+            first = width - len(tokens)
+            fed[index, first:] = torch.tensor(tokens)
+            positions[index, first:] = torch.arange(len(tokens))
+            mask[index, first:] = 1
+        self._fed, self._positions, self._mask = (
+            part.to(causal.device) for part in (fed, positions, mask)
+        )
+        self.cache: Any = None
 
-    @cached_property
-    def _packs(self) -> bool:
-        return can_pack(self._causal)
+    def logits(self) -> "torch.Tensor":
+        """Return the last position's logits, ``(rows, vocabulary)``, float32."""
+        output: Any = self._causal.model(
+            input_ids=self._fed,
+            attention_mask=self._mask,
+            position_ids=self._positions,
+            past_key_values=self.cache,
+            use_cache=True,
+            **self._few,
+        )
+        self.cache = output.past_key_values
+        logits: torch.Tensor = output.logits[:, -1].float()
+        return logits
 
-    def _decode(self, rows: "list[_Row]", check: Callable[[], None]) -> None:
-        batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
-        for row in rows:
-            row.prefix = None  # the batch has its own copy
-        for position in itertools.count():
-            check()
-            chosen = _take(rows, batch.logits(), position)
-            if all(row.done for row in rows):
-                return
-            kept = [place for place, row in enumerate(rows) if not row.done]
-            # A batch of half the rows is worth it.
-            if _LEAST_ROWS <= len(kept) <= len(rows) // 2 and batch.keep(kept):
-                rows, chosen = [rows[place] for place in kept], chosen[kept]
-            batch.feed(chosen)
+    def keep(self, rows: Sequence[int]) -> bool:
+        """Go on with these rows alone; return whether the cache could part with the others.
+
+        It can where its layers hold a key and a value for every position, and no more.
+        """
+        import torch
+        from transformers.cache_utils import DynamicLayer
+
+        layers = getattr(self.cache, "layers", [None])
+        if any(type(layer) is not DynamicLayer for layer in layers):
+            return False
+        index = torch.tensor(rows, device=self._mask.device)
+        self.cache.batch_select_indices(index)
+        self._fed, self._mask, self._positions = (
+            part[index] for part in (self._fed, self._mask, self._positions)
+        )
+        return True
+
+    def feed(self, tokens: "torch.Tensor") -> None:
+        """Append a token to each row: ``(rows,)``."""
+        import torch
+
+        self._fed = tokens.to(self._mask.device)[:, None]
+        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
+        self._positions = self._positions[:, -1:] + 1
 
 
 class _Row:
@@ -171,47 +211,13 @@ class _Row:
         self._text: str | None = None
         self._scored: list[TokenLogprob] = []
         self.leads: list[float] = []
-        self._follow()
-        # What had to come first is part of what is fed.
-        self.tokens = (*request.tokens, *self.written)
-        self.prefix: Prefix | None = None
-        self.length = 0
-        self.paid = 0
-
-    def _follow(self) -> None:
-        """Write the tokens that all replies still possible have next."""
-        if not self.request.replies:
-            return
-        place = len(self.written)
-        possible = self._possible()
-        if self.request.score_replies:
-            if tuple(self.written) in possible:
-                self._end("stop")
-            return
-        shared = common_length(min(possible), max(possible))
-        # Later on only one token is fed at a time.
-        if place == 0 or len(possible) == 1:
-            self.written += possible[0][place:shared]
-        if len(possible) == 1:
-            self._end("stop")
-
-    @property
-    def takes_one_pass(self) -> bool:
-        """Whether the next token ends it, whichever it is."""
-        if not self.request.replies:
-            return self.request.max_tokens == 1
-        possible, place = self._possible(), len(self.written)
-        ways = {reply[place : place + 1] for reply in possible}
-        return not self.request.score_replies and len(ways) == len(possible) and () not in ways
 
     @property
     def ways(self) -> list[int]:
         """The tokens that some reply still possible has next."""
-        return sorted({reply[len(self.written)] for reply in self._possible()})
-
-    def _possible(self) -> list[tuple[int, ...]]:
-        own = tuple(self.written)
-        return [reply for reply in self.request.replies if reply[: len(own)] == own]
+        count = len(self.written)
+        possible = (one for one in self.request.replies if list(one[:count]) == self.written)
+        return sorted({reply[count] for reply in possible})
 
     def take(self, token: int, scored: TokenLogprob | None) -> None:
         """Write a token, and see whether that is the end."""
@@ -220,50 +226,35 @@ class _Row:
             others = scored.others[: self.request.alternatives]
             self._scored.append(scored._replace(others=others))
         if self.request.replies:
-            self._follow()
-            return
-        if self.request.stops:
+            if tuple(self.written) in self.request.replies:
+                self.done = "stop"
+                return
+        elif self.request.stops:
             text = continuation_text(self._causal, self.written)
             places = [place for stop in self.request.stops if (place := text.find(stop)) >= 0]
             if places:
                 self._text = text[: min(places)]
-                self._end("stop")
+                self.done = "stop"
                 return
-        if token in self._ends:
-            self._end("stop")
+        if token in self._ends and not self.request.replies:
+            self.done = "stop"
         elif len(self.written) >= self.request.max_tokens:
-            self._end("max_tokens")
-
-    def _end(self, why: Literal["stop", "max_tokens"]) -> None:
-        if len(self.written) > self.request.max_tokens:  # a reply that was not asked for whole
-            del self.written[self.request.max_tokens :]
-            why = "max_tokens"
-        self.done = why
+            self.done = "max_tokens"
 
     def completion(self) -> Completion:
         assert self.done is not None
         text = continuation_text(self._causal, self.written) if self._text is None else self._text
-        # What is forced on the completion is fed with the prompt, and is no token of it.
-        reused = min(self.length - self.paid, len(self.request.tokens))
         return Completion(
-            text,
-            tuple(self.written),
-            self.done,
-            max(0, reused),
-            tuple(self._scored),
-            tuple(self.leads),
+            text, tuple(self.written), self.done, tuple(self._scored), tuple(self.leads)
         )
 
 
 def _fitting(rows: list[_Row]) -> list[_Row]:
-    """Return the first rows that may go together."""
-    before = width = 0
-    for count, row in enumerate(rows):
-        before = max(before, row.length)
-        width = max(width, len(row.tokens) - row.length)
-        if count and (before + width) * (count + 1) > _BATCH_TOKENS:
-            return rows[:count]
-    return rows
+    """Return the first rows that may go together; each prompt is at least as long as the last."""
+    count = 1
+    while count < len(rows) and len(rows[count].request.tokens) * (count + 1) <= _BATCH_TOKENS:
+        count += 1
+    return rows[:count]
 
 
 def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.completion import Completer, Completion, CompletionRequest
+from contrafact.models.whitebox.completion import Completion, CompletionRequest, complete
 from contrafact.models.whitebox.gumbel import (
     CLOSE,
     DrawnNoise,
@@ -86,7 +86,7 @@ def generate(
         CompletionRequest(tuple(prompt), max_tokens, sampling=sampling, noise=noise)
         for prompt, noise in zip(prompts, noises, strict=True)
     ]
-    return Completer(causal, ends=ends, rows=rows).complete(requests)
+    return complete(causal, requests, ends=ends, rows=rows)
 
 
 def infer(

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contrafact.models.whitebox.kv_cache import by_length
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.text.delimit import tokenizable
 
@@ -84,7 +83,7 @@ def perplexities(
     rows = [row for text, own in enumerate(ids) for row in _rows(text, own, causal)]
     surprise = np.zeros(len(texts))
     size = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
-    for part in by_length([len(row.inputs) for row in rows], size):
+    for part in _by_length([len(row.inputs) for row in rows], size):
         batch = [rows[number] for number in part]
         for row, total in zip(batch, _scored(causal, batch), strict=True):
             surprise[row.text] += total
@@ -95,6 +94,16 @@ def perplexities(
             else TextPerplexity(math.nan, 0, reason="the text has no tokens")
             for total, own in zip(surprise, ids, strict=True)
         ]
+
+
+def _by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Group rows by number, longest first, so that a group padded holds ``most`` tokens at most."""
+    order = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
+    start = 0
+    while start < len(order):
+        count = max(1, most // max(1, lengths[order[start]]))
+        yield order[start : start + count]
+        start += count
 
 
 def _rows(text: int, ids: Sequence[int], causal: CausalModel) -> Iterator[_Row]:

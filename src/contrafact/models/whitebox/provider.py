@@ -1,11 +1,9 @@
 """The Inspect model provider ``whitebox``: a causal language model in PyTorch, in this process.
 
-Names, arguments (``-M``) and what is served are in docs/models.md. It is made for judges:
-concurrent calls meet in one queue and are answered in batches, the beginning that prompts share is
-computed once, and a verdict takes one forward pass, be it a single token (``max_tokens=1`` with
-``logprobs``) or JSON whose schema leaves only true and false open. The model is loaded at the first
-call, once in a process; names, files and packages are checked when it is named. Log-probabilities
-are the model's own, before temperature and whatever else changes them.
+Names, arguments (``-M``) and what is served are in docs/models.md. Concurrent calls are answered in
+batches. The model is loaded at the first call, once in a process; names, files and packages are
+checked when it is named. Log-probabilities are the model's own, before temperature and whatever
+else changes them.
 """
 
 import asyncio
@@ -13,7 +11,10 @@ import hashlib
 import logging
 import secrets
 import threading
+import time
 import weakref
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,13 +38,12 @@ from contrafact.models.gguf import full_path, is_pathlike
 from contrafact.models.requests import MAX_TOKENS, InProcessAPI, guided_choice
 from contrafact.models.server import PromptTooLong
 from contrafact.models.whitebox.completion import (
-    Completer,
     Completion,
     CompletionRequest,
+    complete,
     finite_replies,
 )
 from contrafact.models.whitebox.gumbel import Sampling, draw
-from contrafact.models.whitebox.queue import BatchQueue
 from contrafact.models.whitebox.tokens import conversation_tokens
 from contrafact.models.whitebox.weights import (
     CausalModel,
@@ -56,12 +56,16 @@ from contrafact.models.whitebox.weights import (
 __all__ = ["Engine", "WhiteboxAPI", "WhiteboxSettings", "shared_engine"]
 
 _logger = logging.getLogger(__name__)
+_LINGER = 0.1  # seconds
 _NOT_SERVED = ("top_k", "frequency_penalty", "presence_penalty", "logit_bias")
+
+
+_Waiting = tuple[CompletionRequest, "Future[Completion]"]
 
 
 @dataclass(frozen=True)
 class WhiteboxSettings:
-    """What a model is loaded with and answers with; equal settings share one model and queue."""
+    """What a model is loaded with and answers with; equal settings share one `Engine`."""
 
     name: str
     rows: int = 16
@@ -78,20 +82,64 @@ class WhiteboxSettings:
 
 
 class Engine:
-    """A loaded model with the queue in which its callers meet."""
+    """A loaded model, whose callers' requests are answered in batches by one thread.
+
+    While one batch is worked on, the next gathers; a thread that was idle waits until no request
+    has come for `_LINGER` seconds, since callers rarely come alone.
+    """
 
     def __init__(self, settings: WhiteboxSettings):
         self.causal = shared_causal(
             settings.name, device=settings.device, precision=settings.precision
         )
-        self.queue: BatchQueue[CompletionRequest, Completion] = BatchQueue(
-            Completer(self.causal, rows=settings.rows).complete,
-            batch_key=lambda request: request.brief,
-            max_batch=settings.rows,
-            name=f"answering with {settings.name}",
-        )
-        # Its thread would hold the queue for ever. At the interpreter's exit this is called, too.
-        weakref.finalize(self, self.queue.close)
+        self._rows = settings.rows
+        self._waiting: list[_Waiting] = []
+        self._changing = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, f"answering with {settings.name}")
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Return the answer to a request; raises what the work on its batch raised."""
+        future: Future[Completion] = Future()
+        with self._changing:
+            self._waiting.append((request, future))
+        self._thread.submit(self._answer_batch)
+        return await asyncio.wrap_future(future)
+
+    def _answer_batch(self) -> None:
+        """Answer those that wait, up to a batch; there is a call of this for each of them."""
+        seen = 0
+        while seen < len(self._waiting) < self._rows:
+            seen = len(self._waiting)
+            time.sleep(_LINGER)
+        with self._changing:
+            waiting = [entry for entry in self._waiting if not entry[1].cancelled()]
+            # Verdicts and long completions go apart: the one must not wait for the other.
+            brief = bool(waiting) and waiting[0][0].brief
+            alike = [entry for entry in waiting if entry[0].brief == brief]
+            others = [entry for entry in waiting if entry[0].brief != brief]
+            batch = alike[: self._rows]
+            self._waiting = others + alike[self._rows :]
+        if not batch:
+            return
+
+        def check() -> None:
+            if all(future.cancelled() for _, future in batch):
+                raise CancelledError
+
+        error: Exception | None = None
+        answers: Sequence[Completion | None] = [None] * len(batch)
+        try:
+            requests = [request for request, _ in batch]
+            answers = complete(self.causal, requests, rows=self._rows, check=check)
+        except Exception as raised:  # noqa: BLE001 - every caller of the batch gets it
+            error = raised
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if not future.set_running_or_notify_cancel():
+                continue
+            if answer is None:
+                future.set_exception(error)
+            else:
+                future.set_result(answer)
 
 
 _engines: weakref.WeakValueDictionary[WhiteboxSettings, Engine] = weakref.WeakValueDictionary()
@@ -142,7 +190,7 @@ class WhiteboxAPI(InProcessAPI[Engine]):
         call |= config.model_dump(mode="json", exclude_none=True)
         if room < max((len(reply) for reply in replies), default=1):
             return self.too_long(str(PromptTooLong(len(prompt), engine.causal.context)), call)
-        answer = await engine.queue.submit(_request(prompt, replies, room, config))
+        answer = await engine.complete(_request(prompt, replies, room, config))
         output = _output(self.model_name, engine.causal, len(prompt), answer)
         return output, ModelCall.create(call, output.model_dump(mode="json", exclude_none=True))
 
@@ -204,7 +252,6 @@ def _request(
         stops=tuple(stop for stop in config.stop_seqs or () if stop),
         alternatives=alternatives,
         replies=replies,
-        score_replies=bool(alternatives is not None and guided_choice(config)),
     )
 
 
@@ -218,10 +265,9 @@ def _output(model: str, causal: CausalModel, prompt: int, answer: Completion) ->
             )
         ],
         usage=ModelUsage(
-            input_tokens=prompt - answer.reused,
+            input_tokens=prompt,
             output_tokens=len(answer.tokens),
             total_tokens=prompt + len(answer.tokens),
-            input_tokens_cache_read=answer.reused,
         ),
     )
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from contrafact.errors import InputError
 from contrafact.files.download import cache_dir
+from contrafact.files.hub import asked_of_hub, hub_api
 from contrafact.files.lock import locked_file
 from contrafact.models.gguf import (
     ADAPTER_FILE,
@@ -57,8 +58,6 @@ WEIGHTS_HINT = (
 
 Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 
-_HUB = "https://huggingface.co"
-_HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
 _PEFT = "adapter_model.safetensors"
 _WHOLE = "download the model again, or copy it whole"
@@ -355,13 +354,16 @@ def _adapted(folder: Path, options: dict[str, Any]) -> tuple[Any, Any]:
 def _from_hub(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
     try:
         return _pretrained(name, options, local_files_only=True)
-    except (OSError, ValueError) as error:  # not in the hub's own cache
-        problem = f"the model {name} is neither on this machine nor to be had from the hub"
-        hint = "check the name, or give a folder or a GGUF file by its path"
-        if not _hub_answers():
-            raise InputError(f"{problem} (it cannot be reached)", hint=hint) from error
+    except (OSError, ValueError):  # not in the hub's own cache
+        pass
+    problem = f"the model {name} is neither on this machine nor to be had from the hub"
+    hint = "check the name, or give a folder or a GGUF file by its path"
     try:
+        # Asked first what it is: this fails at once, where downloads are tried for most of a minute
+        asked_of_hub(lambda: hub_api().model_info(name, timeout=10), "model", name, source=name)
         return _pretrained(name, options, local_files_only=False)
+    except InputError as error:
+        raise InputError(f"{problem} ({error.problem})", hint=hint) from error
     except Exception as error:
         raise InputError(f"{problem} ({_first_line(error)})", hint=hint) from error
 
@@ -375,19 +377,6 @@ def _pretrained(
     return AutoModelForCausalLM.from_pretrained(
         source, local_files_only=local_files_only, **options
     ), tokenizer
-
-
-def _hub_answers() -> bool:
-    """Tell whether the hub can be reached, before its client retries for most of a minute."""
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        return False
-    import httpx
-
-    try:
-        httpx.head(os.environ.get("HF_ENDPOINT", _HUB), timeout=_HUB_SECONDS)
-    except (httpx.HTTPError, httpx.InvalidURL):
-        return False
-    return True
 
 
 def _context_of(model: Any, tokenizer: Any) -> int:

@@ -48,7 +48,7 @@ def database_url(given: str) -> URL:
 def connect(given: str) -> sa.Engine:
     """Return an engine on a database, tables up to date; `InputError` if not there or not ours."""
     url = database_url(given)
-    shown = url.render_as_string(hide_password=True)
+    shown = url.set(query={}).render_as_string(hide_password=True)  # where passwords stand, too
     lite = url.get_backend_name() == "sqlite"
     if lite and not Path(str(url.database)).parent.is_dir():
         raise InputError("the folder does not exist", file=url.database, hint="make it first")

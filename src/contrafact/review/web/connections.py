@@ -1,110 +1,46 @@
-"""What a connection may send, and for how long, before any of it reaches the app.
+"""How long a connection may take over a request, which uvicorn does not limit.
 
-uvicorn reads headers without end and waits for them for ever. Here a connection has to have sent
-its headers, and then its body, within a time; both have a size; and there are only so many
-connections, in all and from one address.
+Sizes and numbers are uvicorn's own settings (``h11_max_incomplete_event_size``,
+``limit_concurrency``). It waits without end, however, for headers and bodies that do not come.
 """
 
 from asyncio import TimerHandle, Transport
-from collections import Counter
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-
-@dataclass(frozen=True)
-class ConnectionLimits:
-    """What a connection may send, and how many there may be.
-
-    Attributes:
-        header_bytes: Bytes of a request's first line and headers.
-        header_seconds: Seconds until the headers are there, from the connection's or the last
-            request's end of silence.
-        body_seconds: Seconds until the body is there: 64 MiB at some 110 KB a second.
-        per_address: Connections from one address at a time; None where a proxy's is the only one.
-    """
-
-    headers: int = 100
-    header_bytes: int = 32 * 1024
-    header_seconds: float = 20.0
-    body_seconds: float = 600.0
-    connections: int = 1000
-    per_address: int | None = 200
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-class _TooMuch(Exception):
-    """More was sent than is allowed; the parser hands it on as a bad request."""
+class TimedProtocol(H11Protocol):
+    """uvicorn's protocol, which cuts off whoever dawdles over headers or a body."""
 
-
-class _LimitedProtocol(HttpToolsProtocol):
-    limits: ClassVar[ConnectionLimits]
-    present: ClassVar[Counter[str]]
-    deadline: TimerHandle | None = None
-    reading_head = True
-    head = 0
+    seconds: ClassVar[dict[Any, float]] = {
+        h11.IDLE: 20.0,  # until the headers are there, from the first byte
+        h11.SEND_BODY: 600.0,  # until the body is: 64 MiB at some 110 KB a second
+    }
+    _timed: Any = None  # the state of h11 that the timer is for
+    _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.present[self._address] += 1
-        most = self.limits.per_address
-        if len(self.connections) > self.limits.connections or (
-            most is not None and self.present[self._address] > most
-        ):
-            transport.abort()
-            return
-        self._wait(self.limits.header_seconds)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._wait(None)
-        self.present[self._address] -= 1
-        if not self.present[self._address]:
-            del self.present[self._address]
-        super().connection_lost(exc)
+        self._time(h11.IDLE)
 
     def data_received(self, data: bytes) -> None:
-        if self.reading_head:
-            self.head += len(data)
-            if self.deadline is None:  # the first bytes after a silence
-                self._wait(self.limits.header_seconds)
+        if self._timed is None:  # the first bytes after a silence between two requests
+            self._time(h11.IDLE)
         super().data_received(data)
-        if self.reading_head and self.head > self.limits.header_bytes and self.parser:
-            self.send_400_response("The headers are too large.")
+        state = self.conn.their_state
+        if state is not self._timed:
+            self._time(state)
 
-    def on_message_begin(self) -> None:
-        self.reading_head = True
-        super().on_message_begin()
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._time(None)
+        super().connection_lost(exc)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
-        size = sum(len(key) + len(text) for key, text in self.headers) + len(self.url)
-        if len(self.headers) > self.limits.headers or size > self.limits.header_bytes:
-            raise _TooMuch
-
-    def on_headers_complete(self) -> None:
-        if len(self.url) > self.limits.header_bytes:
-            raise _TooMuch
-        self.reading_head, self.head = False, 0
-        self._wait(self.limits.body_seconds)
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self.reading_head = True
-        self._wait(None)
-        super().on_message_complete()
-
-    @property
-    def _address(self) -> str:
-        return self.client[0] if self.client else ""
-
-    def _wait(self, seconds: float | None) -> None:
-        if self.deadline is not None:
-            self.deadline.cancel()
-            self.deadline = None
-        if seconds is not None:
-            self.deadline = self.loop.call_later(seconds, self.transport.abort)
-
-
-def limited_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
-    """Return uvicorn's protocol with limits, for ``uvicorn.Config(http=…)``."""
-    return type("LimitedProtocol", (_LimitedProtocol,), {"limits": limits, "present": Counter()})
+    def _time(self, state: Any) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timed = state if state in self.seconds else None
+        self._timer = None
+        if self._timed is not None:
+            self._timer = self.loop.call_later(self.seconds[self._timed], self.transport.abort)

@@ -33,7 +33,7 @@ from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
 from contrafact.review.web import discuss, manage, manage_files, manage_items, sign_in, work
 from contrafact.review.web.access import NeedsSignIn, check_form
-from contrafact.review.web.connections import ConnectionLimits, limited_protocol
+from contrafact.review.web.connections import TimedProtocol
 from contrafact.review.web.security import HEADERS, PeerMiddleware, SecurityMiddleware
 from contrafact.review.web.studio import (
     Studio,
@@ -220,6 +220,8 @@ async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]
 
 FIRST_MANAGER = "manager"  # the account that is made where nobody manages yet
 _PATIENCE = 10  # seconds that running requests get when the server is stopped
+_HEADER_BYTES = 32 * 1024  # of a request's first line and headers
+_CONNECTIONS = 1000  # at a time; those beyond are answered with 503
 _KEEP_ALIVE = 75  # seconds that a browser's line stays open without a request
 
 
@@ -337,7 +339,9 @@ def _config(
         # Longer than people look at an item: a line that the server closes just as a browser uses
         # it again costs an answer.
         timeout_keep_alive=_KEEP_ALIVE,
-        http=limited_protocol(ConnectionLimits(per_address=None if behind_proxy else 200)),
+        http=TimedProtocol,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        limit_concurrency=_CONNECTIONS,
     )
 
 

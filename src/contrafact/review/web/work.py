@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from contrafact.errors import InputError
 from contrafact.review import workflow
 from contrafact.review.answers import Assignment, Decision, asked_questions
+from contrafact.review.assignment import in_hand
 from contrafact.review.discussion import under_discussion
 from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
@@ -233,9 +234,12 @@ def _next_view(
 
 def _view_of(page: MemberPage, place: Assignment) -> ItemView | None:
     """Return the item that a form is about; None where it is not theirs any more."""
-    view, _ = _next_view(page, None)
-    same = isinstance(view, ItemView) and view.assignment == place
-    return view if isinstance(view, ItemView) and same else None
+
+    def reader(state: ReviewState) -> ItemView | None:
+        same = in_hand(state, page.who) == place
+        return item_view(state, page.who, place) if same else None
+
+    return page.studio.store.read(page.review, reader)
 
 
 def _form_page(

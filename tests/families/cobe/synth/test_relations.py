@@ -2,7 +2,7 @@
 
 import pytest
 
-from contrafact.families.cobe.synth.relations import Joining, Relation, family_of
+from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation, family_of
 
 GRAPH = {"power": [], "filter": [], "pump": ["power", "filter"], "bill": ["pump"]}
 FACTS = {"power": True, "filter": False, "pump": True, "bill": 400}
@@ -29,10 +29,10 @@ def test_a_rule_settles_it():
 
 
 def test_a_connector_settles_the_cause_that_it_names_and_no_other():
-    because = [Joining(("power",), "pump", follows=True)]
+    because = [ConnectorClaim(("power",), "pump", follows=True)]
     assert outcome([UP], because, power=False) == ({False}, {"down"})
     assert outcome([UP], because, power=False, filter=True)[0] == {False, True}
-    together = [Joining(("power", "filter"), "pump", follows=True)]
+    together = [ConnectorClaim(("power", "filter"), "pump", follows=True)]
     both = FACTS | {"filter": True}
     assert outcome([UP], together, both, power=False, filter=False)[0] == {False}
     assert outcome([UP], together, both, power=False)[0] == {False, True}
@@ -53,7 +53,7 @@ def test_what_holds_back_is_implied_or_left_open():
 def test_a_contrast_says_that_the_cause_did_not_do_it():
     graph = {"power": [], "pump": ["power"]}
     facts = {"power": True, "pump": False}
-    joinings = [Joining(("power",), "pump", follows=False)]
+    joinings = [ConnectorClaim(("power",), "pump", follows=False)]
     assert family_of(facts, graph, [], [], joinings).after({"power": False})["pump"] == {False}
 
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_is_an_error():
     with pytest.raises(ValueError, match="agrees with the facts"):
         outcome([ALL])
     with pytest.raises(ValueError, match="cannot be causes of 'power'"):
-        outcome([], [Joining(("pump",), "power", follows=True)])
+        outcome([], [ConnectorClaim(("pump",), "power", follows=True)])
     with pytest.raises(ValueError, match="form 'none' is not known"):
         Relation.of({"says": "", "form": "none", "causes": [], "effect": ""})
     assert Relation.of(ANY.record()) == ANY

@@ -14,8 +14,3 @@ app.command("synth")(synth.synth)
 app.command("prove")(prove.prove)
 app.command("leak")(prove.leak)
 app.command("augment")(augment.augment)
-
-
-@app.callback()
-def group() -> None:
-    """Counterfactual edits of stories: stories of known answers, variations, studies."""

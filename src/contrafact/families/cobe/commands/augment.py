@@ -7,7 +7,7 @@ import typer
 
 from contrafact.errors import InputError, require
 from contrafact.files.tables import require_tables
-from contrafact.options import SAMPLING, TRANSPORT, CallOptions, argument, option, takes
+from contrafact.options import SAMPLING, TRANSPORT, CallOptions, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ _WRITING = ("temperature", "max_tokens")
 
 class _Options(CallOptions):
     file: Path = argument("FILE", "Stories in the paper's schema.")
-    model: str = option("The writer, an Inspect model.", metavar="M")
-    out: Path = option("The JSON file to write.", metavar="FILE")
-    n: int = option("Variations of each core story.", 3, "--n", min=1, metavar="N")
-    seed: int = option("Seed of the domains drawn.", 0, min=0, metavar="S")
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
-    temperature: float | None = option(None, None, panel=SAMPLING, min=0)
-    max_tokens: int | None = option(None, None, panel=SAMPLING, min=1)
-    max_connections: int = option("Calls under way at once.", 8, panel=TRANSPORT, min=1)
-    structured: bool = option("Ask providers for JSON by schema.", True)
+    model: str = option(..., "The writer, an Inspect model.", metavar="M")
+    out: Path = option(..., "The JSON file to write.", metavar="FILE")
+    n: int = option(3, "Variations of each core story.", ge=1, metavar="N")
+    seed: int = option(0, "Seed of the domains drawn.", ge=0, metavar="S")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    temperature: float | None = option(None, panel=SAMPLING, ge=0)
+    max_tokens: int | None = option(None, panel=SAMPLING, ge=1)
+    max_connections: int = option(8, "Calls under way at once.", panel=TRANSPORT, ge=1)
+    structured: bool = option(True, "Ask providers for JSON by schema.")
 
 
-@takes(_Options)
+@command
 def augment(options: _Options) -> None:
     """Let a model vary core stories across domains, clause orders and sentence structures.
 

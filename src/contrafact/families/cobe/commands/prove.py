@@ -1,11 +1,11 @@
 """``contrafact cobe prove`` and ``cobe leak``: what known answers are worth."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from contrafact.judges.surface import LeakRow
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-def prove(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stories with a proof.")],
-) -> None:
+class _ProveOptions(Options):
+    file: Path = argument("FILE", "Stories with a proof.")
+
+
+@command
+def prove(options: _ProveOptions) -> None:
     """Prove every story of a file from the file alone, by both algorithms.
 
     The texts are read by the wordings in the file, the consequences worked out from its causal
@@ -30,6 +33,7 @@ def prove(
     from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
     from contrafact.files.tables import read_rows
 
+    file = options.file
     proven = answers = failed = 0
     cases: set[str] = set()
     rows = ((line, opened_row(row)) for line, row in read_rows(file))
@@ -54,16 +58,16 @@ def prove(
 
 class _LeakOptions(Options):
     file: Path = argument("FILE", "Stories with known answers.")
-    seed: int = option("Seed of the folds.", 0, min=0, metavar="S")
+    seed: int = option(0, "Seed of the folds.", ge=0, metavar="S")
     reader: list[str] | None = option(
-        "Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
         None,
+        "Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
         metavar="NAME",
     )
-    out: Path | None = option("Write the table here as well.", None, metavar="FILE")
+    out: Path | None = option(None, "Write the table here as well.", metavar="FILE")
 
 
-@takes(_LeakOptions)
+@command
 def leak(options: _LeakOptions) -> None:
     """Measure how far surface features alone tell right answers from wrong ones.
 

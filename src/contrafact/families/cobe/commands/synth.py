@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from contrafact.options import Options, option, takes
+from contrafact.options import Options, command, option
 
 __all__ = ["synth"]
 
@@ -20,22 +20,22 @@ _READ_SO = (
 
 
 class _Options(Options):
-    n: int = option("How many stories to draw.", min=1, metavar="N")
-    out: str = option("The file to write: JSON, or JSON Lines (.jsonl).", metavar="FILE")
-    seed: int = option("Seed of the drawing.", 0, min=0, metavar="S")
+    n: int = option(..., "How many stories to draw.", ge=1, metavar="N")
+    out: str = option(..., "The file to write: JSON, or JSON Lines (.jsonl).", metavar="FILE")
+    seed: int = option(0, "Seed of the drawing.", ge=0, metavar="S")
     graph: str | None = option(
-        "Only this type: chain, collider, correlated, diamond, fork or hybrid.", None, metavar="G"
+        None, "Only this type: chain, collider, correlated, diamond, fork or hybrid.", metavar="G"
     )
-    domain: str | None = option('Only this domain, as in "Engineering".', None, metavar="D")
+    domain: str | None = option(None, 'Only this domain, as in "Engineering".', metavar="D")
     private_lexicon: Path | None = option(
-        "Rules of your own, for a private split; see docs/synth-private.md.", None, metavar="DIR"
+        None, "Rules of your own, for a private split; see docs/synth-private.md.", metavar="DIR"
     )
     processes: int | None = option(
-        "How many share the work; the stories are the same.", None, min=1, metavar="P"
+        None, "How many share the work; the stories are the same.", ge=1, metavar="P"
     )
 
 
-@takes(_Options)
+@command
 def synth(options: _Options) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 

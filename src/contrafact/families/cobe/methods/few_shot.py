@@ -50,17 +50,16 @@ class Prompted:
             )
 
     def prompt(self, question: StoryQuery, draw: int = 1) -> str:
-        """Return the prompt for one question."""
         story = question.story
         shots = draw_shots(self._pool, self.shots, seed=self._seed, draw=draw, story=story)
-        place = PHRASINGS.index(question.phrasing)
+        phrasing = PHRASINGS.index(question.phrasing)
         return self._template.render(
             story=delimit(story.text),
             query=delimit(question.query),
             shots=[
                 {
                     "story": delimit(shot.text),
-                    "query": delimit(shot.queries[place]),
+                    "query": delimit(shot.queries[phrasing]),
                     "answer": delimit(shot.answer),
                 }
                 for shot in shots
@@ -68,11 +67,9 @@ class Prompted:
         )
 
     async def __call__(self, question: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
-        """See `contrafact.family.method.Method`."""
         return read_text(await ask(self.prompt(question, draw)))
 
     def plan(self, question: StoryQuery) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self.prompt(question), EDIT_TOKENS)]
 
 
@@ -83,15 +80,15 @@ def draw_shots(
     order = np.random.default_rng([seed, draw]).permutation(len(pool))
     chosen: dict[int, Story] = {}
     for position in order:
-        one = pool[int(position)]
-        own = one.text == story.text or one.core_set_id == story.core_set_id
-        if len(chosen) < count and not own:
-            chosen.setdefault(one.core_set_id, one)
+        shot = pool[int(position)]
+        related = shot.text == story.text or shot.core_set_id == story.core_set_id
+        if len(chosen) < count and not related:
+            chosen.setdefault(shot.core_set_id, shot)
     return list(chosen.values())
 
 
 def method(context: MethodContext) -> Prompted:
-    """Return the method, with the pool of our own writing where none is given."""
+    """Return the method, with the bundled examples where no pool is given."""
     from contrafact.families.cobe.data import bundled_shots
 
     return Prompted(

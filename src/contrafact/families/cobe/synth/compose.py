@@ -1,14 +1,14 @@
 """Composing stories: from a seed, a plot, a block of crossed situations, and their texts.
 
-CoBe, sections 3.1 and 3.2, appendix A.2. Every story is proven from its own record by both
-algorithms of `contrafact.causal` and read back by `prove` before it is handed out.
+CoBe, sections 3.1 and 3.2, appendices A.2 and B.1. Every story is proven from its own record by
+both algorithms of `contrafact.causal` and read back by `prove` before it is handed out.
 """
 
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from random import Random
 from typing import Any, TypeVar
 from zlib import adler32, crc32
 
+from contrafact.causal.model import Graph
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
@@ -40,20 +41,21 @@ from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
 from contrafact.workers import end_with_parent
 
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
-"""Stands in every story's proof: a model that can complete it has seen such files in training."""
+"""In every story's proof: a model that can complete it has seen such files in training."""
 FIRST_CORE = 1001
 """The core set id of the first block; hand-written stories have smaller ones."""
 _ODD_SHARE = 0.4
+"""How many second right answers offer two versions, or have text around them."""
 _TRIES = 400
 FORMAT = 2
-"""Files in which every verdict follows from the story's text."""
+"""The format of files in which every verdict follows from the story's text."""
 _VERSIONS = 99
 """How often a story is told anew until it differs from the others of its block."""
 _TOLD_TWICE = 0.35
-"""How often a rule is told although a connector tells it, too."""
+"""How often a story tells a rule that one of its connectors tells as well."""
 _BLOCKS_AT_ONCE = 8
-_PLACES = 1 << 27
-"""How many numbers texts are told apart by."""
+_TEXT_NUMBERS = 1 << 27
+"""How many numbers there are to tell texts apart: a bit each, 16 MiB."""
 
 Row = dict[str, Any]
 
@@ -83,22 +85,24 @@ def cells_of(
         )
     wanted = DOMAINS
     if domain is not None:
-        named = " ".join(domain.split()).casefold()
-        wanted = tuple(one for one in DOMAINS if one.casefold() == named)
+        folded = " ".join(domain.split()).casefold()
+        wanted = tuple(name for name in DOMAINS if name.casefold() == folded)
         if not wanted:
             raise InputError(
                 f"there is no domain '{domain}'", hint=f"use one of {', '.join(DOMAINS)}"
             )
     domains = [d for d in wanted if any(scene.domain == d for scene in library.scenes)]
-    found = tuple(Cell(d, g) for d in domains for g in GRAPHS if graph in (None, g))
-    if not found:
+    cells = tuple(Cell(d, g) for d in domains for g in GRAPHS if graph in (None, g))
+    if not cells:
         raise InputError(f"the library has no place of '{domain}'", hint="choose another domain")
-    return found
+    return cells
 
 
 def compose(n: int, seed: int, *, private_lexicon: str | Path | None = None) -> Iterator[Row]:
     """Yield stories as objects of the paper's schema with our additions; see `story_lines`."""
-    return map(json.loads, story_lines(n, seed, private_lexicon=private_lexicon))
+    library = _library(private_lexicon)
+    draw = partial(_draw_rows, library, cells_of(library), seed)
+    return islice(_without_repeats(draw, map(draw, range(-(-n // SIZE)))), n)
 
 
 def story_lines(
@@ -124,52 +128,62 @@ def story_lines(
         InputError: There is no such graph or domain, or the rules cannot be used.
         Unproven: A story is not what it is meant to be.
     """
-    library = bundled_library() if private_lexicon is None else load_library(private_lexicon)
+    library = _library(private_lexicon)
     cells = cells_of(library, graph=graph, domain=domain)
     draw = partial(compose_block, library, cells, seed)
     blocks = range(-(-n // SIZE))
-    firsts = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
-
-    def lines() -> Iterator[str]:
-        seen = bytearray(_PLACES // 8)  # does not grow with the number of stories
-        for index, (block, texts) in enumerate(firsts):
-            again = 0
-            while any(seen[at >> 3] >> (at & 7) & 1 for at in map(_place, texts)):
-                again += 1
-                block, texts = draw(index, again)
-            for at in map(_place, texts):
-                seen[at >> 3] |= 1 << (at & 7)
-            yield from block
-
-    return islice(lines(), n)
+    drawn = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
+    return islice(_without_repeats(draw, drawn), n)
 
 
-def _place(text: str) -> int:
-    """Return a number of a text; now and then a new one has that of an old, and is drawn anew."""
-    data = text.encode()  # stable across processes and runs, unlike `hash`
-    return (crc32(data) << 32 | adler32(data)) % _PLACES
+def _library(private_lexicon: str | Path | None) -> Library:
+    return bundled_library() if private_lexicon is None else load_library(private_lexicon)
 
 
 _Drawn = TypeVar("_Drawn")
+
+
+def _without_repeats(
+    draw: Callable[[int, int], tuple[list[_Drawn], list[str]]],
+    blocks: Iterable[tuple[list[_Drawn], list[str]]],
+) -> Iterator[_Drawn]:
+    """Yield the stories of blocks; a block with a text that came before is drawn anew."""
+    seen = bytearray(_TEXT_NUMBERS // 8)  # does not grow with the number of stories
+    for index, (stories, texts) in enumerate(blocks):
+        again = 0
+        while any(seen[number >> 3] >> (number & 7) & 1 for number in map(_text_number, texts)):
+            again += 1
+            stories, texts = draw(index, again)
+        for number in map(_text_number, texts):
+            seen[number >> 3] |= 1 << (number & 7)
+        yield from stories
+
+
+def _text_number(text: str) -> int:
+    """Return a number of a text; now and then a new one has that of an old, and is drawn anew."""
+    data = text.encode()  # stable across processes and runs, unlike `hash`
+    return (crc32(data) << 32 | adler32(data)) % _TEXT_NUMBERS
+
+
 _here: list[Callable[[int], Any]] = []  # in a worker: what draws a block
 
 
 def blocks_ahead(
     draw: Callable[[int], _Drawn], blocks: Iterable[int], processes: int
 ) -> Iterator[_Drawn]:
-    """Yield what is drawn of blocks in their order, by processes that end with the iterator."""
+    """Yield what is drawn for each block, in order, by processes that end with the iterator."""
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(draw,)) as pool:
         # A bounded number of pieces is under way, so that memory stays flat however many there are.
         left = iter(blocks)
         pieces = iter(lambda: list(islice(left, _BLOCKS_AT_ONCE)), [])
-        waiting = deque(pool.submit(_share, one) for one in islice(pieces, 4 * processes))
+        waiting = deque(pool.submit(_share, piece) for piece in islice(pieces, 4 * processes))
         try:
             while waiting:
                 done = waiting.popleft()
-                waiting.extend(pool.submit(_share, one) for one in islice(pieces, 1))
+                waiting.extend(pool.submit(_share, piece) for piece in islice(pieces, 1))
                 yield from done.result()
         finally:
-            # Waited for: where this process ends at once, nobody would tell them to end.
+            # Wait for the workers: if this process ended first, nobody would tell them to end.
             pool.shutdown(cancel_futures=True)
 
 
@@ -190,144 +204,164 @@ def compose_block(
     Raises:
         Unproven: If a story is not what it is meant to be, or none can be drawn.
     """
-    done, place = divmod(index, len(cells))
-    cell = Random(f"{seed} order {done}").sample(list(cells), len(cells))[place]
+    rows, texts = _draw_rows(library, cells, seed, index, again)
+    return [json.dumps(row, ensure_ascii=False) for row in rows], texts
+
+
+def _draw_rows(
+    library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
+) -> tuple[list[Row], list[str]]:
+    rounds, position = divmod(index, len(cells))  # every cell once, then all again in a new order
+    cell = Random(f"{seed} order {rounds}").sample(list(cells), len(cells))[position]
     scenes = [scene for scene in library.scenes if scene.domain == cell.domain]
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
         plot = draw_plot(library, rng.choice(scenes), cell.graph, rng)
-        if plot is None:
+        block = None if plot is None else draw_block(plot, rng)
+        if block is None:
             continue
-        block = draw_block(plot, rng)
-        if block is not None:
-            rows = list(_rows(block, FIRST_CORE + index, rng))
-            for row in rows:
-                problems = check_story(row)
-                if problems:
-                    raise Unproven(f"seed {seed}, block {index}: {problems[0]}")
-            lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-            return lines, [row["Variation text"] for row in rows]
+        rows = list(_rows(block, FIRST_CORE + index, rng))
+        for row in rows:
+            problems = check_story(row)
+            if problems:
+                raise Unproven(f"seed {seed}, block {index}: {problems[0]}")
+        return rows, [row["Variation text"] for row in rows]
     raise Unproven(f"no story of {cell.domain}, {cell.graph} came of {_TRIES} draws")
 
 
 def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
+    """Yield the four stories of a block as objects of the paper's schema (appendix A.2)."""
     plot = block.stories[0].plot
     wordings = draw_wordings(plot, rng)
-    text = plot.text()
+    model = plot.text()
     shared = {
         "format": FORMAT,
         "canary": CANARY,
         "template": plot.scene.name,
-        "graph": text.graph,
-        "mechanisms": text.mechanisms,
-        "noise": text.noise,
-        "told": list(text.told),
-        "quantities": list(text.quantities),
+        "graph": model.graph,
+        "mechanisms": model.mechanisms,
+        "noise": model.noise,
+        "told": list(model.told),
+        "quantities": list(model.quantities),
         "wordings": wordings.record(plot),
-        "relations": [one.record() for one in wordings.relations],
+        "relations": [relation.record() for relation in wordings.relations],
         "setting": [wordings.opening],
     }
-    answers = [_answers(block, place, wordings, rng) for place in range(SIZE)]
-    stories = _stories(block, wordings, rng)
-    for place, one in enumerate(block.stories):
+    answers = [_answers(block, index, wordings, rng) for index in range(SIZE)]
+    texts = _stories(block, wordings, rng)
+    for index, situation in enumerate(block.stories):
         supposed = [
-            wordings.clauses[name][0][value].supposed for name, value in one.supposed.items()
+            wordings.clauses[name][0][value].supposed for name, value in situation.supposed.items()
         ]
         rng.shuffle(supposed)
-        latents = one.implied
-        criteria = criterion_texts(one, wordings, latents, rng)
+        criteria = criterion_texts(situation, wordings, situation.implied, rng)
         listed = [criteria["unchanged"], criteria["changed"]]
         if criteria["numerical"]:
             listed.append(f"{NUMERICAL} {criteria['numerical']}")
         if criteria["latent"]:
             listed.append(f"{LATENT} {criteria['latent']}")
-        asked = ["E1", "E2", "E3"] + ["E4"] * (plot.measure is not None) + ["E5"] * bool(latents)
-        right = [
-            {"text": text, "why": why, "verdicts": dict.fromkeys(asked, True)}
-            for text, why, _ in answers[place]
-        ]
-        wrong: list[Row] = [
-            {
-                "text": text,
-                "fails": "E3",
-                "why": "Its connectors say the opposite of what they join.",
-                "counterpart": right_text,
-                "verdicts": {name: name != "E3" for name in asked},
-            }
-            for right_text, _, text in answers[place]
-        ]
-        for other in range(SIZE):
-            failed = block.fails[other][place]
-            if other == place:
-                continue
-            why = _why(block.stories[other], one, failed)
-            wrong += [
-                {
-                    "text": text,
-                    "fails": min(failed),
-                    "why": why,
-                    "verdicts": {name: name not in failed for name in asked},
-                }
-                for text, _, _ in answers[other]
-            ]
+        right, wrong = _known_answers(block, index, answers)
         rng.shuffle(wrong)
-        facts: dict[str, Any] = dict(one.facts)
+        facts: dict[str, Any] = dict(situation.facts)
         if plot.measure is not None:
-            facts[plot.told[-1]] = one.before_quantity
+            facts[plot.told[-1]] = situation.before_quantity
         yield {
             "Core Set ID": core,
-            "Variation ID": place + 1,
+            "Variation ID": index + 1,
             "Domain": plot.scene.domain,
-            "Variation text": stories[place],
+            "Variation text": texts[index],
             "Query": list(queries(supposed)),
             "Representative answer": right[0]["text"],
             "Evaluation criteria": listed,
             "Graph type": plot.graph,
-            "Failure modes": _modes(block, place),
+            "Failure modes": _failure_modes(situation),
             "Right answers": right,
             "Wrong answers": wrong,
             "Proof": {
                 **shared,
                 "facts": facts,
-                "intervention": dict(one.supposed),
-                "consequences": _consequences(one),
+                "intervention": dict(situation.supposed),
+                "consequences": _consequences(situation),
             },
         }
 
 
-def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for name, fact in one.facts.items():
-        then = one.after[name]
-        kind = "set" if name in one.supposed else "stays" if then == fact else "changes"
-        found[name] = {"kind": kind if then is not None else "undetermined", "after": then}
-    if one.plot.measure is not None:
-        up = one.after_quantity > one.before_quantity
-        found[one.plot.told[-1]] = {
+def _known_answers(
+    block: Block, index: int, answers: Sequence[Sequence["_Answer"]]
+) -> tuple[list[Row], list[Row]]:
+    """Return the right and the wrong answers of one story of a block, with their verdicts.
+
+    Wrong are its own answers with every connector turned, and the right ones of the other stories.
+    """
+    situation = block.stories[index]
+    asked = ["E1", "E2", "E3"]
+    asked += ["E4"] * (situation.plot.measure is not None) + ["E5"] * bool(situation.implied)
+    right: list[Row] = [
+        {"text": answer.text, "why": answer.why, "verdicts": dict.fromkeys(asked, True)}
+        for answer in answers[index]
+    ]
+    wrong: list[Row] = [
+        {
+            "text": answer.turned,
+            "fails": "E3",
+            "why": "Its connectors say the opposite of what they join.",
+            "counterpart": answer.text,
+            "verdicts": {name: name != "E3" for name in asked},
+        }
+        for answer in answers[index]
+    ]
+    for other in range(SIZE):
+        if other == index:
+            continue
+        failed = block.fails[other][index]
+        why = _why(block.stories[other], situation, failed)
+        wrong += [
+            {
+                "text": answer.text,
+                "fails": min(failed),
+                "why": why,
+                "verdicts": {name: name not in failed for name in asked},
+            }
+            for answer in answers[other]
+        ]
+    return right, wrong
+
+
+def _consequences(situation: Situation) -> dict[str, dict[str, Any]]:
+    consequences: dict[str, dict[str, Any]] = {}
+    for name, fact in situation.facts.items():
+        then = situation.after[name]
+        kind = "set" if name in situation.supposed else "stays" if then == fact else "changes"
+        consequences[name] = {"kind": kind if then is not None else "undetermined", "after": then}
+    if situation.plot.measure is not None:
+        up = situation.after_quantity > situation.before_quantity
+        consequences[situation.plot.told[-1]] = {
             "kind": "changes",
-            "after": one.after_quantity,
+            "after": situation.after_quantity,
             "direction": "up" if up else "down",
         }
-    for name, value in one.implied.items():
-        found[name] = {"kind": "stays", "after": value}
-    return found
+    for name, value in situation.implied.items():
+        consequences[name] = {"kind": "stays", "after": value}
+    return consequences
 
 
 def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
+    """Return the texts of a block's stories, no two alike."""
     texts: list[str] = []
-    for place in range(SIZE):
-        tried = (_story(block, place, wordings, rng) for _ in range(_VERSIONS))
-        texts.append(next(text for text in tried if text not in texts))
+    for index in range(SIZE):
+        versions = (_story(block, index, wordings, rng) for _ in range(_VERSIONS))
+        texts.append(next(text for text in versions if text not in texts))
     return texts
 
 
-def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:
-    """Return a story: where it is, how things hang together, and what happened."""
-    one = block.stories[place]
-    plot = one.plot
-    claims = block.told[place]
+def _story(block: Block, index: int, wordings: Wordings, rng: Random) -> str:
+    """Return a story: where it is, the rules, and what happened."""
+    situation = block.stories[index]
+    plot = situation.plot
+    claims = block.story_claims[index]
     joined = {claim.effect for claim in claims if claim.follows and len(claim.causes) == 1}
-    laws = [
+    # A rule may be left out where a connector tells the same: "because" of the effect's one cause.
+    rules = [
         relation.says
         for relation in wordings.relations
         if relation.effect not in joined
@@ -339,51 +373,60 @@ def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:
     narrative = Narrative(
         plot=plot,
         wordings=wordings,
-        values=one.facts,
-        amount=one.before_quantity,
+        values=situation.facts,
+        amount=situation.before_quantity,
         claims=claims,
         roles=dict.fromkeys(plot.told, 0),
         noun=0,
-        before=[wordings.opening, *laws],
+        before=[wordings.opening, *rules],
     )
     return realize(narrative, rng)
 
 
-def _answers(
-    block: Block, place: int, wordings: Wordings, rng: Random
-) -> list[tuple[str, str, str]]:
-    """Return the right answer of a story, told in two ways: text, why, the connectors turned."""
-    one = block.stories[place]
-    plot = one.plot
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A right answer: its text, why it is right, and the text with every connector turned."""
 
-    def told(roles: Mapping[str, int], role: int) -> tuple[str, str]:
+    text: str
+    why: str
+    turned: str
+
+
+def _answers(block: Block, index: int, wordings: Wordings, rng: Random) -> list[_Answer]:
+    """Return the right answer of a story in two ways; the second may have text around it.
+
+    The judge is to take an answer that offers several versions, or says more than was asked
+    (CoBe, appendix C.2).
+    """
+    situation = block.stories[index]
+    plot = situation.plot
+
+    def realized(roles: Mapping[str, int], role: int) -> tuple[str, str]:
+        """Return the answer, and the same with every connector turned."""
         latent = None
         if block.latent is not None:
-            latent = (block.latent, one.implied[block.latent], role)
+            latent = (block.latent, situation.implied[block.latent], role)
         seed = rng.getrandbits(64)
-        texts = []
-        for turned in (False, True):
-            narrative = Narrative(
-                plot=plot,
-                wordings=wordings,
-                values=one.after,
-                amount=one.after_quantity,
-                claims=block.voiced[place],
-                roles=roles,
-                noun=1,
-                latent=latent,
-                turned=turned,
-            )
-            texts.append(realize(narrative, Random(seed)))
-        return texts[0], texts[1]
+        narrative = Narrative(
+            plot=plot,
+            wordings=wordings,
+            values=situation.after,
+            amount=situation.after_quantity,
+            claims=block.answer_claims[index],
+            roles=roles,
+            noun=1,
+            latent=latent,
+        )
+        turned = replace(narrative, turned=True)
+        return realize(narrative, Random(seed)), realize(turned, Random(seed))
 
     roles = {name: rng.choice(ANSWERS) for name in plot.told}
-    again = {name: sum(ANSWERS) - role for name, role in roles.items()}
-    first, second = told(roles, 0), told(again, 1)
+    other_roles = {name: sum(ANSWERS) - role for name, role in roles.items()}
+    first, second = realized(roles, 0), realized(other_roles, 1)
     why, form = "The same, told otherwise.", "{}"
     if rng.random() < _ODD_SHARE:
         if rng.random() < 0.4:
-            other = told(again, 1)
+            other = realized(other_roles, 1)
             why = "It offers two versions, which say the same."
             form = "Option 1: {}\n\nOption 2: {}"
             second = form.format(other[0], second[0]), form.format(other[1], second[1])
@@ -392,34 +435,27 @@ def _answers(
             form = f"{rng.choice(OPENINGS)}\n\n{{}}\n\n{rng.choice(CLOSINGS)}"
             why = "Text that nobody asked for stands around the edit."
     return [
-        (first[0], "The story, edited.", first[1]),
-        (form.format(second[0]), why, form.format(second[1])),
+        _Answer(first[0], "The story, edited.", first[1]),
+        _Answer(form.format(second[0]), why, form.format(second[1])),
     ]
 
 
-def _why(one: Situation, other: Situation, failed: frozenset[str]) -> str:
+def _why(answered: Situation, situation: Situation, failed: frozenset[str]) -> str:
     """Return what is wrong with one situation's answer in another's story, by what it is like."""
-    graph = {name: gate.parents for name, gate in other.plot.gates.items()}
-    above: set[str] = set()
-    edge = [p for name in other.supposed for p in graph[name]]
-    while edge:
-        name = edge.pop()
-        if name not in above:
-            above.add(name)
-            edge += graph[name]
+    above = Graph(situation.plot.parents).ancestors(situation.supposed)
     reasons = []
-    _, _, stays, changes, _ = other.bits
-    for place, (name, fact) in enumerate(other.facts.items()):
-        then = one.after[name]
-        if stays >> place & 1 and then != fact:
+    bits = situation.bits
+    for index, (name, fact) in enumerate(situation.facts.items()):
+        then = answered.after[name]
+        if bits.stays >> index & 1 and then != fact:
             if then is None:
                 reasons.append("it leaves open what stays")
             elif name in above:
                 reasons.append("it changes a cause of what was edited, to fit the edit")
             else:
                 reasons.append("it changes what the edit does not touch")
-        if changes >> place & 1 and then == fact:
-            if name in other.supposed:
+        if bits.changes >> index & 1 and then == fact:
+            if name in situation.supposed:
                 reasons.append("it undoes the edit itself")
             else:
                 reasons.append("it leaves an effect of the edit as it was")
@@ -433,43 +469,44 @@ def _why(one: Situation, other: Situation, failed: frozenset[str]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _modes(block: Block, place: int) -> list[int]:
-    """Return the failure modes of appendix B.1 that a story probes.
-
-    1: something downstream of the change stays, or goes against a cause that stays. 2: something
-    only goes along with what is set. 3: something changes downstream. 4: a law of nature says what
-    comes of something that changes. 5: something is implied. 6: a connector has to change. 7: an
-    effect has several causes, of which some are touched.
-    """
-    one = block.stories[place]
-    plot = one.plot
+def _failure_modes(situation: Situation) -> list[int]:
+    """Return the failure modes of appendix B.1 that a story probes, by the paper's numbers."""
+    plot, supposed = situation.plot, set(situation.supposed)
     graph = {name: set(gate.parents) for name, gate in plot.gates.items()}
-    below = set(one.supposed)
-    for name in graph:
-        if graph[name] & below:
-            below.add(name)
-    _, _, stays, changes, _ = one.bits
-    kept = {name for p, name in enumerate(one.facts) if stays >> p & 1}
-    moved = {name for p, name in enumerate(one.facts) if changes >> p & 1}
-    siblings = {n for n in graph if any(graph[n] & graph[s] for s in one.supposed)}
-    common = [name for name, gate in plot.gates.items() if gate.source == "u_common"]
-    if set(common) & set(one.supposed):
-        siblings |= set(common)
-    cut = any(one.after[p] != one.after[n] for n in one.supposed for p in graph[n])
+    descendants = Graph(graph).descendants(supposed) - supposed
+    kept = set(situation.events(situation.bits.stays))
+    changed = set(situation.events(situation.bits.changes))
+    siblings = {n for n in graph if any(graph[n] & graph[s] for s in supposed)}
+    common = {name for name, gate in plot.gates.items() if gate.source == "u_common"}
+    if common & supposed:
+        siblings |= common
+    against_cause = any(
+        situation.after[cause] != situation.after[name]
+        for name in supposed
+        for cause in graph[name]
+    )
     modes = {
-        1: bool(kept & below) or cut,
-        2: bool((siblings - set(one.supposed)) & kept),
-        3: len(moved) > len(one.supposed) or plot.measure is not None,
+        # Causal connection is not logical dependency: a descendant stays, or what is set goes
+        # against a cause of it.
+        1: bool(kept & (descendants | supposed)) or against_cause,
+        # Correlation is not causation: an event with a cause in common with what is set stays.
+        2: bool((siblings - supposed) & kept),
+        # Causal connections are followed: a descendant changes.
+        3: len(changed) > len(supposed) or plot.measure is not None,
+        # Physics, chemistry, biology: a law of nature brings about a descendant.
         4: any(
             plot.events[name].links[plot.events[cause].name].nature
-            for name in below - set(one.supposed)
-            for cause in graph[name] & moved
+            for name in descendants
+            for cause in graph[name] & changed
         ),
-        5: bool(one.implied),
-        6: set(one.story_claims) != set(one.claims),
+        # Latent conditions are inferred and held.
+        5: bool(situation.implied),
+        # Causal implication: a connector has to change.
+        6: set(situation.story_claims) != set(situation.claims),
+        # The appropriate causes: of the several causes of a descendant, only some change.
         7: any(
-            len(graph[n]) > 1 and 0 < len(graph[n] & moved) < len(graph[n])
-            for n in below - set(one.supposed)
+            len(graph[name]) > 1 and 0 < len(graph[name] & changed) < len(graph[name])
+            for name in descendants
         ),
     }
     return [mode for mode, holds in modes.items() if holds]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +24,47 @@ from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
 SIZE = 4
 """Stories in a block."""
 _DRAWS, _POOL = 160, 28
-"""Situations that are drawn of a plot, and how many make a pool in which a block is sought."""
+"""Situations drawn from a plot, and how many of them make a pool in which a block is sought."""
 _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
-"""Below the first, one thing is supposed; below the second, two; else three."""
+"""A uniform draw below the first sets one event, below the second two, else three."""
 _GROUPS, _ROUNDS = 2000, 8
-"""Groups of four that are looked at, and how many of the best are tried."""
+"""Groups of four situations that are rated, and how many of the best are tried."""
 _MOST_CLAIMS = 3
+"""Connectors in one story."""
 _MOST_APART = 3.5
-"""How much more one group of answers may fail than the other (`_voiced`)."""
-_E1, _E2 = 1, 2
-_DUE_E1, _DUE_E2, _DUE_UNDONE = 2, 2, 3
-"""How many of the three other answers shall fail E1, and E2, in every story of a block; and how
-many of all twelve shall undo the edit."""
-_UNEVEN, _UNLIKE, _FAR, _UNDONE, _UNSHARED = 2.0, 1.5, 3.0, 2.2, 3.0
-_OPEN_WORTH, _RARE_WORTH = 8.0, 0.8
-_SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
-_MOST_UNEVEN = 4
+"""How much more often the answers with one sort of connector may fail E1 and E2 than those with
+the other (`_answer_claims`)."""
+_E1, _E2, _E4, _E5 = 1, 2, 8, 16
+"""The bit of each criterion in a pattern of failures."""
+
+# What a group of four costs (`_balanced_groups`). All of it serves one end: that nothing but cause
+# and effect tells right answers from wrong ones, which `contrafact cobe leak` measures.
+_DUE_E1, _DUE_E2 = 2, 2
+"""How many of the three other answers are to fail E1, and E2, in every story. With the same numbers
+in all stories, the length of a criterion's list of facts says nothing about its failures."""
+_UNEVEN, _MOST_UNEVEN = 2.0, 4
+"""The cost of each answer above or below these, and how many make a group unfit."""
+_DUE_UNDONE, _UNDONE = 3, 2.2
+"""How many of all twelve wrong answers are to undo the edit itself, and the cost of each above or
+below. The rest fail E2 by an effect that is left as it was."""
+_UNLIKE = 1.5
+"""The cost of each event by which the wrong answers differ from the story more or less than the
+right one does. Else the right answer would be the least edit that does what the query asks."""
+_FAR = 3.0
+"""The cost of each answer whose number moves by more or less than the right one's, and of each by
+which more answers move further than move less far. Else the least move would be the right one."""
+_UNSHARED = 3.0
+"""The cost of each answer above or below two that deny the hidden fact. Else the rarer value of it
+would be the wrong one."""
+_OPEN_WORTH = 8.0
+"""What a story is worth in which something cannot be known and a right answer leaves it open: by
+chance alone there would be few."""
+_RARE_WORTH = 0.8
+"""What a story is worth for each kind of failure that is rare: the number's direction (E4), the
+hidden fact (E5), an effect left as it was (E2 without undoing the edit)."""
+_FAILURE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
+"""The cost, in tenths, of a wrong answer by how many criteria it fails: an answer that fails one
+alone shows whether a judge knows that criterion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +78,9 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """Facts of a plot, what is supposed of them, and what becomes of every event.
+    """Facts of a plot, an intervention on them, and what becomes of every event.
 
-    ``worlds``, a mask, are those that the facts allow; ``after`` is None where they differ.
+    ``worlds`` is the mask of the worlds that the facts allow; ``after`` is None where they differ.
     """
 
     plot: Plot
@@ -66,31 +92,31 @@ class Situation:
 
     @cached_property
     def before_quantity(self) -> int:
-        """The quantity as the story tells it; 0 without one."""
+        """The quantity in the story; 0 without one."""
         return self.plot.measure.value(self.base, self.facts) if self.plot.measure else 0
 
     @cached_property
     def after_quantity(self) -> int:
-        """The quantity under what is supposed; 0 without one."""
+        """The quantity under the intervention; 0 without one."""
         values = {name: bool(value) for name, value in self.after.items()}
         return self.plot.measure.value(self.base, values) if self.plot.measure else 0
 
     @cached_property
     def implied(self) -> dict[str, bool]:
         """The latent facts that the story implies."""
-        found: dict[str, bool] = {}
+        implied: dict[str, bool] = {}
         for latent in () if self.plot.hedged else self.plot.latents:
             there = self.worlds & self.plot.masks[latent]
             if there in (0, self.worlds):
-                found[latent] = there != 0
-        return found
+                implied[latent] = there != 0
+        return implied
 
     @cached_property
-    def bits(self) -> tuple[int, int, int, int, int]:
-        """Facts, answer, what stays, what changes and what is open, one bit for each event."""
+    def bits(self) -> "EventBits":
+        """The events' facts and consequences as bit masks."""
         facts = answer = stays = changes = opened = 0
-        for place, (name, fact) in enumerate(self.facts.items()):
-            bit, then = 1 << place, self.after[name]
+        for index, (name, fact) in enumerate(self.facts.items()):
+            bit, then = 1 << index, self.after[name]
             facts |= bit * fact
             if then is None:
                 opened |= bit
@@ -100,38 +126,56 @@ class Situation:
                     changes |= bit
                 else:
                     stays |= bit
-        return facts, answer, stays, changes, opened
+        return EventBits(facts, answer, stays, changes, opened)
+
+    def events(self, mask: int) -> list[str]:
+        """Return the events whose bit is set in a mask, in their order."""
+        return [name for index, name in enumerate(self.facts) if mask >> index & 1]
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of its right answer may say of events.
 
-        Of the quantity, which is never set, it would be right in almost every story, and the number
-        next to it would show that.
+        Claims about the quantity are left out: it is never set, so that one would be right in
+        almost every story, and the number next to it would show that.
         """
         return tuple(
             claim
-            for claim in _sayable(self.plot)[0]
+            for claim in _candidate_claims(self.plot)[0]
             if true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
         )
 
     @cached_property
     def supposed_bits(self) -> int:
-        """What is supposed, one bit for each event."""
-        return sum(1 << place for place, name in enumerate(self.facts) if name in self.supposed)
+        """The events that the intervention sets, as a bit mask."""
+        return sum(1 << index for index, name in enumerate(self.facts) if name in self.supposed)
 
     @cached_property
     def story_claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of the story itself may say."""
         return tuple(
             claim
-            for claim in _sayable(self.plot)[1]
+            for claim in _candidate_claims(self.plot)[1]
             if true_claim(self.plot, claim, self.facts, self.worlds, {})
         )
 
 
-def _told_in(plot: Plot, world: int) -> tuple[dict[str, bool], int]:
-    """Return the facts of a world, and all worlds with the same facts."""
+class EventBits(NamedTuple):
+    """Bit masks with one bit for each event of a situation, in the order of its facts.
+
+    ``answer`` has the events that happen in the right answer; ``stays`` (E1), ``changes`` (E2) and
+    ``opened`` (nobody can know) divide the events among them.
+    """
+
+    facts: int
+    answer: int
+    stays: int
+    changes: int
+    opened: int
+
+
+def _facts_of_world(plot: Plot, world: int) -> tuple[dict[str, bool], int]:
+    """Return the facts of a world, and all worlds with the same facts (abduction)."""
     masks = plot.masks
     facts = {name: bool(masks[name] >> world & 1) for name in plot.events}
     worlds = plot.everything
@@ -140,11 +184,12 @@ def _told_in(plot: Plot, world: int) -> tuple[dict[str, bool], int]:
     return facts, worlds
 
 
-def _acted(
+def _intervened(
     plot: Plot, facts: Mapping[str, bool], worlds: int, base: int, chosen: Sequence[str]
 ) -> Situation:
+    """Return the situation in which the chosen events are set to the opposite of their facts."""
     supposed = {name: not facts[name] for name in chosen}
-    then = dict(plot.masks)
+    then = dict(plot.masks)  # for every variable, the worlds in which it is true after the edit
     after: dict[str, bool | None] = {}
     touched: set[str] = set()
     for name, gate in plot.gates.items():
@@ -169,11 +214,11 @@ def true_claim(
     worlds: int,
     cut: Mapping[str, bool],
 ) -> bool:
-    """Tell whether a connector is right between what a text asserts.
+    """Return whether a connector is right between the values that a text asserts.
 
     "Because" needs that the effect is what its mechanism gives, and would not be without the
     causes; so it is wrong where the intervention has cut the effect from them. "Although" needs
-    that the effect is not what the causes further.
+    that the effect is not the value that its causes make more likely.
     """
     gate = plot.gates.get(claim.effect)
     if gate is None:  # a quantity, which its causes move one way
@@ -202,15 +247,15 @@ def true_claim(
 
 
 @lru_cache(maxsize=4)
-def _sayable(plot: Plot) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
-    """Return the claims that are worth a look, of events and of all: one cause, or both of two."""
-    found = []
+def _candidate_claims(plot: Plot) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
+    """Return all claims about events, and all with the quantity: of one cause, or both of two."""
+    claims = []
     for effect, causes in plot.parents.items():
         for follows in (True, False):
-            found += [Claim((cause,), effect, follows) for cause in causes]
+            claims += [Claim((cause,), effect, follows) for cause in causes]
             if len(causes) == 2:
-                found.append(Claim(tuple(causes), effect, follows))
-    return tuple(claim for claim in found if claim.effect in plot.gates), tuple(found)
+                claims.append(Claim(tuple(causes), effect, follows))
+    return tuple(claim for claim in claims if claim.effect in plot.gates), tuple(claims)
 
 
 @dataclass(frozen=True)
@@ -218,102 +263,107 @@ class Block:
     """Stories of one plot, and what each answer fails in each story.
 
     Attributes:
-        latent: The latent fact that every answer mentions, and not all stories imply alike; none
-            where there is none.
-        voiced: For every story, the claims that its answer's connectors make; told: its own.
-        fails: For every answer and every story, the criteria that it fails there; none on its own.
+        latent: The latent fact, if any, that every answer mentions; not all stories imply the same
+            value of it.
+        answer_claims: For every story, what the connectors of its right answer claim.
+        story_claims: For every story, what its own connectors claim.
+        fails: For every answer and every story, the criteria that the answer fails there: none in
+            its own story.
     """
 
     stories: tuple[Situation, ...]
     latent: str | None
-    voiced: tuple[tuple[Claim, ...], ...]
-    told: tuple[tuple[Claim, ...], ...]
+    answer_claims: tuple[tuple[Claim, ...], ...]
+    story_claims: tuple[tuple[Claim, ...], ...]
     fails: tuple[tuple[frozenset[str], ...], ...]
 
 
 def draw_block(plot: Plot, rng: Random) -> Block | None:
-    """Return a block of a plot; None if the draw came to nothing."""
+    """Return a block of a plot, or None if the draw gives none."""
     latent = next(iter(plot.latents), None) if not plot.hedged else None
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
         return None
     pairs = _Pairs.of(pool, latent)
-    for chosen in _searched(pairs, rng):
-        stories = tuple(pool[place] for place in chosen)
-        if latent is not None and len({one.implied[latent] for one in stories}) == 1:
+    for chosen in _balanced_groups(pairs, rng):
+        stories = tuple(pool[index] for index in chosen)
+        if latent is not None and len({story.implied[latent] for story in stories}) == 1:
             continue  # no answer could be wrong about it
         patterns = pairs.fails[np.ix_(chosen, chosen)].tolist()
-        voiced = _voiced(stories, patterns, rng)
-        if voiced is None:
+        answer_claims = _answer_claims(stories, patterns, rng)
+        if answer_claims is None:
             continue
-        fails = tuple(tuple(map(_names, row)) for row in patterns)
+        fails = tuple(tuple(map(_criteria_of, row)) for row in patterns)
         if all(bool(f) != (i == j) for i, row in enumerate(fails) for j, f in enumerate(row)):
-            return Block(stories, latent, voiced, _told(stories, rng), fails)
+            return Block(stories, latent, answer_claims, _story_claims(stories, rng), fails)
     return None
 
 
 def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
-    """Return situations that make a story: something stays, and the quantity moves."""
+    """Return situations that can be a story: something stays, and the quantity moves."""
     size = plot.everything.bit_length()
     measured = plot.measure.parents if plot.measure is not None else ()
     parents = plot.parents
     caused = {name for causes in parents.values() for name in causes}
     caused |= set(plot.common[:2]) if plot.common else set()
-    # An outcome is never set where a hidden fact would prevent it that answers tell.
+    # The event that a latent fact holds back is not set: answers tell that fact, and a story in
+    # which the event is set in spite of it would contradict them.
     held = plot.latents[latent] if latent is not None else ""
     linked = [name for name in plot.events if (parents[name] or name in caused) and name != held]
-    found: list[Situation] = []
+    pool: list[Situation] = []
     seen: set[tuple[int, int, tuple[str, ...]]] = set()
-    told: dict[int, tuple[dict[str, bool], int]] = {}
+    facts_of: dict[int, tuple[dict[str, bool], int]] = {}
     for _ in range(_DRAWS):
         luck = rng.random()
         number = 1 if luck < _ONE_CHANGE else 2 if luck < _TWO_CHANGES else 3
         chosen = {linked[int(rng.random() * len(linked))] for _ in range(number)}
         base = int(rng.random() * LEVELS_OF_BASE) if measured else 0
         world = int(rng.random() * size)
-        if world not in told:
-            told[world] = _told_in(plot, world)
-        facts, worlds = told[world]
+        if world not in facts_of:
+            facts_of[world] = _facts_of_world(plot, world)
+        facts, worlds = facts_of[world]
         if latent is not None and plot.masks[latent] & worlds not in (0, worlds):
             continue
         key = (worlds, base, tuple(sorted(chosen)))
         if key in seen:
             continue
         seen.add(key)
-        one = _acted(plot, facts, worlds, base, key[2])
+        situation = _intervened(plot, facts, worlds, base, key[2])
         if measured and (
-            any(one.after[name] is None for name in measured)
-            or one.after_quantity == one.before_quantity
+            any(situation.after[name] is None for name in measured)
+            or situation.after_quantity == situation.before_quantity
         ):
             continue
-        if one.bits[2] and one.claims:
-            found.append(one)
-            if len(found) == _POOL:
+        if situation.bits.stays and situation.claims:
+            pool.append(situation)
+            if len(pool) == _POOL:
                 break
-    return found
+    return pool
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """What every answer of a pool is like in every story of it; rows are answers.
+    """Every answer of a pool beside every story of it: rows are answers, columns stories.
 
     Attributes:
+        fits: Whether both of a pair can be in one block.
         fails: Which criteria an answer fails in a story, connectors apart: the bit n of E(n + 1).
         counts: What is counted of an answer in a story, a matrix for each of ``names``.
-        own: By how many events each right answer differs from its story.
+        edits: By how many events each right answer differs from its story.
+        opened: Whether the right answer leaves something open.
     """
 
     fits: NDArray[np.bool_]
     fails: NDArray[np.int64]
     names: tuple[str, ...]
     counts: NDArray[np.int64]
-    own: NDArray[np.int64]
+    edits: NDArray[np.int64]
     opened: NDArray[np.bool_]
 
     @classmethod
     def of(cls, pool: Sequence[Situation], latent: str | None) -> "_Pairs":
-        facts, answer, stays, changes, opened = np.array([one.bits for one in pool]).T
-        supposed = np.array([one.supposed_bits for one in pool])
+        facts, answer, stays, changes, opened = np.array([story.bits for story in pool]).T
+        supposed = np.array([story.supposed_bits for story in pool])
         differs = (answer[:, None] ^ facts) & ~opened[:, None]
         first = ((differs | opened[:, None]) & stays) != 0
         kept = ~(differs | opened[:, None]) & changes
@@ -322,22 +372,22 @@ class _Pairs:
         fourth = fifth = np.zeros_like(first)
         further = np.zeros(first.shape, dtype=np.int64)
         if pool[0].plot.measure is not None:
-            before = np.array([one.before_quantity for one in pool])
-            after = np.array([one.after_quantity for one in pool])
+            before = np.array([story.before_quantity for story in pool])
+            after = np.array([story.after_quantity for story in pool])
             moved = after[:, None] - before
             due = after - before
             fourth = (moved > 0) != (due > 0)
             further = np.sign(np.abs(moved) - np.abs(due))
-            # The very number of the story would show what was not edited.
+            # An answer with the story's own number would show that it was not edited for it.
             fits &= moved != 0
         if latent is not None:
-            implied = np.array([one.implied[latent] for one in pool])
+            implied = np.array([story.implied[latent] for story in pool])
             fifth = implied[:, None] != implied
         failures = 0 + first + second + fourth + fifth
         fits &= failures > 0
         np.fill_diagonal(fits, False)
         size = np.bitwise_count(differs.astype(np.uint64)).astype(np.int64)
-        counted = {
+        counted = {  # E2 fails where the edit itself is undone, or only an effect is forgotten
             "first": first,
             "second": second,
             "undone": undone,
@@ -347,25 +397,19 @@ class _Pairs:
             "away": further != 0,
             "further": further + 1,
             "differs": size,
-            "cost": np.array(_SIZE_COST)[failures],
+            "cost": np.array(_FAILURE_COST)[failures],
         }
         counts = np.stack([values.astype(np.int64) for values in counted.values()])
-        fails = first * _E1 | second * _E2 | fourth * 8 | fifth * 16
-        own = size.diagonal().copy()
-        return cls(fits & fits.T, fails, tuple(counted), counts, own, opened != 0)
+        fails = first * _E1 | second * _E2 | fourth * _E4 | fifth * _E5
+        edits = size.diagonal().copy()
+        return cls(fits & fits.T, fails, tuple(counted), counts, edits, opened != 0)
 
 
-def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
-    """Return groups of four situations whose answers fail each other's stories in balance.
-
-    Of the three other answers, about as many fail E1, and about as many E2, in every story: else
-    how many facts its criteria list would say how many of its answers fail them. Two stories imply
-    what is hidden and two its opposite: else the rarer would be the one that is wrong. Wrong
-    answers differ from a story by about as many events, and in its number by about as much, as the
-    right one: else the least edit that does what the query asks would be the right one.
-    """
-    size = len(pairs.own)
+def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
+    """Return the groups of four situations, best first, that cost least by the constants above."""
+    size = len(pairs.edits)
     draw = np.random.default_rng(rng.getrandbits(64))
+    # Columns are groups: draw them all at once, and keep those in which every two stories fit.
     chosen = draw.integers(0, size, (SIZE, _GROUPS))
     for i, j in combinations(range(SIZE), 2):
         chosen = chosen[:, pairs.fits[chosen[i], chosen[j]]]
@@ -373,43 +417,43 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         return []
     cost: NDArray[np.float64] = np.asarray(draw.random(chosen.shape[1]))
     uneven, undone, far = np.zeros((3, chosen.shape[1]), dtype=np.int64)
-    for j in range(SIZE):
+    for j in range(SIZE):  # in the j-th story of each group, the three answers of the others
         others = [i for i in range(SIZE) if i != j]
         sums = pairs.counts[:, chosen[others], chosen[j]].sum(axis=1)
-        part = dict(zip(pairs.names, sums, strict=True))
-        uneven += np.abs(part["first"] - _DUE_E1) + np.abs(part["second"] - _DUE_E2)
-        undone += part["undone"]
-        far += part["further"] - (SIZE - 1)
-        rare = (part["fourth"] > 0) * 1 + (part["fifth"] > 0) + (part["forgotten"] > 0)
-        cost = cost + part["cost"] / _COST_UNIT - _RARE_WORTH * rare
-        cost += _FAR * part["away"]
-        cost += _UNLIKE * np.abs(part["differs"] / (SIZE - 1) - pairs.own[chosen[j]])
+        total = dict(zip(pairs.names, sums, strict=True))
+        uneven += np.abs(total["first"] - _DUE_E1) + np.abs(total["second"] - _DUE_E2)
+        undone += total["undone"]
+        far += total["further"] - (SIZE - 1)
+        rare = (total["fourth"] > 0) * 1 + (total["fifth"] > 0) + (total["forgotten"] > 0)
+        cost = cost + total["cost"] / _COST_UNIT - _RARE_WORTH * rare
+        cost += _FAR * total["away"]
+        cost += _UNLIKE * np.abs(total["differs"] / (SIZE - 1) - pairs.edits[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
-        cost += _UNSHARED * np.abs(part["fifth"] - SIZE // 2)
+        cost += _UNSHARED * np.abs(total["fifth"] - SIZE // 2)
     cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
     cost[uneven > _MOST_UNEVEN] = np.inf
     best: dict[frozenset[int], list[int]] = {}
-    for place in np.argsort(cost, kind="stable"):
-        if cost[place] == np.inf or len(best) == _ROUNDS:
+    for index in np.argsort(cost, kind="stable"):
+        if cost[index] == np.inf or len(best) == _ROUNDS:
             break
-        group = chosen[:, place].tolist()
+        group = chosen[:, index].tolist()
         best.setdefault(frozenset(group), group)
     return list(best.values())
 
 
-def _voiced(
+def _answer_claims(
     stories: Sequence[Situation], patterns: Sequence[Sequence[int]], rng: Random
 ) -> tuple[tuple[Claim, ...], ...] | None:
-    """Return what the connectors of the answers claim.
+    """Return what the connectors of the answers claim; None where that cannot be balanced.
 
     As many answers have a connector of consequence alone as have one of contrast alone; the others
-    have one of each. So an answer whose connectors are all turned has what right ones have. The
-    two groups fail E1 and E2 in other stories about as often: else the sort of a connector would
-    say something of that. ``patterns`` is what every right answer fails in every story.
+    have one of each. So an answer with all connectors reversed has the same sorts as right ones.
+    The two groups fail E1 and E2 in other stories about as often: else the sort of a connector
+    would tell something of that. ``patterns`` has what every right answer fails in every story.
     """
     sides = [
-        tuple([claim for claim in one.claims if claim.follows is side] for side in (True, False))
-        for one in stories
+        tuple([claim for claim in story.claims if claim.follows is side] for side in (True, False))
+        for story in stories
     ]
     weight = [
         sum(2 * bool(pattern & _E2) + bool(pattern & _E1) for pattern in row) for row in patterns
@@ -431,27 +475,28 @@ def _voiced(
     if best is None or best[0] > _MOST_APART:
         return None
     alone_in = best[1:]
-    found = []
+    claims = []
     for i, pair in enumerate(sides):
         chosen = [rng.choice(pair[k]) for k in (0, 1) if i not in alone_in[1 - k]]
         if len(chosen) == 2 and chosen[0].effect == chosen[1].effect:
-            others = [one for one in pair[1] if one.effect != chosen[0].effect]
+            others = [claim for claim in pair[1] if claim.effect != chosen[0].effect]
             if not others:
                 return None
             chosen[1] = rng.choice(others)
-        found.append(tuple(chosen))
-    return tuple(found)
+        claims.append(tuple(chosen))
+    return tuple(claims)
 
 
-def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
-    """Return what the connectors of the stories claim, as many of each sort in every one."""
+def _story_claims(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
+    """Return what the connectors of the stories claim, as many of each sort in every story."""
     drafts: list[tuple[list[Claim], list[Claim]]] = []
-    for one in stories:
+    for story in stories:
         taken: list[Claim] = []
-        claims = list(one.story_claims)
+        claims = list(story.story_claims)
         rng.shuffle(claims)
         for claim in claims:
-            # One to an effect; with a cause in common a text would name it again and again.
+            # One claim for an effect, and none that shares only a part of its causes with another:
+            # the text would have to name that cause again and again.
             if not any(
                 other.effect == claim.effect
                 or (other.causes != claim.causes and set(other.causes) & set(claim.causes))
@@ -464,5 +509,5 @@ def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...],
     return tuple((*some[:follows], *other[:against]) for other, some in drafts)
 
 
-def _names(pattern: int) -> frozenset[str]:
+def _criteria_of(pattern: int) -> frozenset[str]:
     return frozenset(f"E{n + 1}" for n in range(5) if pattern >> n & 1)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
+from math import prod
 from types import MappingProxyType
 
 from contrafact.causal.model import Graph, Mechanism, Model, Noise, Value, Variable
@@ -31,6 +32,7 @@ class ScmText:
         graph: For every variable, its direct causes among the variables.
         mechanisms: For every variable, an expression over its causes and noise.
         noise: For every noise term, the probability of each of its values 0, 1, …
+        told: The variables that a story tells.
         quantities: Those that are whole numbers; all others are true or false.
     """
 
@@ -69,23 +71,20 @@ def build(text: ScmText) -> Model:
         raise ValueError("the graph and the mechanisms are not about the same variables")
     for name in graph.order:
         names = _names(text.mechanisms[name])
-        terms = [one for one in names if one in text.noise]
-        parents = [one for one in names if one not in text.noise]
+        terms = [term for term in names if term in text.noise]
+        parents = [parent for parent in names if parent not in text.noise]
         if set(parents) != set(text.graph[name]):
             raise ValueError(f"the mechanism of '{name}' names other causes than the graph")
-        domains: list[Sequence[Value]] = [values[one] for one in parents]
-        domains += [range(len(text.noise[one])) for one in terms]
-        size = 1
-        for domain in domains:
-            size *= len(domain)
-        if size > _MOST_ROWS:
+        domains: list[Sequence[Value]] = [values[parent] for parent in parents]
+        domains += [range(len(text.noise[term])) for term in terms]
+        if prod(map(len, domains)) > _MOST_ROWS:
             raise ValueError(f"the mechanism of '{name}' has more than {_MOST_ROWS} cases")
         quantity = name in text.quantities
         table = _table(
             text.mechanisms[name], (*parents, *terms), tuple(map(tuple, domains)), quantity
         )
         values[name] = tuple(sorted(set(table.values()))) if quantity else (False, True)
-        if len(values[name]) < 2:
+        if len(values[name]) < 2:  # a variable needs two values, though this one never has another
             values[name] = (*values[name], int(values[name][0]) + 1)
         mechanisms.append(Mechanism(name, tuple(parents), tuple(terms), table))
     variables = tuple(
@@ -99,18 +98,15 @@ def build(text: ScmText) -> Model:
 def _table(
     text: str, names: tuple[str, ...], domains: tuple[tuple[Value, ...], ...], quantity: bool
 ) -> Mapping[tuple[Value, ...], Value]:
-    """Return the table of a mechanism; many models share mechanisms."""
+    """Return the table of a mechanism; kept, as many models share mechanisms."""
     _names(text)  # refuses all but names, whole numbers and operators
     function = eval(f"lambda {', '.join(names)}: (\n{text}\n)", {"__builtins__": {}})
-    found = {}
-    for key in product(*domains):
-        value = function(*key)
-        found[key] = int(value) if quantity else bool(value)
-    return MappingProxyType(found)
+    kind = int if quantity else bool
+    return MappingProxyType({key: kind(function(*key)) for key in product(*domains)})
 
 
 def graph_name(parents: Mapping[str, Sequence[str]], common: Sequence[Sequence[str]]) -> str | None:
-    """Return the type of a story's graph; none where it is none of the six.
+    """Return the type of a story's graph, or None where it has none of the six (CoBe, figure 3).
 
     Two effects of one cause make a fork, two causes of one effect a collider; where the two meet
     again, down or up the graph, they make a diamond. An unobserved common cause makes a correlated
@@ -120,12 +116,14 @@ def graph_name(parents: Mapping[str, Sequence[str]], common: Sequence[Sequence[s
     graph = Graph(parents)
     features = set()
     for node in parents:
-        for one, other in combinations(graph.children[node], 2):
-            below = graph.descendants([one]) | {one}
-            features.add("diamond" if below & (graph.descendants([other]) | {other}) else "fork")
-        for one, other in combinations(graph.parents[node], 2):
-            above = graph.ancestors([one]) | {one}
-            features.add("diamond" if above & (graph.ancestors([other]) | {other}) else "collider")
+        for first, second in combinations(graph.children[node], 2):
+            below = graph.descendants([first]) | {first}
+            meet = below & (graph.descendants([second]) | {second})
+            features.add("diamond" if meet else "fork")
+        for first, second in combinations(graph.parents[node], 2):
+            above = graph.ancestors([first]) | {first}
+            meet = above & (graph.ancestors([second]) | {second})
+            features.add("diamond" if meet else "collider")
     if any(len(group) > 1 for group in common):
         features.add("correlated")
     if len(features) > 1:

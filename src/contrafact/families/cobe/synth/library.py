@@ -1,9 +1,9 @@
 """The library of causal rules: places, the events that can happen there, and what follows what.
 
-A library is a folder with one TOML file a place and, if it has names of its own, ``words.toml``.
-All rules are written by hand. An event happens or not, and has wordings for both outcomes; under
-``from`` it names the events that it follows, each with a sentence that tells the rule. Rules chain
-where they share an event (docs/synth-private.md).
+A library is a folder with one TOML file for each place and, if it has names of its own,
+``words.toml``. All rules are written by hand. An event happens or not, and has wordings for both;
+under ``from`` it names the events that it follows, each with a sentence that states the rule. Rules
+chain where they share an event (docs/synth-private.md).
 """
 
 import re
@@ -47,12 +47,11 @@ class Clause:
         return cls(f"{before}{verb[1]}{after}", f"{before}had {verb[2] or verb[1]}{after}")
 
     def filled(self, words: Mapping[str, str]) -> "Clause":
-        """Return it with names for its slots."""
         return Clause(self.stated.format_map(words), self.supposed.format_map(words))
 
 
 Pair = tuple[Clause, Clause]
-"""How it is told that an event did not happen, and that it did."""
+"""The clauses that say that an event did not happen, and that it did."""
 
 AMOUNTS = (
     "{x} came to {n}{unit}",
@@ -67,9 +66,9 @@ class Link:
     """A rule: an event follows another.
 
     Attributes:
-        rule: The sentence that tells it; empty where the event needs all of its causes.
-        unless: The same with what would hold the event back; empty where there is no such thing.
-        shields: How it is told that this is not there, and that it is.
+        rule: The sentence that states it; empty where the event needs all of its causes.
+        unless: The same with what would hold the event back; empty where nothing would.
+        shields: Clauses that say that this is not there, and that it is.
         nature: Whether it is a law of physics, chemistry or biology.
     """
 
@@ -81,7 +80,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A rule about a number: the sentence that tells it, and whether the number goes up."""
+    """A rule about a number: the sentence that states it, and whether the number goes up."""
 
     rule: str
     up: bool
@@ -92,10 +91,12 @@ class Event:
     """Something that happens or not.
 
     Attributes:
+        nouns: Noun phrases for its not happening and its happening.
         cause: What a rule calls it as a cause ("a power cut").
         effect: What a rule calls bringing it about ("stop the pump").
-        topic: What a text calls it where it stands unseen behind two others.
-        aside: Whether it hangs together with nothing.
+        topic: What a text calls it as the untold common cause of two others.
+        both: Whether it needs all of its causes; else any of them brings it about.
+        aside: Whether it has neither causes nor effects.
     """
 
     name: str
@@ -111,9 +112,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is told in numbers.
+    """Something that is told as a number.
 
-    ``unit`` is empty where ``what`` says it; ``step`` is about what an event adds or takes away.
+    ``unit`` is empty where ``what`` says it; ``step`` is about as much as an event adds or takes
+    away.
     """
 
     name: str
@@ -145,24 +147,18 @@ class Library:
 
 @cache
 def bundled_library() -> Library:
-    """Return the library that comes with the package."""
     with as_file(files("contrafact.families.cobe.synth").joinpath("rules")) as folder:
         return load_library(folder)
 
 
 def load_library(folder: str | Path) -> Library:
-    """Return the library of a folder.
-
-    Raises:
-        InputError: A file is unreadable, or something in it is wrong; the message names file and
-            key.
-    """
+    """Return the library of a folder; an `InputError` names file and key of what is wrong."""
     folder = Path(folder)
     words = folder / "words.toml"
     if not words.exists():
         words = Path(__file__).parent / "words.toml"
-    names = {key: tuple(found) for key, found in _toml(words).items()}
-    paths = sorted(one for one in folder.glob("*.toml") if one.name != "words.toml")
+    names = {slot: tuple(choices) for slot, choices in _toml(words).items()}
+    paths = sorted(path for path in folder.glob("*.toml") if path.name != "words.toml")
     if not paths:
         raise InputError("has no rules", file=folder, hint="add one .toml file for each place")
     return Library(tuple(_scene(path, _toml(path), names) for path in paths), names)
@@ -180,15 +176,15 @@ def _toml(path: Path) -> dict[str, Any]:
 def _scene(path: Path, fields: Mapping[str, Any], names: Mapping[str, Any]) -> Scene:
     events: dict[str, Event] = {}
     quantities: dict[str, Quantity] = {}
-    tables = {key: given for key, given in fields.items() if isinstance(given, dict)}
-    key = ""
+    tables = {key: table for key, table in fields.items() if isinstance(table, dict)}
+    key = ""  # what is being read, for the message of an error
     try:
         _check_slots(fields, names)
-        for key, given in tables.items():
-            if "what" in given:
-                quantities[key] = _quantity(key, given)
+        for key, table in tables.items():
+            if "what" in table:
+                quantities[key] = _quantity(key, table)
             else:
-                events[key] = _event(key, given)
+                events[key] = _event(key, table)
         followed = {name: list(event.links) for name, event in events.items()}
         followed |= {name: list(quantity.links) for name, quantity in quantities.items()}
         for name, causes in followed.items():
@@ -201,45 +197,42 @@ def _scene(path: Path, fields: Mapping[str, Any], names: Mapping[str, Any]) -> S
             raise ValueError(f"'{fields['domain']}' is not one of the seven")
         key = "openings"
         openings = tuple(fields["openings"])
-    except KeyError as error:
-        problem = f"'{key}': {error} is missing"
-        raise InputError(problem, file=path, hint="see docs/synth-private.md") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        problem = f"'{key}': {error}"
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problem = f"'{key}': {error}" + " is missing" * isinstance(error, KeyError)
         raise InputError(problem, file=path, hint="see docs/synth-private.md") from None
     return Scene(path.stem, fields["domain"], openings, events, quantities)
 
 
-def _check_slots(given: Any, names: Mapping[str, Any]) -> None:
-    if isinstance(given, str):
-        for slot in _SLOT.findall(given):
+def _check_slots(value: Any, names: Mapping[str, Any]) -> None:
+    if isinstance(value, str):
+        for slot in _SLOT.findall(value):
             if slot not in names:
-                raise ValueError(f"'{given}' has the slot {{{slot}}}, no list of words.toml")
-    elif isinstance(given, Mapping | list):
-        for one in given.values() if isinstance(given, Mapping) else given:
-            _check_slots(one, names)
+                raise ValueError(f"'{value}' has the slot {{{slot}}}, no list of words.toml")
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            _check_slots(part, names)
 
 
-def _event(name: str, given: Mapping[str, Any]) -> Event:
-    known = {"says", "nouns", "cause", "effect", "topic", "both", "aside", "from"}
-    if unknown := given.keys() - known:
+def _event(name: str, table: Mapping[str, Any]) -> Event:
+    keys = {"says", "nouns", "cause", "effect", "topic", "both", "aside", "from"}
+    if unknown := table.keys() - keys:
         raise ValueError(f"'{min(unknown)}' is not known")
-    wordings = tuple(_pair(one) for one in given["says"])
+    wordings = tuple(map(_pair, table["says"]))
     if len(wordings) < _WORDINGS:
         raise ValueError(f"there are {len(wordings)} wordings of at least {_WORDINGS}")
-    nouns = tuple((well, happened) for happened, well in given["nouns"])
+    nouns = tuple((well, happened) for happened, well in table["nouns"])
     if len(nouns) < 2:
         raise ValueError("there are fewer than two pairs of nouns")
-    links = {cause: _link(one) for cause, one in given.get("from", {}).items()}
+    links = {cause: _link(rule) for cause, rule in table.get("from", {}).items()}
     _check_apart([clause.stated for pair in wordings for clause in pair])
-    effect = given.get("effect", "")
-    both = bool(given.get("both", False))
-    aside = bool(given.get("aside", False))
+    effect = table.get("effect", "")
+    both = bool(table.get("both", False))
+    aside = bool(table.get("aside", False))
     if not both and any(not link.rule for link in links.values()):
         raise ValueError("a link needs its rule")
     if len(links) > 1 and not effect:
         raise ValueError("with two causes it needs an effect")
-    cause = given.get("cause", "")
+    cause = table.get("cause", "")
     if not aside and not cause:
         raise ValueError("it needs a cause")
     return Event(
@@ -248,22 +241,22 @@ def _event(name: str, given: Mapping[str, Any]) -> Event:
         nouns=nouns,
         cause=cause,
         effect=effect,
-        topic=given.get("topic", ""),
+        topic=table.get("topic", ""),
         both=both,
         aside=aside,
         links=links,
     )
 
 
-def _link(given: Mapping[str, Any]) -> Link:
-    if unknown := given.keys() - {"rule", "unless", "shield", "nature"}:
+def _link(table: Mapping[str, Any]) -> Link:
+    if unknown := table.keys() - {"rule", "unless", "shield", "nature"}:
         raise ValueError(f"'{min(unknown)}' is not known")
-    shields = tuple((Clause.of(bare), Clause.of(there)) for bare, there in given.get("shield", ()))
-    if bool(given.get("unless")) != bool(shields) or 0 < len(shields) < _SHIELDS:
+    shields = tuple((Clause.of(bare), Clause.of(there)) for bare, there in table.get("shield", ()))
+    if bool(table.get("unless")) != bool(shields) or 0 < len(shields) < _SHIELDS:
         raise ValueError(f"'unless' goes with at least {_SHIELDS} pairs of 'shield'")
     _check_apart([clause.stated for pair in shields for clause in pair])
-    nature = bool(given.get("nature", False))
-    return Link(given.get("rule", ""), given.get("unless", ""), shields, nature)
+    nature = bool(table.get("nature", False))
+    return Link(table.get("rule", ""), table.get("unless", ""), shields, nature)
 
 
 def _pair(texts: Sequence[str]) -> Pair:
@@ -279,14 +272,14 @@ def _check_apart(texts: Sequence[str]) -> None:
         raise ValueError("two clauses read alike")
 
 
-def _quantity(name: str, given: Mapping[str, Any]) -> Quantity:
-    least, step = given["least"], given["step"]
+def _quantity(name: str, table: Mapping[str, Any]) -> Quantity:
+    least, step = table["least"], table["step"]
     if not isinstance(least, int) or not isinstance(step, int) or least < 2 or step < 2:
         raise ValueError("'least' and 'step' are whole numbers from 2")
     links = {}
-    for cause, one in given["from"].items():
-        ((way, rule),) = one.items()
+    for cause, move in table["from"].items():
+        ((way, rule),) = move.items()
         if way not in ("up", "down"):
             raise ValueError(f"a rule is told under 'up' or 'down', not '{way}'")
         links[cause] = Move(rule, way == "up")
-    return Quantity(name, given["what"], given.get("unit", ""), least, step, links)
+    return Quantity(name, table["what"], table.get("unit", ""), least, step, links)

@@ -1,4 +1,4 @@
-"""From what is asserted, and which causes are named, to English.
+"""English texts that say given values of events and given connectors between them.
 
 Story, answers and criteria word an event differently (`Wordings`).
 """
@@ -45,23 +45,22 @@ _NOUNS = {
 _OF_ONE = frozenset(
     pattern for patterns in _CLAUSES.values() for pattern in patterns if pattern[:8] == "{cause},"
 ) | {"{cause}. {link} {effect}."}
-"""How one cause is joined to its effect, and two are not: the "and" between them wants a word that
-governs both."""
-_JOINING = re.compile(r"\{\w+\}|[.,]")
+"""Patterns for one cause: where two are joined by "and", the connector has to govern both."""
+_SLOTS_AND_MARKS = re.compile(r"\{\w+\}|[.,]")
 _PLAIN = ("{one}, and {other}.", "{one}, and {other}.", "{one}. {other}.")
 _OPEN = ("It remains unclear {clauses}.", "Nobody can say {clauses}.")
 
 
 @dataclass(frozen=True)
 class Wordings:
-    """The wordings of one block, realized: no slot is left in them.
+    """The wordings of one block, with names in their slots.
 
     Attributes:
-        clauses: For every event, its wordings: one of the story, two of answers, one of criteria;
-            each a pair, of what did not happen and what did.
+        clauses: For every event, four pairs of clauses, that it did not happen and that it did:
+            one for the story, two for answers, one for criteria.
         nouns: For every event, pairs of noun phrases: one for the story, one for answers.
         latents: For every latent, two pairs of clauses for answers and one for criteria.
-        amounts: Of the quantity, the wordings with ``{n}``, in the same four roles.
+        amounts: Wordings of the quantity with ``{n}``, in the same four roles.
         quantity: What the quantity is, and its unit with a blank before it.
     """
 
@@ -74,10 +73,10 @@ class Wordings:
     opening: str
 
     def record(self, plot: Plot) -> dict[str, object]:
-        """Return them in the form of a file: what each value of a variable may be called."""
-        found: dict[str, object] = {}
+        """Return them as a file has them: by variable and value, what it may be called."""
+        record: dict[str, object] = {}
         for name, pairs in self.clauses.items():
-            found[name] = {
+            record[name] = {
                 word: {
                     "clauses": [pair[value].stated for pair in pairs],
                     "supposed": [pairs[0][value].supposed],
@@ -86,34 +85,30 @@ class Wordings:
                 for value, word in enumerate(("false", "true"))
             }
         for name, pairs in self.latents.items():
-            found[name] = {
+            record[name] = {
                 word: {"clauses": [pair[value].stated for pair in pairs]}
                 for value, word in enumerate(("false", "true"))
             }
         if plot.measure is not None:
             entity, unit = self.quantity
-            found[QUANTITY] = {
-                "amounts": list(self.amounts),
-                "entity": entity,
-                "unit": unit.strip(),
-            }
-        return found
+            amounts = list(self.amounts)
+            record[QUANTITY] = {"amounts": amounts, "entity": entity, "unit": unit.strip()}
+        return record
 
 
 def draw_wordings(plot: Plot, rng: Random) -> Wordings:
-    """Return which wordings of each event serve the story, its answers and its criteria."""
+    """Draw the wordings of each event for the story, its answers and its criteria."""
     words = plot.words
 
     def drawn(pairs: Sequence[Pair], number: int) -> tuple[tuple[Clause, Clause], ...]:
         chosen = rng.sample(pairs, number)
-        return tuple((one.filled(words), other.filled(words)) for one, other in chosen)
+        return tuple((no.filled(words), yes.filled(words)) for no, yes in chosen)
 
     clauses, nouns, latents = {}, {}, {}
     for name, event in plot.events.items():
         clauses[name] = drawn(event.wordings, CRITERIA + 1)
         nouns[name] = tuple(
-            (one.format_map(words), other.format_map(words))
-            for one, other in rng.sample(event.nouns, 2)
+            (no.format_map(words), yes.format_map(words)) for no, yes in rng.sample(event.nouns, 2)
         )
     for latent, name in () if plot.hedged else plot.latents.items():
         cause = plot.events[plot.gates[name].parents[0]].name
@@ -124,7 +119,7 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
         unit = f" {plot.quantity.unit}" if plot.quantity.unit else ""
         quantity = plot.quantity.what.format_map(words), unit
         amounts = tuple(
-            one.format(x=quantity[0], n="{n}", unit=unit) for one in rng.sample(AMOUNTS, 4)
+            amount.format(x=quantity[0], n="{n}", unit=unit) for amount in rng.sample(AMOUNTS, 4)
         )
     opening = rng.choice(plot.scene.openings).format_map(words)
     return Wordings(
@@ -147,19 +142,19 @@ _BEHIND = (
 
 
 def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
-    """Yield the sentences that tell how things hang together, causes first."""
+    """Yield the sentences that tell the causal relations, causes first."""
 
-    def told(text: str, **more: str) -> str:
+    def filled(text: str, **more: str) -> str:
         return sentence(text.format(**plot.words, **more))
 
     if plot.common is not None:
-        one, other, behind = plot.common
+        first, second, behind = plot.common
         text = rng.choice(_BEHIND)
-        names = {"one": plot.events[one].cause, "other": plot.events[other].cause}
+        names = {"one": plot.events[first].cause, "other": plot.events[second].cause}
         if rng.random() < 0.5:
             names = {"one": names["other"], "other": names["one"]}
         says = sentence(text.format(**names, topic=behind.topic).format_map(plot.words))
-        yield Relation(says, "common", (one, other), "")
+        yield Relation(says, "common", (first, second), "")
     for name, gate in plot.gates.items():
         event = plot.events[name]
         causes = [plot.events[cause] for cause in gate.parents]
@@ -167,30 +162,31 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
             link = event.links[causes[0].name]
             shield = gate.without if gate.without in plot.latents else ""
             yield Relation(
-                told(link.unless if shield else link.rule), "any", gate.parents, name, shield
+                filled(link.unless if shield else link.rule), "any", gate.parents, name, shield
             )
         elif causes:
             text = rng.choice(_TOGETHER if gate.form == "all" else _EITHER)
             rng.shuffle(causes)
-            filled = text.format(one=causes[0].cause, other=causes[1].cause, effect=event.effect)
-            yield Relation(told(filled), gate.form, gate.parents, name)
+            says = text.format(one=causes[0].cause, other=causes[1].cause, effect=event.effect)
+            yield Relation(filled(says), gate.form, gate.parents, name)
     if plot.measure is not None and plot.quantity is not None:
         way = "up" if plot.measure.gain > 0 else "down"
         for cause in plot.measure.parents:
             move = plot.quantity.links[plot.events[cause].name]
-            yield Relation(told(move.rule), way, (cause,), QUANTITY)
+            yield Relation(filled(move.rule), way, (cause,), QUANTITY)
 
 
 @dataclass(frozen=True)
 class Narrative:
-    """What a text shall say.
+    """What a text is to say.
 
     Attributes:
         values: What it says of each event; None leaves it open.
         roles: For every event and the quantity, which of its wordings is used.
-        latent: A latent that is mentioned, with its value and the wording; None for none.
+        noun: Which of the pairs of noun phrases is used.
+        latent: A latent that is mentioned, with its value and the wording.
         turned: Whether every connector says the opposite.
-        before: What the text begins with: where it takes place, and how things hang together.
+        before: Sentences at the beginning: where it takes place, and the causal relations.
     """
 
     plot: Plot
@@ -212,7 +208,7 @@ class Narrative:
         return self.wordings.clauses[name][self.roles[name]][bool(value)].stated
 
     def reference(self, names: Sequence[str]) -> str:
-        """Return the noun phrases that refer to what was told of events."""
+        """Return the noun phrases that refer to events that the text has told."""
         nouns = self.wordings.nouns
         return " and ".join(nouns[name][self.noun][bool(self.values[name])] for name in names)
 
@@ -224,123 +220,133 @@ def sentence(clause: str) -> str:
 
 def realize(narrative: Narrative, rng: Random) -> str:
     """Return a text that says just this."""
-    plot = narrative.plot
-    waiting = {claim.effect: claim for claim in narrative.claims}
-    order = _ordered(plot.parents, rng)
-    placed: set[str] = set()
-    texts: list[str] = []
-    last: tuple[str, ...] = ()
-    links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
-    plain: list[str] = []
+    return _Realization(narrative, rng).text()
 
-    def aside(name: str) -> bool:
-        return name in plot.events and plot.events[name].aside
 
-    def flush() -> None:
-        nonlocal last
-        while plain:
-            one = plain.pop(0)
-            if plain and not aside(one) and not aside(plain[0]) and rng.random() < 0.6:
-                other = plain.pop(0)
-                text = rng.choice(_PLAIN).format(
-                    one=narrative.clause(one), other=narrative.clause(other)
-                )
-                texts.append(text)
-                last = (other,) if text.count(".") == 2 else (one, other)
-            else:
-                texts.append(f"{narrative.clause(one)}.")
-                last = (one,)
+class _Realization:
+    """The realization of one narrative: sentences so far, and the events that they tell.
 
-    def chosen(patterns: Sequence[str], *, together: bool = False) -> str:
-        """Return a way to join that this text has not used yet."""
-        able = [one for one in patterns if not (together and one in _OF_ONE)]
-        new = [one for one in able if _joining(one) not in used]
-        pattern = rng.choice(new or able)
-        used.add(_joining(pattern))
-        return pattern
+    Events are told causes first. One that a connector joins to its causes waits for its claim;
+    the others wait in ``plain`` until a claim or the end needs them told.
+    """
 
-    used: set[str] = set()
-    opened = []
-    waiting_for = {cause for claim in narrative.claims for cause in claim.causes}
+    def __init__(self, narrative: Narrative, rng: Random) -> None:
+        self.narrative, self.rng = narrative, rng
+        self.order = _causes_first(narrative.plot.parents, rng)
+        self.placed: set[str] = set()
+        self.sentences: list[str] = []
+        self.last: tuple[str, ...] = ()  # what the last sentence is about
+        self.links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
+        self.plain: list[str] = []
+        self.used: set[str] = set()  # the connectors of the text so far
 
-    def assert_effect(claim: Claim) -> None:
-        """State the effects of some causes, and at once what comes of them in turn."""
-        nonlocal last
-        flush()
-        causes = claim.causes
-        effects = [
-            one.effect
-            for one in narrative.claims
-            if one.effect not in placed and (one.causes, one.follows) == (causes, claim.follows)
-        ]
-        new = [cause for cause in causes if cause not in placed]
-        if new and len(new) < len(causes):
-            plain.extend(new)
-            flush()
-            placed.update(new)
-            new = []
-        effect = " and ".join(narrative.clause(one) for one in effects)
-        if new:
-            cause = " and ".join(narrative.clause(one) for one in causes)
-            pattern = chosen(
-                _CLAUSES[claim.follows is not narrative.turned], together=len(causes) > 1
+    def text(self) -> str:
+        narrative, rng = self.narrative, self.rng
+        claim_of = {claim.effect: claim for claim in narrative.claims}
+        causes_of_claims = {cause for claim in narrative.claims for cause in claim.causes}
+        opened = []
+        for name in self.order:
+            if name in self.placed:
+                continue
+            if name in narrative.values and narrative.values[name] is None:
+                self.placed.add(name)
+                opened.append(f"whether {narrative.clause(name)}")
+            elif name in claim_of:
+                self.tell_claim(claim_of[name])
+            elif name not in causes_of_claims:
+                self.placed.add(name)
+                self.plain.append(name)
+        self.tell_plain()
+        self.plain.extend(name for name in self.order if name not in self.placed)
+        self.tell_plain()
+        sentences = self.sentences
+        if narrative.latent is not None:
+            latent, there, role = narrative.latent
+            sentence_of_latent = f"{narrative.wordings.latents[latent][role][there].stated}."
+            sentences.insert(0 if rng.random() < 0.5 else len(sentences), sentence_of_latent)
+        if opened:
+            clauses = " or ".join([", ".join(opened[:-1]), opened[-1]] if opened[1:] else opened)
+            sentences.append(rng.choice(_OPEN).format(clauses=clauses))
+        return " ".join(
+            f"{text[0].upper()}{text[1:]}" for text in (*narrative.before, *_capitals(sentences))
+        )
+
+    def tell_plain(self) -> None:
+        """Tell what waits, one event in a sentence or two."""
+        clause, events = self.narrative.clause, self.narrative.plot.events
+        while self.plain:
+            first = self.plain.pop(0)
+            can_join = bool(self.plain) and not any(
+                name in events and events[name].aside for name in (first, self.plain[0])
             )
-        elif set(last) == set(causes) and not any(link in texts[-1] for link in _ALL_LINKS):
+            if can_join and self.rng.random() < 0.6:
+                second = self.plain.pop(0)
+                text = self.rng.choice(_PLAIN).format(one=clause(first), other=clause(second))
+                self.sentences.append(text)
+                self.last = (second,) if text.count(".") == 2 else (first, second)
+            else:
+                self.sentences.append(f"{clause(first)}.")
+                self.last = (first,)
+
+    def tell_claim(self, claim: Claim) -> None:
+        """Tell the effects of some causes, and at once what those effects bring about in turn."""
+        narrative, causes = self.narrative, claim.causes
+        self.tell_plain()
+        effects = [
+            other.effect
+            for other in narrative.claims
+            if other.effect not in self.placed
+            and (other.causes, other.follows) == (causes, claim.follows)
+        ]
+        new = [cause for cause in causes if cause not in self.placed]
+        if new and len(new) < len(causes):
+            self.plain.extend(new)
+            self.tell_plain()
+            self.placed.update(new)
+            new = []
+        follows = claim.follows is not narrative.turned
+        effect = " and ".join(narrative.clause(name) for name in effects)
+        if new:
+            cause = " and ".join(narrative.clause(name) for name in causes)
+            pattern = self.choose(_CLAUSES[follows], of_several=len(causes) > 1)
+        elif set(self.last) == set(causes) and not any(
+            link in self.sentences[-1] for link in _ALL_LINKS
+        ):
             cause, pattern = "", "{link} {effect}."
         else:
             cause = narrative.reference(causes)
-            pattern = chosen(_NOUNS[claim.follows is not narrative.turned])
-        link = links[claim.follows is not narrative.turned].pop() if "{link}" in pattern else ""
-        texts.append(pattern.format(cause=cause, effect=effect, link=link))
-        placed.update((*causes, *effects))
-        last = tuple(effects)
-        for one in narrative.claims:
-            if one.effect not in placed and set(one.causes) == set(last):
-                assert_effect(one)
+            pattern = self.choose(_NOUNS[follows])
+        link = self.links[follows].pop() if "{link}" in pattern else ""
+        self.sentences.append(pattern.format(cause=cause, effect=effect, link=link))
+        self.placed.update((*causes, *effects))
+        self.last = tuple(effects)
+        for other in narrative.claims:
+            if other.effect not in self.placed and set(other.causes) == set(self.last):
+                self.tell_claim(other)
                 break
 
-    for name in order:
-        if name in placed:
-            continue
-        if name in narrative.values and narrative.values[name] is None:
-            placed.add(name)
-            opened.append(f"whether {narrative.clause(name)}")
-            continue
-        claim = waiting.get(name)
-        if claim is not None:
-            assert_effect(claim)
-        elif name not in waiting_for:
-            placed.add(name)
-            plain.append(name)
-    flush()
-    plain.extend(name for name in order if name not in placed)
-    flush()
-    if narrative.latent is not None:
-        latent, there, role = narrative.latent
-        text = f"{narrative.wordings.latents[latent][role][there].stated}."
-        texts.insert(0 if rng.random() < 0.5 else len(texts), text)
-    if opened:
-        clauses = " or ".join([", ".join(opened[:-1]), opened[-1]] if opened[1:] else opened)
-        texts.append(rng.choice(_OPEN).format(clauses=clauses))
-    return " ".join(
-        f"{text[0].upper()}{text[1:]}" for text in (*narrative.before, *_capitals(texts))
-    )
+    def choose(self, patterns: Sequence[str], *, of_several: bool = False) -> str:
+        """Return a pattern whose connector this text has not used, as long as there is one."""
+        able = [pattern for pattern in patterns if not (of_several and pattern in _OF_ONE)]
+        new = [pattern for pattern in able if _connector(pattern) not in self.used]
+        pattern = self.rng.choice(new or able)
+        self.used.add(_connector(pattern))
+        return pattern
 
 
-def _joining(pattern: str) -> str:
-    """Return the word by which a pattern joins; nothing where the texts have links for that."""
-    return _JOINING.sub("", pattern).strip().lower()
+def _connector(pattern: str) -> str:
+    """Return the connector of a pattern; nothing where that is one of `_LINKS`."""
+    return _SLOTS_AND_MARKS.sub("", pattern).strip().lower()
 
 
-def _capitals(texts: Sequence[str]) -> list[str]:
-    found = []
+def _capitals(texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         first, stop, second = text.partition(". ")
-        found.append(f"{first}{stop}{second[:1].upper()}{second[1:]}")
-    return found
+        yield f"{first}{stop}{second[:1].upper()}{second[1:]}"
 
 
-def _ordered(parents: Mapping[str, Sequence[str]], rng: Random) -> list[str]:
+def _causes_first(parents: Mapping[str, Sequence[str]], rng: Random) -> list[str]:
+    """Return the variables in a random order in which no effect comes before its causes."""
     left = rng.sample(list(parents), len(parents))
     order: list[str] = []
     while left:
@@ -351,33 +357,35 @@ def _ordered(parents: Mapping[str, Sequence[str]], rng: Random) -> list[str]:
 
 
 def criterion_texts(
-    one: Situation, wordings: Wordings, latent: Mapping[str, bool], rng: Random
+    situation: Situation, wordings: Wordings, latent: Mapping[str, bool], rng: Random
 ) -> dict[str, str | None]:
-    """Return the criteria of a story, by the fields of `Story`, in wordings of their own.
+    """Return the criteria of a story (CoBe, section 3.2), by the fields of `Story`.
 
-    CoBe, section 3.2. ``unchanged`` (E1) is what is told and must stay, ``changed`` (E2) what is
-    set and what must change with it, ``numerical`` (E4) which way the quantity moves from its
-    figure before, ``latent`` (E5) what is implied and never told.
+    E1, ``unchanged``, has the told events that are not downstream and stay; E2, ``changed``, those
+    that are set or change downstream; E4, ``numerical``, the way that the quantity moves from its
+    figure in the story; E5, ``latent``, what the story implies and does not tell. E3, on
+    connectors, has no text of its own.
     """
-    _, _, stays, changes, _ = one.bits
 
-    def in_words(bits: int) -> str:
-        names = [name for place, name in enumerate(one.facts) if bits >> place & 1]
+    def in_words(mask: int) -> str:
+        names = situation.events(mask)
         rng.shuffle(names)
-        return " ".join(sentence(wordings.clauses[n][CRITERIA][one.facts[n]].stated) for n in names)
+        return " ".join(
+            sentence(wordings.clauses[n][CRITERIA][situation.facts[n]].stated) for n in names
+        )
 
     numerical = None
-    if one.plot.measure is not None:
+    if situation.plot.measure is not None:
         entity, unit = wordings.quantity
-        up = one.after_quantity > one.before_quantity
-        before = f"{one.before_quantity:,}{unit}"
+        up = situation.after_quantity > situation.before_quantity
+        before = f"{situation.before_quantity:,}{unit}"
         numerical = sentence(rng.choice(_MOVES[up]).format(x=entity, before=before))
     implied = " ".join(
         sentence(wordings.latents[name][2][value].stated) for name, value in latent.items()
     )
     return {
-        "unchanged": in_words(stays),
-        "changed": in_words(changes),
+        "unchanged": in_words(situation.bits.stays),
+        "changed": in_words(situation.bits.changes),
         "numerical": numerical,
         "latent": implied or None,
     }

@@ -1,9 +1,8 @@
-"""Plots: a part of a place's rules whose graph is one of the six types, and how each event follows.
+"""Plots: a part of a place's rules whose graph is one of the six types, and every mechanism.
 
-What follows what is the library's to say; what is drawn is which events a story tells, what holds
-an event back, and numbers. No event lies between two that are told without being told itself, so
-that what the rules of a place leave out of a story changes nothing in it. CoBe, figure 3 and table
-4.
+The library says what follows what; which events a story tells, what holds an event back and all
+numbers are drawn. No event lies between two that are told without being told itself, so that the
+rules that a story leaves out change nothing in it. CoBe, figure 3 and table 4.
 """
 
 from collections.abc import Mapping
@@ -12,18 +11,19 @@ from functools import lru_cache
 from itertools import combinations
 from random import Random
 
+from contrafact.causal.model import Graph
 from contrafact.families.cobe.synth.expressions import ScmText, graph_name
 from contrafact.families.cobe.synth.library import Event, Library, Quantity, Scene
 
 LEVELS_OF_BASE = 4
-"""How many values the part of a quantity has that no told event decides."""
+"""How many values the base of a quantity has, which no told event decides."""
 QUANTITY = "q"
 _COMMON = "u_common"
 _SIZES = {3: 1.0, 4: 3.0, 5: 4.0, 6: 2.0, 7: 0.7}
-"""How often a plot tells so many things, events beside it apart."""
+"""How likely a plot is to tell so many variables, events that nothing touches apart."""
 _SHIELDED, _OPEN, _ASIDE = 0.75, 0.25, 0.5
-"""How often an event that something can hold back is told with it; how often it then stays open
-whether that is there; how often an event is told that hangs together with nothing."""
+"""The shares of plots: one of its events can be held back by a latent, where the rules know such;
+no text then says whether the latent is there; an event is told that nothing touches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Gate:
     source: str = ""
 
     def expression(self) -> str:
-        """Return the mechanism as an expression, for a file."""
+        """Return the mechanism as an expression of Python."""
         if self.form == "root":
             return f"{self.source} and not {self.without}" if self.without else self.source
         core = f" {'and' if self.form == 'all' else 'or'} ".join(self.parents)
@@ -49,7 +49,7 @@ class Gate:
         return f"{core if len(self.parents) == 1 else f'({core})'} and not {self.without}"
 
     def happens(self, masks: Mapping[str, int]) -> int:
-        """Return in which worlds it happens, given the same for everything it depends on."""
+        """Return the mask of the worlds in which it happens, given those of all it depends on."""
         core = masks[self.source or self.parents[0]]
         for name in self.parents[1:]:
             core = core & masks[name] if self.form == "all" else core | masks[name]
@@ -60,7 +60,7 @@ class Gate:
 class Measure:
     """How a quantity follows from its causes: a sum.
 
-    ``gain`` is what each cause adds, ``step`` what a level of the base does.
+    ``gain`` is what each cause adds, ``step`` what each level of the base adds.
     """
 
     parents: tuple[str, ...]
@@ -69,13 +69,12 @@ class Measure:
     step: int
 
     def expression(self) -> str:
-        """Return the mechanism as an expression, for a file."""
+        """Return the mechanism as an expression of Python."""
         sign = "+" if self.gain > 0 else "-"
         terms = "".join(f" {sign} {abs(self.gain)}*{name}" for name in self.parents)
         return f"{self.least} + {self.step}*u_{QUANTITY}{terms}"
 
     def value(self, base: int, causes: Mapping[str, bool]) -> int:
-        """Return the quantity, given the level of its base and its causes."""
         return self.least + self.step * base + self.gain * sum(causes[n] for n in self.parents)
 
 
@@ -84,11 +83,13 @@ class Plot:
     """A causal model over events of a place.
 
     Attributes:
-        events: For every told node but the quantity, causes first.
-        latents: For every latent, the node that it holds back.
-        common: The two roots that an untold event is behind, and that event; none for none.
-        hedged: Whether no text says of a latent if it is there, so that it may stay open.
+        events: The told variables but the quantity, causes first.
+        latents: For every latent, the event that it holds back.
+        common: Two roots with an untold common cause, and that cause.
+        hedged: Whether no text says if a latent is there, so that this may stay open.
         noises: The noise terms with their number of values.
+        masks: For everything that is true or false, the worlds in which it is true.
+        everything: The mask of all worlds.
     """
 
     scene: Scene
@@ -113,8 +114,8 @@ class Plot:
     @property
     def parents(self) -> dict[str, tuple[str, ...]]:
         """For every told variable, its told causes."""
-        found = {name: gate.parents for name, gate in self.gates.items()}
-        return found | ({QUANTITY: self.measure.parents} if self.measure else {})
+        parents = {name: gate.parents for name, gate in self.gates.items()}
+        return parents | ({QUANTITY: self.measure.parents} if self.measure else {})
 
     def text(self) -> ScmText:
         """Return the causal model as it stands in a file."""
@@ -140,7 +141,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Events of a place, causes first; a quantity; two roots with what is behind both."""
+    """Events of a place, causes first; a quantity; two roots with their common cause."""
 
     names: tuple[str, ...]
     quantity: str
@@ -149,56 +150,44 @@ class _Part:
 
 @lru_cache(maxsize=256)
 def _parts(scene: Scene) -> Mapping[str, tuple[_Part, ...]]:
-    """Return the parts of a place's rules that make a plot, by type of graph."""
+    """Return the parts of a place's rules that can be a plot, by type of graph."""
     links = {name: set(event.links) for name, event in scene.events.items()}
     links |= {name: set(quantity.links) for name, quantity in scene.quantities.items()}
-    above = _above(links)
+    graph = Graph(links)
+    above = {name: graph.ancestors([name]) for name in links}
     order = sorted(
         (name for name, event in scene.events.items() if not event.aside),
         key=lambda name: (len(above[name]), list(scene.events).index(name)),
     )
-    found: dict[str, list[_Part]] = {}
+    parts: dict[str, list[_Part]] = {}
     for quantity in ("", *scene.quantities):
         for size in range(2, 7):
             for names in combinations(order, size):
                 nodes = {*names, quantity} - {""}
-                if not 3 <= len(nodes) <= max(_SIZES) or not _whole(scene, nodes, links, above):
+                if not 3 <= len(nodes) <= max(_SIZES) or not _is_closed(scene, nodes, links, above):
                     continue
                 parents = {name: links[name] & nodes for name in (*names, quantity) if name}
-                common = _joined(scene, parents)
+                common = _common_cause(scene, parents)
                 if common is None:
                     continue
                 hidden = [common[:2]] if common else []
-                graph = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
-                if graph is not None:
-                    found.setdefault(graph, []).append(_Part(names, quantity, common or None))
-    return {graph: tuple(parts) for graph, parts in found.items()}
+                graph_type = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
+                if graph_type is not None:
+                    parts.setdefault(graph_type, []).append(_Part(names, quantity, common or None))
+    return {graph: tuple(found) for graph, found in parts.items()}
 
 
-def _above(links: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-
-    def of(name: str) -> set[str]:
-        if name not in found:
-            found[name] = links[name].union(*(of(cause) for cause in links[name]))
-        return found[name]
-
-    for name in links:
-        of(name)
-    return found
-
-
-def _whole(
+def _is_closed(
     scene: Scene,
     nodes: set[str],
     links: Mapping[str, set[str]],
-    above: Mapping[str, set[str]],
+    above: Mapping[str, frozenset[str]],
 ) -> bool:
-    """Tell whether nothing lies between the nodes, and each has the causes that it needs."""
+    """Return whether nothing lies between the nodes, and each has the causes that it needs."""
     for name in nodes:
         causes = links[name] & nodes
         if name in scene.quantities:
-            if len({scene.quantities[name].links[one].up for one in causes}) != 1:
+            if len({scene.quantities[name].links[cause].up for cause in causes}) != 1:
                 return False
         elif (causes and scene.events[name].both and causes != links[name]) or len(causes) > 2:
             return False
@@ -207,10 +196,13 @@ def _whole(
     return True
 
 
-def _joined(
+def _common_cause(
     scene: Scene, parents: Mapping[str, set[str]]
 ) -> tuple[str, str, str] | tuple[()] | None:
-    """Return nothing where the nodes hang together, two roots with what is behind both, or None."""
+    """Return two roots and an untold event behind both, which connects two halves of a graph.
+
+    Empty where the nodes are connected without; None where no such event connects them.
+    """
     groups: list[set[str]] = []
     for name, causes in parents.items():
         touching = [group for group in groups if group & ({name} | causes)]
@@ -220,12 +212,12 @@ def _joined(
         return ()
     if len(groups) > 2:
         return None
-    for one in (name for name in groups[0] if not parents[name]):
-        for other in (name for name in groups[1] if not parents[name]):
-            shared = scene.events[one].links.keys() & scene.events[other].links.keys()
+    for first in (name for name in groups[0] if not parents[name]):
+        for second in (name for name in groups[1] if not parents[name]):
+            shared = scene.events[first].links.keys() & scene.events[second].links.keys()
             for behind in sorted(shared):
                 if scene.events[behind].topic:
-                    return (one, other, behind)
+                    return (first, second, behind)
     return None
 
 
@@ -234,14 +226,14 @@ def draw_plot(library: Library, scene: Scene, graph: str, rng: Random) -> Plot |
     parts = _parts(scene).get(graph)
     if not parts:
         return None
-    weights = [_SIZES[len(one.names) + bool(one.quantity)] for one in parts]
+    weights = [_SIZES[len(part.names) + bool(part.quantity)] for part in parts]
     part = rng.choices(parts, weights)[0]
-    key = {name: f"e{place}" for place, name in enumerate(part.names)}
+    key = {name: f"e{index}" for index, name in enumerate(part.names)}
     events = {key[name]: scene.events[name] for name in part.names}
     noises: dict[str, int] = {}
     gates: dict[str, Gate] = {}
     for name, event in events.items():
-        parents = tuple(key[one] for one in part.names if one in event.links)
+        parents = tuple(key[cause] for cause in part.names if cause in event.links)
         if not parents:
             noises[f"u_{name}"] = 2
             gates[name] = Gate("root", (), source=f"u_{name}")
@@ -250,13 +242,13 @@ def draw_plot(library: Library, scene: Scene, graph: str, rng: Random) -> Plot |
             gates[name] = Gate(form, parents)
     common = None
     if part.common is not None:
-        one, other, behind = part.common
-        common = (key[one], key[other], scene.events[behind])
+        first, second, behind = part.common
+        common = (key[first], key[second], scene.events[behind])
         noises[_COMMON] = 2
         for name in common[:2]:
             del noises[f"u_{name}"]
             gates[name] = Gate("root", (), source=_COMMON)
-        if rng.random() < 0.7:  # else the two always go together
+        if rng.random() < 0.7:  # one of the two can fail to happen; else they always go together
             name = rng.choice(common[:2])
             noises[f"u_{name}"] = 2
             gates[name] = Gate("root", (), without=f"u_{name}", source=_COMMON)
@@ -297,8 +289,8 @@ def _measure(
     noises[f"u_{QUANTITY}"] = LEVELS_OF_BASE
     causes = [name for name in quantity.links if name in key]
     unit = max(1, quantity.step // 4)
-    # A cause moves the quantity as far as a level of its base does: else how far an answer's
-    # number is from its story's would tell right from wrong.
+    # A cause moves the quantity as far as a level of its base does: else the distance of an
+    # answer's number from its story's would tell right from wrong.
     move = max(1, rng.randint(2, 9) * unit + rng.randrange(unit))
     up = quantity.links[causes[0]].up
     least = quantity.least + rng.randrange(unit + 1) + (0 if up else move * len(causes))
@@ -306,17 +298,17 @@ def _measure(
 
 
 def _unfold(plot: Plot) -> None:
-    """Fill in, for everything that is true or false, in which worlds it is true.
+    """Fill in the masks: for everything that is true or false, the worlds in which it is true.
 
-    A world is a joint setting of the noise of events; in a mask it is one bit. The base of the
-    quantity is left out: it bears on nothing else.
+    A world is a joint setting of the noise of events, and one bit of a mask. The base of the
+    quantity is left out: nothing else depends on it.
     """
     terms = [name for name in plot.noises if name != f"u_{QUANTITY}"]
     size = 1 << len(terms)
     everything = (1 << size) - 1
     masks = plot.masks
-    for place, name in enumerate(terms):
-        period = 1 << place
+    for index, name in enumerate(terms):
+        period = 1 << index
         block = ((1 << period) - 1) << period
         repeat = everything // ((1 << (2 * period)) - 1)
         masks[name] = block * repeat

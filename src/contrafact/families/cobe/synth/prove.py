@@ -19,8 +19,8 @@ from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proo
 from contrafact.causal.model import Model, Value
 from contrafact.errors import InputError
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
-from contrafact.families.cobe.synth.reading import NUMBER, Claim, Reader
-from contrafact.families.cobe.synth.relations import Family, Joining, Relation, family_of
+from contrafact.families.cobe.synth.reading import NUMBER, Claim, Reader, Reading
+from contrafact.families.cobe.synth.relations import ConnectorClaim, Family, Relation, family_of
 from contrafact.families.cobe.synth.response import ResponseReader
 from contrafact.records import content_id
 
@@ -33,13 +33,13 @@ _WAYS = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What a story is about, as it was read and worked out.
+    """What a story tells, what its queries suppose, and what follows.
 
     Attributes:
         responses: Reads responses to the story whole, or not at all.
         implied: The latent facts that the story implies.
         family: The models that agree with the text.
-        settings: The sentences of the file that tell no fact: where it is, and the rules.
+        settings: The sentences of the file that tell no fact: where the story is, and the rules.
         worlds: The values of all variables in each world that the facts allow.
     """
 
@@ -103,9 +103,13 @@ _PARTS = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
 
 @lru_cache(maxsize=8)
 def _opened(parts: str) -> tuple[ScmText, Model, Reader, ResponseReader]:
-    """Return a proof's model and readers; the last few are kept, as a block shares them."""
-    *given, wordings = json.loads(parts)
-    text = ScmText(*given)
+    """Return a proof's model and readers; the last few are kept, as a block shares them.
+
+    ``parts`` is JSON: a text can be a key of the cache, and what is read from it shares nothing
+    with the caller's row, which may be changed later.
+    """
+    *fields, wordings = json.loads(parts)
+    text = ScmText(*fields)
     model = build(text)
     latent = [name for name in model.order if name not in text.told]
     shields = {name: frozenset(model.graph.children[name]) for name in latent}
@@ -125,64 +129,88 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         raise ValueError("there is no 'Proof'")
     try:
         text, model, reader, responses = _opened(json.dumps([proof[name] for name in _PARTS]))
-        relations = [Relation.of(one) for one in proof["relations"]]
+        relations = [Relation.of(fields) for fields in proof["relations"]]
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
-    settings = [*proof.get("setting", ()), *(one.says for one in relations)]
-    reading = reader.read(_without(row["Variation text"], settings))
-    facts: dict[str, Value] = {}
-    for name, values in reading.values.items():
-        if len(values) > 1:
-            raise ValueError(f"the story tells in two ways {_told(reader, name)}")
-        value = next(iter(values))
-        if name not in text.told or value is None:
-            raise ValueError(f"the story tells {_told(reader, name)}, which it should not")
-        facts[name] = value
-    missing = set(text.told) - facts.keys()
-    if missing:
-        raise ValueError(f"the story does not tell {_told(reader, min(missing))}")
-    supposed = [reader.intervention(query) for query in row["Query"]]
-    first = supposed[0]
-    if not first or any(one != first for one in supposed):
-        raise ValueError("the queries do not suppose one and the same thing")
-    if any(facts[name] == value for name, value in first.items()):
-        raise ValueError("the queries suppose what is so")
-    responses = responses.of_story(first, settings)
-    whole = responses.read(row["Variation text"])
-    if isinstance(whole, str):
-        raise ValueError(f"the story: {whole}")
-    if whole.mentions != reading.mentions:
+    # Section 1, step 1, the factual events: what the text tells, read in two ways that must agree.
+    story = row["Variation text"]
+    settings = [*proof.get("setting", ()), *(relation.says for relation in relations)]
+    reading = reader.read(_without(story, settings))
+    facts = _facts_told(reading, reader, text)
+    # Step 2, the intervention: what the queries suppose.
+    intervention = _intervention(reader, row["Query"], facts)
+    responses = responses.of_story(intervention, settings)
+    response = responses.read(story)
+    if isinstance(response, str):
+        raise ValueError(f"the story: {response}")
+    if response.mentions != reading.mentions:
         raise ValueError("the story's clauses can be read in two ways")
+    # Step 3, the effects: by abduction, action and prediction, and by the twin network.
     try:
-        found = consequences(model, facts, first)
+        derived = consequences(model, facts, intervention)
     except (ImpossibleFacts, Disagreement, ValueError) as error:
         raise ValueError(str(error)) from None
     implied = {
-        c.variable: c.before
-        for c in found.consequences
-        if c.variable not in text.told
-        and c.kind == "stays"
-        and c.before is not None
-        # What no text can word, none is asked about.
-        and c.variable in reader.wordings
+        consequence.variable: consequence.before
+        for consequence in derived.consequences
+        if consequence.variable not in text.told
+        and consequence.kind == "stays"
+        and consequence.before is not None
+        # A latent fact that the file has no words for is not asked about.
+        and consequence.variable in reader.wordings
     }
-    told = [one for one in relations if one.says in row["Variation text"]]
-    joinings = [
-        Joining(tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows)
-        for claim in reading.claims
-    ]
+    # The same from the text alone: every model that agrees with what it tells.
     parents = {
-        name: [one for one in model.graph.parents[name] if one in text.told]
+        name: [parent for parent in model.graph.parents[name] if parent in text.told]
         for name in model.order
         if name in text.told
     }
-    family = family_of(facts, parents, text.quantities, told, joinings)
-    names = [noise.name for noise in model.noises]
+    family = family_of(
+        facts,
+        parents,
+        text.quantities,
+        [relation for relation in relations if relation.says in story],
+        [
+            ConnectorClaim(
+                tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows
+            )
+            for claim in reading.claims
+        ],
+    )
+    terms = [noise.name for noise in model.noises]
     worlds = [
-        (model.predict(setting), dict(zip(names, setting, strict=True)))
-        for setting in found.posterior.settings
+        (model.predict(setting), dict(zip(terms, setting, strict=True)))
+        for setting in derived.posterior.settings
     ]
-    return Facts(text, model, reader, responses, found, implied, family, tuple(settings), worlds)
+    return Facts(text, model, reader, responses, derived, implied, family, tuple(settings), worlds)
+
+
+def _facts_told(reading: Reading, reader: Reader, text: ScmText) -> dict[str, Value]:
+    """Return the value of every told variable, or raise a ValueError where that is not told."""
+    facts: dict[str, Value] = {}
+    for name, values in reading.values.items():
+        if len(values) > 1:
+            raise ValueError(f"the story tells in two ways {_question_of(reader, name)}")
+        value = next(iter(values))
+        if name not in text.told or value is None:
+            raise ValueError(f"the story tells {_question_of(reader, name)}, which it should not")
+        facts[name] = value
+    missing = set(text.told) - facts.keys()
+    if missing:
+        raise ValueError(f"the story does not tell {_question_of(reader, min(missing))}")
+    return facts
+
+
+def _intervention(
+    reader: Reader, queries: Sequence[str], facts: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Return what all of the queries suppose, or raise a ValueError."""
+    first, *others = [reader.intervention(query) for query in queries]
+    if not first or any(supposed != first for supposed in others):
+        raise ValueError("the queries do not suppose one and the same thing")
+    if any(facts[name] == value for name, value in first.items()):
+        raise ValueError("the queries suppose what is so")
+    return first
 
 
 def opened_proof(text: str, queries: Sequence[str], proof: object) -> Facts | str:
@@ -194,8 +222,8 @@ def opened_proof(text: str, queries: Sequence[str], proof: object) -> Facts | st
 
 
 def _without(text: str, sentences: Iterable[str]) -> str:
-    for one in sentences:
-        text = text.replace(one, "")
+    for sentence in sentences:
+        text = text.replace(sentence, "")
     return text
 
 
@@ -203,49 +231,55 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
     """Return why a text fails each criterion asked (CoBe, section 3.2); an empty list if not."""
     reading = facts.reader.read(text)
     values = reading.values
-    found: dict[str, list[str]] = {name: [] for name in facts.asked}
-    for criterion, due in facts.about.items():
-        for name in due:
+    problems: dict[str, list[str]] = {name: [] for name in facts.asked}
+    for criterion, variables in facts.about.items():
+        for name in variables:
             if why := criterion_problem(facts, criterion, name, values.get(name, set())):
-                found[criterion].append(why)
-    told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
-    found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
-    found["E3"] += [
-        f"'{claim.effect.name}': {why}" for claim, why in misjoined(facts, reading.claims, told)
+                problems[criterion].append(why)
+    settled = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
+    problems["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
+    problems["E3"] += [
+        f"'{claim.effect.name}': {why}"
+        for claim, why in wrong_connectors(facts, reading.claims, settled)
     ]
-    return found
+    return problems
 
 
-def misjoined(
+def wrong_connectors(
     facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
 ) -> list[tuple[Claim, str]]:
     """Return the connectors that are wrong by what the text itself tells, with the reason.
 
-    CoBe, appendix C.2 (Q0). Nothing is asked but the text and what everyone takes for granted:
-    what a cause furthers. "Because it rained, the ground stayed dry" is wrong whatever the story
-    was.
+    CoBe, section 3.2, criterion 3, and appendix C.2 (Q0: "every causal connector accurately
+    reflects the causal relationship described"). Only the text counts, and what everyone takes for
+    granted: which effect a cause favours. "Because it rained, the ground stayed dry" is wrong
+    whatever the story was. ``told`` has the one value that the text asserts of each variable.
     """
-    found = []
+    wrong: list[tuple[Claim, str]] = []
     for claim in claims:
         effect, names = claim.effect.name, [cause.name for cause in claim.causes]
         if not set(names) <= set(facts.model.mechanism(effect).parents):
-            found.append((claim, f"{names} are not causes of it"))
+            wrong.append((claim, f"{names} are not causes of it"))
         elif any(told.get(name) is None for name in (*names, effect)):
-            found.append((claim, "what is joined is told in two ways, or left open"))
+            wrong.append((claim, "what is joined is told in two ways, or left open"))
         elif effect in facts.text.quantities:
             if not claim.follows:  # a number is what its causes make it
-                found.append((claim, f"it comes of {names}"))
+                wrong.append((claim, f"it comes of {names}"))
         elif any(
-            (_furthered(facts.model, name, effect, told[name]) == told[effect]) != claim.follows
+            (_favoured(facts.model, name, effect, told[name]) == told[effect]) != claim.follows
             for name in names
         ):
             way = "does not come of" if claim.follows else "comes of"
-            found.append((claim, f"it {way} {names}"))
-    return found
+            wrong.append((claim, f"it {way} {names}"))
+    return wrong
 
 
 def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
-    """Return what is wrong, by E1, E2, E4 or E5, with what is told of a variable; or nothing."""
+    """Return what is wrong, by E1, E2, E4 or E5, with what is told of a variable; or nothing.
+
+    CoBe, section 3.2, criteria 1, 2, 4 and 5. Whatever else a text says of a variable, E2 fails
+    where it still holds as before; the others pass only where nothing else is said.
+    """
     if criterion == "E1":
         return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
     if criterion == "E2":
@@ -268,27 +302,29 @@ def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:
 
 
 def reverses_cause(facts: Facts, claim: Claim) -> bool:
-    """Tell whether a claim turns round the way in which its causes work: no reader would let it be.
+    """Return whether a claim reverses the effect of all of its causes, so that nobody accepts it.
 
     "Because it rained, the ground stayed dry"; "although it rained, the ground got wet".
     """
     effect = claim.effect.name
     parents = facts.model.mechanism(effect).parents
-    if effect in facts.text.quantities or not {one.name for one in claim.causes} <= set(parents):
+    if effect in facts.text.quantities or not {cause.name for cause in claim.causes} <= set(
+        parents
+    ):
         return False
     return all(
-        (_furthered(facts.model, one.name, effect, one.value) == claim.effect.value)
+        (_favoured(facts.model, cause.name, effect, cause.value) == claim.effect.value)
         != claim.follows
-        for one in claim.causes
+        for cause in claim.causes
     )
 
 
-def _untrue(facts: Facts, claim: Claim) -> str:
+def _connector_problem(facts: Facts, claim: Claim) -> str:
     """Return why a connector of the story is wrong; nothing if it is right.
 
     "Because" needs that the effect is what its mechanism gives in every world that the facts allow,
-    and would not be without the causes. "Although" needs that the effect is not what the causes
-    further.
+    and would not be without the causes. "Although" needs that the effect is not the value that the
+    causes favour.
     """
     told = facts.proof.facts
     effect, names = claim.effect.name, [cause.name for cause in claim.causes]
@@ -296,34 +332,34 @@ def _untrue(facts: Facts, claim: Claim) -> str:
     if not set(names) <= set(facts.text.told) or not set(names) <= set(mechanism.parents):
         return f"{names} are not causes of it"
     quantity = effect in facts.text.quantities
-    furthered = [_furthered(facts.model, name, effect, told[name]) for name in names]
+    favoured = [_favoured(facts.model, name, effect, told[name]) for name in names]
     if not claim.follows:
-        if quantity or any(value == told[effect] for value in furthered):
+        if quantity or any(value == told[effect] for value in favoured):
             return f"it comes of {names}, not in spite of them"
         return ""
-    if not quantity and any(value != told[effect] for value in furthered):
+    if not quantity and any(value != told[effect] for value in favoured):
         return f"it does not come of {names}"
     for values, noise in facts.worlds:
         terms = [noise[term] for term in mechanism.noise]
         parents = [values[name] for name in mechanism.parents]
-        whole = mechanism.table[(*parents, *terms)]
+        actual = mechanism.table[(*parents, *terms)]
         turned = [
             (not value) if name in names else value
             for name, value in zip(mechanism.parents, parents, strict=True)
         ]
         without = mechanism.table[(*turned, *terms)]
-        if without == whole or (not quantity and whole != told[effect]):
+        if without == actual or (not quantity and actual != told[effect]):
             return f"it would be so without {names}"
     return ""
 
 
-def _furthered(model: Model, cause: str, effect: str, value: Value | None) -> bool:
-    """Return which value of an event a value of its cause furthers, read off the mechanism."""
+def _favoured(model: Model, cause: str, effect: str, value: Value | None) -> bool:
+    """Return the value of an event that goes with a value of its cause in most of the mechanism."""
     mechanism = model.mechanism(effect)
-    place = mechanism.parents.index(cause)
-    there = sum(int(v) for key, v in mechanism.table.items() if key[place])
-    not_there = sum(int(v) for key, v in mechanism.table.items() if not key[place])
-    return bool(value) == (there > not_there)
+    index = mechanism.parents.index(cause)
+    with_cause = sum(int(v) for key, v in mechanism.table.items() if key[index])
+    without = sum(int(v) for key, v in mechanism.table.items() if not key[index])
+    return bool(value) == (with_cause > without)
 
 
 def check_story(row: Mapping[str, Any]) -> list[str]:
@@ -340,7 +376,7 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
     problems += [
         f"the story: '{claim.effect.name}': {why}"
         for claim in reading.claims
-        if (why := _untrue(facts, claim))
+        if (why := _connector_problem(facts, claim))
     ]
     right, wrong = row.get("Right answers", ()), row.get("Wrong answers", ())
     if right and right[0]["text"] != row["Representative answer"]:
@@ -366,21 +402,21 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
 
 
 def _open_problems(facts: Facts) -> Iterator[str]:
-    """Yield what the text leaves open, or settles otherwise than the model of the file does."""
+    """Yield what the text leaves open, or decides otherwise than the model of the file does."""
     after = facts.family.after(facts.proof.intervention)
-    for one in facts.proof.consequences:
-        name = one.variable
+    for consequence in facts.proof.consequences:
+        name, determined = consequence.variable, consequence.kind != "undetermined"
         if name in facts.text.quantities:
             ways = facts.family.directions(name, after)
-            due = {one.direction} if one.direction else {"nowhere"}
-            if one.kind != "undetermined" and ways != due:
+            if determined and ways != {consequence.direction or "nowhere"}:
                 number = _named(facts.reader, name)
                 yield f"the text leaves open which way {number} goes: {sorted(ways)}"
         elif name in after:
-            if len(after[name]) > 1 and one.kind != "undetermined":
+            if len(after[name]) > 1 and determined:
                 yield f"the text leaves open whether {_named(facts.reader, name)}"
-            elif len(after[name]) == 1 and one.after not in after[name]:
-                yield f"by the text '{name}' is {min(after[name])}, by the model {one.after}"
+            elif len(after[name]) == 1 and consequence.after not in after[name]:
+                by_model = consequence.after
+                yield f"by the text '{name}' is {min(after[name])}, by the model {by_model}"
     implied = facts.family.implied()
     for name, value in facts.implied.items():
         if implied.get(name) is None:
@@ -389,7 +425,8 @@ def _open_problems(facts: Facts) -> Iterator[str]:
             yield f"by the text '{name}' is {implied[name]}, by the model {value}"
 
 
-def _told(reader: Reader, name: str) -> str:
+def _question_of(reader: Reader, name: str) -> str:
+    """Return a variable in the words of the file, after "tells": "whether the pump broke down"."""
     if name not in reader.wordings:
         return f"'{name}'"
     named = _named(reader, name)
@@ -403,9 +440,9 @@ def _named(reader: Reader, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """What came of proving one story.
+    """The result of proving one story.
 
-    ``case`` names its graph, mechanisms, facts and intervention; it is empty without a proof.
+    ``case`` is an id of its graph, mechanisms, facts and intervention; empty without a proof.
     """
 
     problems: tuple[str, ...]
@@ -417,23 +454,21 @@ def with_proofs(
     rows: Iterable[tuple[int, Mapping[str, Any]]], file: str | Path
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the rows of a file; an `InputError` if none has a proof."""
-    held: list[tuple[int, Mapping[str, Any]]] | None = []
-    for line, row in rows:
-        if held is None:
-            yield line, row
-            continue
-        held.append((line, row))
+    before: list[tuple[int, Mapping[str, Any]]] = []  # rows before the first that has a proof
+    remaining = iter(rows)
+    for line, row in remaining:
+        before.append((line, row))
         if isinstance(row.get("Proof"), Mapping):
-            yield from held
-            held = None
-    if held is not None:
-        raise InputError(
-            "no story in it has a proof", file=file, hint="give what `contrafact cobe synth` wrote"
-        )
+            yield from before
+            yield from remaining
+            return
+    raise InputError(
+        "no story in it has a proof", file=file, hint="give what `contrafact cobe synth` wrote"
+    )
 
 
 def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
-    """Yield, for every row of a file with its line, what came of proving it."""
+    """Yield the result of proving every row of a file, with its line."""
     for line, row in rows:
         if not isinstance(row.get("Proof"), Mapping):
             yield line, Proven(("the story has no proof",), 0, case_of(row))
@@ -447,9 +482,9 @@ def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[
 
 
 def case_of(row: Mapping[str, Any]) -> str:
-    """Return what two stories share only if they are one case, told in other words and orders.
+    """Return an id that two stories share only if they are one case in other words or orders.
 
-    That is the events at the nodes, the graph, the mechanisms, the facts and the intervention.
+    A case is the events at the nodes, the graph, the mechanisms, the facts and the intervention.
     """
     proof = row.get("Proof")
     if not isinstance(proof, Mapping):
@@ -480,18 +515,19 @@ def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
         for noise in facts.model.noises
     ]
     latents = [n for n in facts.model.order if n not in told]
-    terms += [[n for n in facts.model.graph.children[one] if n in told] for one in latents]
+    terms += [[n for n in facts.model.graph.children[latent] if n in told] for latent in latents]
     if row.get("Graph type") != graph_name(told, terms):
         yield f"the graph is of type '{graph_name(told, terms)}', not '{row.get('Graph type')}'"
-    for one in facts.proof.consequences:
-        claimed = proof["consequences"].get(one.variable)
+    for derived in facts.proof.consequences:
+        name = derived.variable
+        claimed = proof["consequences"].get(name)
         if claimed is None:
-            if one.variable in facts.text.told or one.variable in facts.implied:
-                yield f"the proof says nothing of '{one.variable}'"
-        elif (claimed["kind"], claimed["after"]) != (one.kind, one.after) or (
-            "direction" in claimed and claimed["direction"] != one.direction
+            if name in facts.text.told or name in facts.implied:
+                yield f"the proof says nothing of '{name}'"
+        elif (claimed["kind"], claimed["after"]) != (derived.kind, derived.after) or (
+            "direction" in claimed and claimed["direction"] != derived.direction
         ):
-            yield f"the proof says {claimed} of '{one.variable}', which is {one.kind}, {one.after}"
+            yield f"the proof says {claimed} of '{name}', which is {derived.kind}, {derived.after}"
 
 
 def _criteria_problems(facts: Facts, criteria: Sequence[str]) -> Iterator[str]:
@@ -500,7 +536,7 @@ def _criteria_problems(facts: Facts, criteria: Sequence[str]) -> Iterator[str]:
         ("E2", criteria[1], facts.changed),
     ):
         values = facts.reader.read(text).values
-        if values != {one: {value} for one, value in due.items()}:
+        if values != {variable: {value} for variable, value in due.items()}:
             yield f"{name} is about {values}, not {due}: {text}"
     rest = list(criteria[2:])
     numerical = [c.removeprefix(_NUMERICAL) for c in rest if c.startswith(_NUMERICAL)]
@@ -510,17 +546,17 @@ def _criteria_problems(facts: Facts, criteria: Sequence[str]) -> Iterator[str]:
     if bool(numerical) != bool(facts.moved):
         yield f"E4 does not say {facts.moved}"
     for text in numerical:
-        for name, way in facts.moved.items():
+        for name, direction in facts.moved.items():
             forms = facts.reader.wordings[name]
             lowered, figure = text.lower(), NUMBER.findall(text)
-            here = [one for one, cues in _WAYS.items() if any(cue in lowered for cue in cues)]
+            told = [way for way, cues in _WAYS.items() if any(cue in lowered for cue in cues)]
             before = f"{facts.proof.facts[name]:,}"
             if (
                 not lowered.startswith(forms["entity"].lower())
-                or here != [way]
+                or told != [direction]
                 or figure[-1:] != [before]
             ):
-                yield f"E4 does not say that '{name}' goes {way} from {before}: {text}"
+                yield f"E4 does not say that '{name}' goes {direction} from {before}: {text}"
     values = facts.reader.read(" ".join(latent)).values
     if values != {name: {value} for name, value in facts.implied.items()}:
         yield f"E5 does not say {dict(facts.implied)}: {latent}"

@@ -1,4 +1,4 @@
-"""How a checker reads a text by a file's wordings: what it mentions, and what connectors claim."""
+"""Reading a text by the wordings of a file: what it mentions, and what its connectors claim."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,9 +40,10 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place where a text asserts something.
+    """A variable that a text mentions, with the value that it asserts.
 
-    ``value`` is None where it is left open; ``noun`` says that a noun phrase only refers to it.
+    ``value`` is None where the text leaves it open; ``noun`` marks a noun phrase, which refers to
+    what is told elsewhere.
     """
 
     name: str
@@ -51,7 +52,6 @@ class Mention:
 
 
 def left_open(mention: Mention) -> Mention:
-    """Return a mention of which nothing is asserted."""
     return replace(mention, value=None)
 
 
@@ -60,34 +60,35 @@ def is_whole(text: str, start: int, end: int) -> bool:
 
 
 def masked(lowered: str, hits: list[tuple[int, int, Mention]]) -> tuple[str, tuple[Mention, ...]]:
-    """Return a text with marks for what it mentions, and the mentions in their order.
+    """Return a text with marks in place of what it mentions, and the mentions in their order.
 
-    Of wordings found (start, end, mention) that overlap, the earlier counts, and of those that
-    begin together, the longer.
+    ``hits`` are start, end and mention of wordings. Where two overlap, the earlier counts, and the
+    longer of two that begin together.
     """
     pieces: list[str] = []
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     last = 0
     for start, end, mention in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
         if start >= last:
-            pieces += [lowered[last:start], f"{_MARK}{len(found)}{_MARK}"]
-            found.append(mention)
+            pieces += [lowered[last:start], f"{_MARK}{len(mentions)}{_MARK}"]
+            mentions.append(mention)
             last = end
-    return "".join([*pieces, lowered[last:]]), tuple(found)
+    return "".join([*pieces, lowered[last:]]), tuple(mentions)
 
 
 class Sentence:
     """One sentence: which mentions are causes under a connector, and which stand by themselves.
 
     "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
-    between what is said before them and after; "as a result" and "even so" look back to the
+    between what is said before and after them; "as a result" and "even so" look back to the
     sentence before, or to what is said before them in the same one. What comes after "whether" is
     left open.
 
     Attributes:
-        mentions: Everything that it asserts or leaves open, in its order.
-        governed: The groups of mentions under a connector of cause, and whether it says that
-            the effect follows.
+        mentions: Everything that it asserts or leaves open, in order.
+        governed: The mentions under each connector of cause, and whether it says that the effect
+            follows.
+        loose: Connectors that govern nothing.
     """
 
     def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
@@ -140,8 +141,8 @@ class Sentence:
     ) -> list[tuple[tuple[Mention, ...], Mention, bool]]:
         """Return causes, effect and whether it follows, for each claim of the sentence.
 
-        ``before`` is what the sentence before it concluded; ``loose`` gets connectors that join
-        nothing.
+        ``before`` has the conclusions of the sentence before; connectors that join nothing are
+        appended to ``loose``.
         """
         causes = [(tuple(group), follows) for group, follows in self.governed]
         if self._between is not None:
@@ -166,7 +167,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says; ``loose`` are connectors that join nothing."""
+    """What a text says; ``loose`` has the connectors that join nothing."""
 
     mentions: tuple[Mention, ...]
     claims: tuple[Claim, ...]
@@ -174,11 +175,11 @@ class Reading:
 
     @property
     def values(self) -> dict[str, set[Value | None]]:
-        """For every variable that is mentioned, what is asserted of it."""
-        found: dict[str, set[Value | None]] = {}
+        """The values that are asserted of every variable mentioned."""
+        values: dict[str, set[Value | None]] = {}
         for mention in self.mentions:
-            found.setdefault(mention.name, set()).add(mention.value)
-        return found
+            values.setdefault(mention.name, set()).add(mention.value)
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ class _Entry:
 
 
 class Reader:
-    """Reads texts by ``Proof.wordings`` of one file; what was read is kept.
+    """Reads texts by the ``wordings`` of one proof; readings are kept.
 
     Raises:
         ValueError: If two wordings read alike.
@@ -209,32 +210,31 @@ class Reader:
         }
         flat = [(entry.head, entry.tail) for entry in self.entries]
         if len(set(flat)) != len(flat):
-            twice = next(one for one in flat if flat.count(one) > 1)
-            raise ValueError(f"two wordings read alike: '{twice[0]}'")
-        self._known: dict[str, Reading] = {}
+            head, _ = next(wording for wording in flat if flat.count(wording) > 1)
+            raise ValueError(f"two wordings read alike: '{head}'")
+        self._readings: dict[str, Reading] = {}
 
     def read(self, text: str) -> Reading:
-        """Return what a text says."""
-        if text not in self._known:
-            self._known[text] = self._read(text)
-        return self._known[text]
+        if text not in self._readings:
+            self._readings[text] = self._read(text)
+        return self._readings[text]
 
     def _read(self, text: str) -> Reading:
-        text, mentions = self.masked(text.lower())
+        marked, mentioned = self.masked(text.lower())
         before: list[Mention] = []
         claims: list[Claim] = []
         loose: list[str] = []
-        found: list[Mention] = []
-        for part in SENTENCE_END.split(text):
-            sentence = Sentence(part, mentions)
+        mentions: list[Mention] = []
+        for part in SENTENCE_END.split(marked):
+            sentence = Sentence(part, mentioned)
             if sentence.mentions:
                 claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
                 before = sentence.conclusions
-                found += sentence.mentions
-        return Reading(tuple(found), tuple(claims), tuple(loose))
+                mentions += sentence.mentions
+        return Reading(tuple(mentions), tuple(claims), tuple(loose))
 
     def masked(self, lowered: str) -> tuple[str, tuple[Mention, ...]]:
-        """Return a text with marks for what it mentions, and the mentions."""
+        """Return a text with marks in place of what it mentions, and the mentions."""
         hits: list[tuple[int, int, Mention]] = []
         for entry in self.entries:
             start = lowered.find(entry.head)
@@ -253,26 +253,26 @@ class Reader:
         return masked(lowered, hits)
 
     def intervention(self, query: str) -> dict[str, Value] | None:
-        """Return what a query supposes; None where it supposes something else."""
+        """Return what a query supposes; None where it is not in the words of the file."""
         rest = query.rstrip(" .")
         at = max(rest.find(" instead had "), rest.find(" occurred had "), rest.find(" happens if "))
         if at < 0:
             return None
         rest = re.sub(r"^ (?:instead had|occurred had|happens if) ", "", rest[at:])
-        found: dict[str, Value] = {}
+        supposed: dict[str, Value] = {}
         while rest:
             for clause, (name, value) in self.supposed.items():
                 form = next(
                     (f for f in (clause, clause.replace(" had ", " ", 1)) if rest.startswith(f)),
                     None,
                 )
-                if form is not None and name not in found:
+                if form is not None and name not in supposed:
                     rest = re.sub(r"^(?:, and |, | and )", "", rest[len(form) :])
-                    found[name] = value
+                    supposed[name] = value
                     break
             else:
                 return None
-        return found
+        return supposed
 
 
 def _entries(wordings: Mapping[str, Any]) -> Iterator[_Entry]:

@@ -1,11 +1,11 @@
-"""What a text settles: every causal model that agrees with what it tells, and what all of them say.
+"""All causal models that agree with a text, and what follows in every one of them.
 
-A text tells facts, and relations: in sentences that tell a rule, and by its connectors. The noise
-of what happened is held under an intervention, so every mechanism is there one function of its told
-causes (Balke and Pearl, 1994), and a hidden common cause is as it was. The family of models that
-agree with a text is all choices of one such function for every event: of those that give the fact,
-go the way that everyone takes for granted (what a cause furthers), and agree with each relation
-that is told. A verdict is proven where all members of the family give it.
+A text tells facts, and relations: by sentences that state a rule, and by its connectors. Under an
+intervention the noise of what happened is held, so every mechanism is one function of its told
+causes (Balke and Pearl, 1994), and a hidden common cause stays as it was. A model that agrees with
+the text chooses one such function for every event: one that gives the event's fact, that no cause
+hinders, and that agrees with each relation told. A verdict is proven where all these models give
+it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ _MOST_MODELS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A sentence that tells how things hang together.
+    """A sentence that states a causal relation.
 
     Attributes:
         says: The sentence.
-        form: "any" or "all": the effect comes of any of its causes, or of all together; "up" or
-            "down": the number moves so with each of its causes; "common": the causes have an untold
-            cause in common.
+        form: "any" or "all": any of the causes brings about the effect, or all together do; "up" or
+            "down": each cause moves the number that way; "common": the causes have an untold cause
+            in common.
         shield: The latent that holds the effect back.
     """
 
@@ -38,29 +38,27 @@ class Relation:
     shield: str = ""
 
     def record(self) -> dict[str, object]:
-        """Return it in the form of a file."""
-        found: dict[str, object] = {"says": self.says, "form": self.form}
-        found |= {"causes": list(self.causes), "effect": self.effect}
-        return found | ({"unless": self.shield} if self.shield else {})
+        """Return it as a file has it."""
+        record: dict[str, object] = {"says": self.says, "form": self.form}
+        record |= {"causes": list(self.causes), "effect": self.effect}
+        return record | ({"unless": self.shield} if self.shield else {})
 
     @classmethod
-    def of(cls, given: Mapping[str, object]) -> "Relation":
-        """Read it from a file.
-
-        Raises:
-            KeyError, TypeError, ValueError: It is not what `record` gives.
-        """
-        causes = given["causes"]
-        form, shield = str(given["form"]), str(given.get("unless", ""))
+    def of(cls, record: Mapping[str, object]) -> "Relation":
+        """Read it from what `record` gives; KeyError, TypeError or ValueError if it is not that."""
+        causes = record["causes"]
+        form, shield = str(record["form"]), str(record.get("unless", ""))
         if not isinstance(causes, Sequence) or form not in ("any", "all", "up", "down", "common"):
             raise ValueError(f"a relation of the form '{form}' is not known")
-        return cls(str(given["says"]), form, tuple(map(str, causes)), str(given["effect"]), shield)
+        return cls(
+            str(record["says"]), form, tuple(map(str, causes)), str(record["effect"]), shield
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Joining:
-    """What a connector says of events: that the effect would not be without the causes, or is in
-    spite of them."""
+class ConnectorClaim:
+    """What a connector says of events: the effect would not be without the causes, or is in spite
+    of them."""
 
     causes: tuple[str, ...]
     effect: str
@@ -68,7 +66,7 @@ class Joining:
 
 
 _Function = tuple[bool, ...]
-"""What comes of every setting of the causes, the first one's bit the lowest."""
+"""The effect for every setting of the causes; the lowest bit is the first cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,8 @@ class _Choice:
 class Family:
     """All causal models that agree with a text.
 
-    ``choices``: the functions that an event may follow by; ``ways``: if a cause raises a number.
+    ``choices`` are the functions that an event's mechanism can be; ``ways`` says of a number and a
+    cause whether the cause raises it.
     """
 
     facts: Mapping[str, Value]
@@ -90,36 +89,37 @@ class Family:
     ways: Mapping[tuple[str, str], bool]
 
     def implied(self) -> dict[str, bool | None]:
-        """Return what holds back, and whether it is there; None where that is open."""
-        found: dict[str, set[bool]] = {}
+        """Return for every latent whether it is there; None where the models differ."""
+        possible: dict[str, set[bool]] = {}
         for choices in self.choices.values():
             for choice in choices:
                 if choice.shield is not None:
-                    found.setdefault(choice.shield[0], set()).add(choice.shield[1])
-        return {name: values.pop() if len(values) == 1 else None for name, values in found.items()}
+                    latent, there = choice.shield
+                    possible.setdefault(latent, set()).add(there)
+        return {name: min(there) if len(there) == 1 else None for name, there in possible.items()}
 
     def after(self, supposed: Mapping[str, Value]) -> dict[str, set[Value]]:
-        """Return what every event can be under an intervention, in some member of the family.
+        """Return the values that every event has under an intervention, in any of the models.
 
         Raises:
-            ValueError: The family is too large.
+            ValueError: There are too many models.
         """
         if prod(len(choices) for choices in self.choices.values()) > _MOST_MODELS:
             raise ValueError("the text leaves too much open")
-        found: dict[str, set[Value]] = {name: set() for name in self.choices}
+        possible: dict[str, set[Value]] = {name: set() for name in self.choices}
         for member in product(*self.choices.values()):
             values: dict[str, bool] = {}
             for name, choice in zip(self.choices, member, strict=True):
                 if name in supposed:
                     values[name] = bool(supposed[name])
                 else:
-                    setting = _setting(values[one] for one in self.parents[name])
+                    setting = _setting(values[cause] for cause in self.parents[name])
                     values[name] = choice.function[setting]
-                found[name].add(values[name])
-        return found
+                possible[name].add(values[name])
+        return possible
 
     def directions(self, number: str, after: Mapping[str, set[Value]]) -> set[str]:
-        """Return which ways a number may go: up, down or nowhere; both where none is told."""
+        """Return which ways a number may go: up, down or nowhere; both where no rule says it."""
         ways: set[str] = set()
         for cause in self.parents[number]:
             moved = {value for value in after[cause] if value != self.facts[cause]}
@@ -136,20 +136,20 @@ class Family:
 
 
 def _setting(values: Iterable[bool]) -> int:
-    return sum(value << place for place, value in enumerate(values))
+    return sum(value << bit for bit, value in enumerate(values))
 
 
 @lru_cache(maxsize=8)
 def _monotone(number: int) -> tuple[_Function, ...]:
-    """Return all functions of so many causes that none of them hinders."""
+    """Return all functions of so many causes of which none ever hinders the effect."""
     size = 1 << number
     return tuple(
         function
         for function in product((False, True), repeat=size)
         if all(
-            function[low] <= function[low | 1 << place]
+            function[low] <= function[low | 1 << cause]
             for low in range(size)
-            for place in range(number)
+            for cause in range(number)
         )
     )
 
@@ -159,38 +159,40 @@ def family_of(
     parents: Mapping[str, Sequence[str]],
     numbers: Iterable[str],
     relations: Sequence[Relation],
-    joinings: Sequence[Joining],
+    claims: Sequence[ConnectorClaim],
 ) -> Family:
     """Return all causal models that agree with a text.
 
     Args:
-        facts: What it tells, by variable.
-        parents: For every told variable, what everyone takes for a possible cause of it; causes
-            first.
-        relations: What its sentences tell.
-        joinings: What its connectors tell.
+        facts: The facts that it tells.
+        parents: For every told variable, its possible causes; causes come before effects.
+        numbers: The told variables that are quantities.
+        relations: What its sentences state.
+        claims: What its connectors claim.
 
     Raises:
-        ValueError: No model agrees with it, or it tells a link that nobody takes for possible.
+        ValueError: No model agrees with it, or it tells of a cause that is not a possible one.
     """
-    links = [(one.causes, one.effect) for one in relations if one.form != "common"]
-    links += [(one.causes, one.effect) for one in joinings]
+    links = [
+        (relation.causes, relation.effect) for relation in relations if relation.form != "common"
+    ]
+    links += [(claim.causes, claim.effect) for claim in claims]
     for causes, effect in links:
         if not set(causes) <= set(parents.get(effect, ())):
             raise ValueError(f"{list(causes)} cannot be causes of '{effect}'")
     quantities = set(numbers)
     ways = {
-        (one.effect, cause): one.form == "up"
-        for one in relations
-        if one.form in ("up", "down")
-        for cause in one.causes
+        (relation.effect, cause): relation.form == "up"
+        for relation in relations
+        if relation.form in ("up", "down")
+        for cause in relation.causes
     }
     choices = {}
-    for name, own in parents.items():
+    for name, possible in parents.items():
         if name not in quantities:
-            rules = [one for one in relations if one.effect == name]
-            claims = [one for one in joinings if one.effect == name]
-            choices[name] = tuple(_choices(facts, name, tuple(own), rules, claims))
+            rules = [relation for relation in relations if relation.effect == name]
+            joined = [claim for claim in claims if claim.effect == name]
+            choices[name] = tuple(_choices(facts, name, tuple(possible), rules, joined))
             if not choices[name]:
                 raise ValueError(f"nothing that is told of '{name}' agrees with the facts")
     return Family(facts, {n: tuple(c) for n, c in parents.items()}, choices, ways)
@@ -201,10 +203,10 @@ def _choices(
     name: str,
     causes: tuple[str, ...],
     rules: Sequence[Relation],
-    claims: Sequence[Joining],
+    claims: Sequence[ConnectorClaim],
 ) -> Iterator[_Choice]:
     now = _setting(bool(facts[cause]) for cause in causes)
-    bit = {cause: 1 << place for place, cause in enumerate(causes)}
+    bit = {cause: 1 << index for index, cause in enumerate(causes)}
     shields = {rule.shield for rule in rules if rule.shield}
     options: list[tuple[str, bool] | None] = [None]
     if shields:
@@ -212,24 +214,24 @@ def _choices(
     for function in _monotone(len(causes)):
         if function[now] != facts[name]:
             continue
-        if any(
-            claim.follows and function[now ^ sum(bit[one] for one in claim.causes)] == facts[name]
+        if any(  # "because": without these causes, the fact would be another
+            claim.follows
+            and function[now ^ sum(bit[cause] for cause in claim.causes)] == facts[name]
             for claim in claims
         ):
             continue
         for shield in options:
-            held = shield is not None and shield[1]
-            if all(function == (_nothing if held else _ruled)(rule, causes) for rule in rules):
+            if shield is not None and shield[1]:
+                agrees = not any(function)  # what holds the event back is there: it never happens
+            else:
+                agrees = all(function == _ruled(rule, causes) for rule in rules)
+            if agrees:
                 yield _Choice(function, shield)
-
-
-def _nothing(rule: Relation, causes: tuple[str, ...]) -> _Function:
-    return (False,) * (1 << len(causes))
 
 
 @lru_cache(maxsize=1024)
 def _ruled(rule: Relation, causes: tuple[str, ...]) -> _Function:
-    """Return the function that a sentence tells: any of its causes, or all of them."""
-    place = [causes.index(one) for one in rule.causes]
+    """Return the function that a sentence states: any of its causes, or all of them."""
+    bits = [causes.index(cause) for cause in rule.causes]
     join = any if rule.form == "any" else all
-    return tuple(join(setting >> at & 1 for at in place) for setting in range(1 << len(causes)))
+    return tuple(join(setting >> bit & 1 for bit in bits) for setting in range(1 << len(causes)))

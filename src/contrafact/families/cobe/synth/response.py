@@ -7,9 +7,9 @@ to one of them. What is read is put into the file's own words, for `prove` to ju
   ("had gone"), the regular forms of a verb in -ed, and those of "was" and "were".
 - **Denial**: the story's own clause with its verb denied ("did not go") says that it is not so.
 - **The supposition**: "had …" and "if …" may open or close a sentence with what the query supposes,
-  and with nothing else. Its main clause may then be told with "would", which is not read otherwise.
-- **Connectors**: those of `reading.CUES`. A sentence in which it is open what they join is listed.
-- **Pronouns** of latent facts are read right after a sentence on their event alone.
+  and with nothing else. Only in its main clause may "would" stand.
+- **Connectors**: those of `reading.CUES`. A sentence that leaves open what they join is listed.
+- **Pronouns** of latent facts are read only right after a sentence that is about their event alone.
 """
 
 import re
@@ -39,10 +39,13 @@ _TOKEN = re.compile(r"\d(?:[\d.,]*\d)?(?!\w)|\w+(?:['-]\w+)*|\n|\S")
 _FIGURE = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
 _NUMBER = "{n}"
 _NO_VERB = frozenset(("a", "an", "the", "was", "were", "been", "be", "had", "got"))
-"""Before a word in -ed that is no verb of its own."""
+"""After one of these, a word in -ed is no main verb."""
 _PRONOUNS = frozenset(("it", "them", "they"))
 _OPEN = ("it remains unclear", "nobody can say")
 _OF_NOUNS = frozenset(("because of", "due to", "in spite of", "despite"))
+# A sentence is matched as a string with a letter for each of its parts. C is a clause, W one with
+# "would", N a noun phrase, H "had …" and S the bare clause of a supposition, f a frame of words
+# around the text; the words that join them have small letters and marks.
 _MARKS: dict[tuple[str, ...], str] = {
     **{(mark,): "." for mark in (".", "!", ";", "\n")},
     (",",): ",",
@@ -75,7 +78,7 @@ _SHOWN, _MOST_SHOWN = 60, 3
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """What a response says, in the file's own words; and sentences whose joining is unclear."""
+    """What a response says, in the words of the file; and sentences with an unclear connector."""
 
     text: str
     mentions: tuple[Mention, ...]
@@ -111,23 +114,23 @@ class ResponseReader:
         for words, kind in _MARKS.items():
             self._table[words] = _Wording(kind, " ".join(words))
         self._add_frames((*OPENINGS, *CLOSINGS, "Option {n}:"))
-        made: list[tuple[tuple[str, ...], _Wording]] = []
-        for one in _wordings(wordings, frozenset(shields)):
-            self._add(_wording_tokens(one.text), one)
-            if one.kind == "C":
-                told, would = _tenses(one.text)
-                made += ((words, one) for words in told)
-                would_be = replace(one, kind="W")
-                made += ((words, would_be) for words in would)
-        made += [*_supposed(wordings), *_denied(wordings)]
-        # A file's own wordings come before the tenses that are made of them.
-        for words, one in made:
-            self._add(words, one)
+        derived: list[tuple[tuple[str, ...], _Wording]] = []
+        for wording in _wordings(wordings, frozenset(shields)):
+            self._add(_wording_tokens(wording.text), wording)
+            if wording.kind == "C":
+                told, would = _tenses(wording.text)
+                derived += ((words, wording) for words in told)
+                would_be = replace(wording, kind="W")
+                derived += ((words, would_be) for words in would)
+        derived += [*_supposed(wordings), *_denied(wordings)]
+        # The file's own wordings are added before the tenses derived from them.
+        for words, wording in derived:
+            self._add(words, wording)
 
     def of_story(self, supposed: Mapping[str, Value], settings: Iterable[str]) -> Self:
-        """Return the reader of a story whose queries suppose this and whose settings tell no fact.
+        """Return the reader of one story: its text and the responses to it.
 
-        It reads the story itself, too.
+        ``supposed`` is what its queries suppose, ``settings`` its sentences that tell no fact.
         """
         reader = copy(self)
         reader._supposed, reader._table = supposed, dict(self._table)
@@ -135,21 +138,21 @@ class ResponseReader:
         return reader
 
     def _add_frames(self, frames: Iterable[str]) -> None:
-        """Add what may stand around what is told, word for word."""
+        """Add texts that may stand around an edit, word for word."""
         for frame in frames:
             self._add(_tokens(frame), _Wording("f", ""))
 
     @cached_property
     def _sizes(self) -> Mapping[str, Sequence[int]]:
-        """By first word, the numbers of words of all that begins with it, the longest first."""
+        """By first word, the lengths in words of the wordings that begin with it, longest first."""
         sizes: dict[str, set[int]] = {}
         for words in self._table:
             sizes.setdefault(words[0], set()).add(len(words))
-        return {first: sorted(found, reverse=True) for first, found in sizes.items()}
+        return {first: sorted(lengths, reverse=True) for first, lengths in sizes.items()}
 
-    def _add(self, words: tuple[str, ...], one: _Wording) -> None:
-        known = self._table.setdefault(words, one)
-        if known is not None and known.mention != one.mention:
+    def _add(self, words: tuple[str, ...], wording: _Wording) -> None:
+        earlier = self._table.setdefault(words, wording)
+        if earlier is not None and earlier.mention != wording.mention:
             self._table[words] = None  # it would be read in two ways
 
     def read(self, response: str) -> ReadResponse | str:
@@ -170,7 +173,7 @@ class ResponseReader:
         unclear: list[str] = []
         before: Sequence[_Wording] = ()
         for sentence in _sentences(pieces):
-            shape = "".join(one.kind for one in sentence)
+            shape = "".join(wording.kind for wording in sentence)
             if shape == "f":
                 before = ()
                 continue
@@ -178,15 +181,15 @@ class ResponseReader:
             before, opened = sentence, False
             if conditional := _CONDITIONAL.fullmatch(shape):
                 unclear.append(_shown(sentence))
-                sentence = self._told(sentence, conditional)
+                sentence = self._as_told(sentence, conditional)
             elif _OPENED.fullmatch(shape):
                 opened = True
             elif _STRANGE.search(shape):
                 raise _Cannot(f"cannot read how '{_shown(sentence)}' hangs together")
             elif not (_PLAIN.fullmatch(shape) or _JOINED.fullmatch(shape)):
                 unclear.append(_shown(sentence))
-            found = [one.mention for one in sentence if one.mention is not None]
-            mentions += map(left_open, found) if opened else found
+            mentioned = [part.mention for part in sentence if part.mention is not None]
+            mentions += map(left_open, mentioned) if opened else mentioned
             texts.append(_shown(sentence))
         if not mentions:
             raise _Cannot("it tells nothing of the story")
@@ -219,48 +222,50 @@ class ResponseReader:
             sizes = sorted({*sizes, *self._sizes.get(_NUMBER, [])}, reverse=True)
         for size in sizes:
             words = tokens[place : place + size]
-            one = self._table.get(words)
-            if one is None:
+            wording = self._table.get(words)
+            if wording is None:
                 for at, word in enumerate(words):
-                    if one is None and word[0].isdigit() and _FIGURE.fullmatch(word):
-                        one = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
-                        one = one and _with_figure(one, int(word.replace(",", "")))
-            if one is not None:
-                return len(words), one
+                    if wording is None and word[0].isdigit() and _FIGURE.fullmatch(word):
+                        wording = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
+                        wording = wording and _with_figure(wording, int(word.replace(",", "")))
+            if wording is not None:
+                return len(words), wording
         return 1, None
 
-    def _told(self, sentence: Sequence[_Wording], shape: re.Match[str]) -> list[_Wording]:
-        """Return a conditional as what it tells: the supposition, and what comes with it."""
+    def _as_told(self, sentence: Sequence[_Wording], shape: re.Match[str]) -> list[_Wording]:
+        """Return a conditional as plain clauses: the supposition, and the main clause."""
         start, end = shape.span("first" if shape["first"] else "last")
-        condition = [one for one in sentence[start:end] if one.mention is not None]
-        for one in condition:
-            mention = one.mention
+        condition, main = (
+            [part for part in parts if part.mention is not None]
+            for parts in (sentence[start:end], [*sentence[:start], *sentence[end:]])
+        )
+        for part in condition:
+            mention = part.mention
             if mention is None or self._supposed.get(mention.name) != mention.value:
-                raise _Cannot(f"it supposes something else: '{one.text}'")
-        main = [one for one in (*sentence[:start], *sentence[end:]) if one.mention is not None]
-        joined = _Wording("&", "and")
-        told = [two for one in (*condition, *main) for two in (joined, one)]
-        return told[1:]
+                raise _Cannot(f"it supposes something else: '{part.text}'")
+        joint = _Wording("&", "and")
+        joined = [wording for part in (*condition, *main) for wording in (joint, part)]
+        return joined[1:]
 
     def _check_pronouns(self, sentence: Sequence[_Wording], before: Sequence[_Wording]) -> None:
-        about = {one.mention.name for one in before if one.mention is not None}
-        for one in sentence:
-            if one.pronoun and one.mention is not None:
-                events = self._shields[one.mention.name]
+        about = {part.mention.name for part in before if part.mention is not None}
+        for part in sentence:
+            if part.pronoun and part.mention is not None:
+                events = self._shields[part.mention.name]
                 if len(about) != 1 or not about <= events:
-                    raise _Cannot(f"cannot tell what '{one.text}' is about")
+                    raise _Cannot(f"cannot tell what '{part.text}' is about")
 
 
-def _with_figure(one: _Wording, figure: int) -> _Wording:
-    if one.mention is None:
-        return one
-    text = one.text.replace(_NUMBER, f"{figure:,}")
-    return replace(one, text=text, mention=replace(one.mention, value=figure))
+def _with_figure(wording: _Wording, figure: int) -> _Wording:
+    if wording.mention is None:
+        return wording
+    text = wording.text.replace(_NUMBER, f"{figure:,}")
+    return replace(wording, text=text, mention=replace(wording.mention, value=figure))
 
 
 def _tokens(text: str) -> tuple[str, ...]:
     whole = text.lower().replace("’", "'").replace(_NUMBER, "\0")
-    return tuple(_NUMBER if one == "\0" else one for one in _TOKEN.findall(whole))
+    return tuple(_NUMBER if token == "\0" else token for token in _TOKEN.findall(whole))
 
 
 _wording_tokens = lru_cache(maxsize=4096)(_tokens)  # many stories of a place share their wordings
@@ -268,23 +273,23 @@ _wording_tokens = lru_cache(maxsize=4096)(_tokens)  # many stories of a place sh
 
 def _sentences(pieces: Iterable[_Wording]) -> Iterator[list[_Wording]]:
     sentence: list[_Wording] = []
-    for one in pieces:
-        if one.kind in ".f":
-            if sentence and one.kind == "f":
+    for piece in pieces:
+        if piece.kind in ".f":
+            if sentence and piece.kind == "f":
                 raise _Cannot(f"cannot read how '{_shown(sentence)}' ends")
             if sentence:
                 yield sentence
-            if one.kind == "f":
-                yield [one]
+            if piece.kind == "f":
+                yield [piece]
             sentence = []
         else:
-            sentence.append(one)
+            sentence.append(piece)
     if sentence:
         yield sentence
 
 
 def _shown(sentence: Iterable[_Wording]) -> str:
-    return " ".join(one.text for one in sentence).replace(" ,", ",")
+    return " ".join(part.text for part in sentence).replace(" ,", ",")
 
 
 def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_Wording]:
@@ -303,42 +308,42 @@ def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_
 
 
 def _supposed(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
-    """Yield what a file's queries may suppose, as the other tenses of a clause."""
+    """Yield the clauses that queries may suppose, in the tenses that follow from that form."""
     for name, forms in wordings.items():
         for word in ("false", "true") if "amounts" not in forms else ():
-            one = _Wording("C", forms[word]["clauses"][0], Mention(name, word == "true", False))
+            clause = _Wording("C", forms[word]["clauses"][0], Mention(name, word == "true", False))
             for words in map(_wording_tokens, forms[word].get("supposed", ())):
-                yield words, one
+                yield words, clause
                 if "had" in words:
-                    place = words.index("had")
-                    before, after = words[:place], words[place + 1 :]
-                    yield (*before, "would", "have", *after), replace(one, kind="W")
-                    yield ("had", *before, *after), replace(one, kind="H")
-                    yield (*before, *after), replace(one, kind="S")
+                    at = words.index("had")
+                    before, after = words[:at], words[at + 1 :]
+                    yield (*before, "would", "have", *after), replace(clause, kind="W")
+                    yield ("had", *before, *after), replace(clause, kind="H")
+                    yield (*before, *after), replace(clause, kind="S")
 
 
 def _denied(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
-    """Yield the story's own clauses as they are denied: what they then say is the other value."""
+    """Yield the story's own clauses denied: they then say that the variable has the other value."""
     for name, forms in wordings.items():
         for word, other in (("false", "true"), ("true", "false")) if "amounts" not in forms else ():
             stated = forms[other]["clauses"][0]
-            one = _Wording("C", stated, Mention(name, other == "true", False))
+            denial = _Wording("C", stated, Mention(name, other == "true", False))
             for supposed in forms[word].get("supposed", ()):
                 for clause in negations(forms[word]["clauses"][0], supposed):
-                    yield _wording_tokens(clause), one
+                    yield _wording_tokens(clause), denial
 
 
 @lru_cache(maxsize=4096)
 def _tenses(clause: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Return a clause in the tenses that follow from its words: told, and as what would be."""
+    """Return a clause in the tenses that follow from its words: of facts, and with "would"."""
     words = _wording_tokens(clause)
     told: list[tuple[str, ...]] = []
     would: list[tuple[str, ...]] = []
-    for place, word in enumerate(words):
+    for at, word in enumerate(words):
         if word in ("was", "were"):
             is_so = [("is",), ("are",), ("had", "been"), ("has", "been"), ("have", "been")]
             would_be = [("would", "be"), ("would", "have", "been"), ("will", "be")]
-        elif word.endswith("ed") and len(word) > 4 and _NO_VERB.isdisjoint(words[:place][-1:]):
+        elif word.endswith("ed") and len(word) > 4 and _NO_VERB.isdisjoint(words[:at][-1:]):
             bases = [word[:-2], word[:-1], word[:-3], f"{word[:-3]}y"]
             is_so = [("had", word), ("has", word), ("have", word)]
             is_so += [(f"{base}{end}",) for base in bases for end in ("", "s", "es")]
@@ -346,6 +351,6 @@ def _tenses(clause: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
             would_be += [(modal, base) for base in bases for modal in ("would", "will")]
         else:
             continue
-        told += ((*words[:place], *form, *words[place + 1 :]) for form in is_so)
-        would += ((*words[:place], *form, *words[place + 1 :]) for form in would_be)
+        told += ((*words[:at], *form, *words[at + 1 :]) for form in is_so)
+        would += ((*words[:at], *form, *words[at + 1 :]) for form in would_be)
     return told, would

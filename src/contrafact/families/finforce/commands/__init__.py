@@ -12,8 +12,3 @@ app = typer.Typer(
 )
 app.command("screen")(build.screen)
 app.command("release")(build.release)
-
-
-@app.callback()
-def group() -> None:
-    """Forward counterfactuals: screening headlines, releasing a set, studies of the judge."""

@@ -10,7 +10,7 @@ import typer
 
 from contrafact.corpus.release import ReleaseOptions
 from contrafact.files.tables import require_tables
-from contrafact.options import CallOptions, argument, option, takes
+from contrafact.options import CallOptions, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ _MODEL = "With a model"
 
 class _Screen(CallOptions):
     file: str = argument("FILE", "News items or headlines: JSONL, CSV, Parquet.")
-    out: Path = option("Proposals, JSON Lines.", metavar="FILE")
+    out: Path = option(..., "Proposals, JSON Lines.", metavar="FILE")
     model: str | None = option(
-        "Asked about what the rules leave open.", None, metavar="M", panel=_MODEL
+        None, "Asked about what the rules leave open.", metavar="M", panel=_MODEL
     )
     against: list[Path] | None = option(
-        "A set whose headlines must not come again.", None, metavar="FILE"
+        None, "A set whose headlines must not come again.", metavar="FILE"
     )
-    near: float = option("Similarity from which two headlines are one.", 0.8, min=0.3, max=1)
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
-    structured: bool = option("Ask providers for JSON by schema.", True)
+    near: float = option(0.8, "Similarity from which two headlines are one.", ge=0.3, le=1)
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    structured: bool = option(True, "Ask providers for JSON by schema.")
 
 
-@takes(_Screen)
+@command
 def screen(options: _Screen) -> None:
     """Propose which headlines report market events, and of which category, for people to decide.
 
@@ -66,18 +66,16 @@ class _Release(ReleaseOptions):
         "FILE", "Headlines, as `finforce screen` writes them, or a review's exported items."
     )
     decisions: list[Path] | None = option(
+        None,
         "Filled sheets, one or several per person, or what a review exports: its items or its "
         "decisions.",
-        None,
         metavar="FILE",
     )
-    unreviewed: bool = option(
-        "Take in proposals that nobody decided on, marked as such.", False, "--unreviewed"
-    )
-    name: str = option("The dataset's name.", "market-events")
+    unreviewed: bool = option(False, "Take in proposals that nobody decided on, marked as such.")
+    name: str = option("market-events", "The dataset's name.")
 
 
-@takes(_Release)
+@command
 def release(options: _Release) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
@@ -131,7 +129,7 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
     from contrafact.families.finforce.screen import read_sheets
     from contrafact.files.tables import read_rows
 
-    rows = [row for _, row in read_rows(file)]
+    rows = [row for _, row in read_rows(file, guarded=is_review_export)]
     from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
     if from_review and not all(row.get("headline") for row in rows):
         raise InputError(
@@ -140,7 +138,7 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
             hint="export the review's items, or give it with --decisions",
         )
     if from_review:
-        rows = rows_of_items(rows, file)
+        rows = rows_of_items(rows)
     elif any("market_event" not in row or "id" not in row for row in rows):
         raise InputError(
             "is not a file of screened headlines",
@@ -181,7 +179,7 @@ def _exported(
 
     sheets = []
     for path in files:
-        lines = list(read_rows(path))
+        lines = list(read_rows(path, guarded=is_review_export))
         if not lines or not is_review_export(lines[0][1]):
             sheets.append(path)
             continue

@@ -1,7 +1,7 @@
 """``contrafact generate``: headlines in, scenarios out, in bulk."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import InputError
@@ -10,11 +10,11 @@ from contrafact.options import (
     SAMPLING,
     TRANSPORT,
     CallOptions,
+    ModelBulkOptions,
     argument,
-    bulk_options,
+    command,
     key_values,
     option,
-    takes,
 )
 from contrafact.stages.run import stage_command
 
@@ -28,34 +28,34 @@ class GenerateOptions(CallOptions):
     """The options of the command."""
 
     file: str = argument("FILE", "Headlines: CSV, Excel, JSON(L), Parquet, hf://…, or -.")
-    model: str = option("The model that writes.", metavar="M")
-    out: str = option("CSV, Excel, JSONL or Parquet, or - (JSONL).", metavar="FILE")
+    model: str = option(..., "The model that writes.", metavar="M")
+    out: str = option(..., "CSV, Excel, JSONL or Parquet, or - (JSONL).", metavar="FILE")
     method: str = option(
-        "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE.", "zero-shot", metavar="NAME"
+        "zero-shot", "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE.", metavar="NAME"
     )
     columns: list[str] | None = option(
-        "What FILE calls the columns, e.g. headline.", None, metavar="WANTED=FOUND,…"
+        None, "What FILE calls the columns, e.g. headline.", metavar="WANTED=FOUND,…"
     )
     judge: list[str] | None = option(
-        "Score the scenarios; several form a panel.", None, metavar="J"
+        None, "Score the scenarios; several form a panel.", metavar="J"
     )
-    shots: int | None = option("Examples per few-shot prompt. [3]", None, min=1, metavar="K")
-    shots_from: Path | None = option("Pool of examples; our own if none.", None, metavar="FILE")
-    limit: int | None = option("Take the first N rows.", None, min=1, metavar="N")
-    seed: int = option("Seed of the draw of examples.", 0, min=0, metavar="S")
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
-    temperature: float | None = option(None, None, panel=SAMPLING, min=0)
-    top_p: float | None = option(None, None, panel=SAMPLING, min=0, max=1)
-    max_tokens: int | None = option(None, None, panel=SAMPLING, min=1)
-    structured: bool = option("Ask providers for JSON by schema.", True)
+    shots: int | None = option(None, "Examples per few-shot prompt. [3]", ge=1, metavar="K")
+    shots_from: Path | None = option(None, "Pool of examples; our own if none.", metavar="FILE")
+    limit: int | None = option(None, "Take the first N rows.", ge=1, metavar="N")
+    seed: int = option(0, "Seed of the draw of examples.", ge=0, metavar="S")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    temperature: float | None = option(None, panel=SAMPLING, ge=0)
+    top_p: float | None = option(None, panel=SAMPLING, ge=0, le=1)
+    max_tokens: int | None = option(None, panel=SAMPLING, ge=1)
+    structured: bool = option(True, "Ask providers for JSON by schema.")
     model_args: list[str] | None = option(
-        "Provider argument of the model.", None, "-M", panel=TRANSPORT, metavar="KEY=VALUE"
+        None, "Provider argument of the model.", flags=("-M",), panel=TRANSPORT, metavar="KEY=VALUE"
     )
     judge_arg: list[str] | None = option(
-        "Provider argument of the judges.", None, panel=TRANSPORT, metavar="KEY=VALUE"
+        None, "Provider argument of the judges.", panel=TRANSPORT, metavar="KEY=VALUE"
     )
-    estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
-    yes: bool = option("Make many paid calls without a question.", False, "--yes", "-y")
+    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
+    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
     def stage(self) -> "GenerateStage":
         """Return what writes the scenarios."""
@@ -83,9 +83,8 @@ class GenerateOptions(CallOptions):
         )
 
 
-@bulk_options(rates=True)
-@takes(GenerateOptions)
-def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> None:
+@command
+def generate(options: GenerateOptions, bulk: ModelBulkOptions) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
     A headline that comes again is asked about once. Bad rows are reported by line and kept, with an
@@ -94,19 +93,20 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
-    if bulk is None:
+    settings = bulk.settings()
+    if settings is None:
         require_tables(options.file)
     if str(options.shots_from) == "-":
         raise InputError(
             "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
-    if bulk is not None:
+    if settings is not None:
         options.refuse(["limit", "estimate"], "with --engine ray", "leave it out")
     stage, file = options.stage(), options.file
-    if bulk is None and file != "-":
+    if settings is None and file != "-":
         from contrafact.corpus.datasets import data_source
 
         stage.checked()
         file = str(data_source(file).path)
     estimate, yes = options.estimate, options.yes
-    stage_command(stage, file, options.out, executor(bulk), estimate=estimate, yes=yes)
+    stage_command(stage, file, options.out, executor(settings), estimate=estimate, yes=yes)

@@ -99,7 +99,7 @@ class LmCounterfactuals:
             )
             for part, prompt in zip(prompts, tokens, strict=True)
         ]
-        texts = await asyncio.gather(*map(engine.queue.submit, requests))
+        texts = await asyncio.gather(*map(engine.complete, requests))
         lengths = dict(zip(prompts, map(len, tokens), strict=True))
         return _generation(dict(zip(prompts, texts, strict=True)), lengths, model)
 

@@ -1,23 +1,18 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
-from typing import Any
-
 from contrafact.bulk import executor
-from contrafact.options import Options, argument, bulk_options, option, takes
+from contrafact.options import BulkOptions, Options, argument, command, option
 from contrafact.stages.run import stage_command
 
 
 class _Options(Options):
     file: str = argument("FILE", "Articles: CSV, JSON, JSON Lines, Parquet, or `-`.")
-    out: str = option("The candidates, JSON Lines.", metavar="FILE")
-    titles_alone: bool = option(
-        "Sort articles without a summary too, by their title.", False, "--titles-alone"
-    )
+    out: str = option(..., "The candidates, JSON Lines.", metavar="FILE")
+    titles_alone: bool = option(False, "Sort articles without a summary too, by their title.")
 
 
-@bulk_options(rates=False)
-@takes(_Options)
-def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
+@command
+def bucket(options: _Options, bulk: BulkOptions) -> None:
     """Sort articles by the manipulations that their words allow; one may allow several.
 
     Each candidate keeps the words that made it one. Articles that allow none, and rows that repeat
@@ -28,4 +23,4 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     from contrafact.families.rfc.pipeline.bucket import BucketStage
 
     stage = BucketStage(options.titles_alone)
-    stage_command(stage, options.file, options.out, executor(bulk))
+    stage_command(stage, options.file, options.out, executor(bulk.settings()))

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 
 class _Options(Options):
     file: str = argument("FILE", "Rows with id, manipulation, original, rewritten, valid.")
-    out: Path | None = option("Write the findings, as JSON.", None, metavar="FILE")
+    out: Path | None = option(None, "Write the findings, as JSON.", metavar="FILE")
     coverage: float = option(
-        "The share of valid rewrites that the band holds.", 0.95, min=0.01, max=1.0
+        0.95, "The share of valid rewrites that the band holds.", ge=0.01, le=1.0
     )
 
 
-@takes(_Options)
+@command
 def calibrate(options: _Options) -> None:
     """Find the band of token-length ratios of rewrites that an expert called valid.
 

@@ -1,13 +1,13 @@
 """``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import InputError
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute
 from contrafact.files.tables import require_tables
-from contrafact.options import argument, bulk_options, option, takes
+from contrafact.options import ModelBulkOptions, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -20,31 +20,29 @@ class CheckOptions(JudgeOptions):
     """The options of the command."""
 
     file: str = argument("PAIRS", "Pairs: JSON Lines, JSON, CSV, Parquet, or `-`.")
-    out: str | None = option("The checks, JSON Lines. [standard output]", None, metavar="FILE")
+    out: str | None = option(None, "The checks, JSON Lines. [standard output]", metavar="FILE")
     judge: list[str] | None = option(
-        "A model that says what pairs mean; several form a panel. Without one that is undecided.",
         None,
+        "A model that says what pairs mean; several form a panel. Without one that is undecided.",
         metavar="J",
     )
-    numerical: bool = option(
-        "Ask about numerical pairs too; for review alone.", False, "--numerical"
-    )
+    numerical: bool = option(False, "Ask about numerical pairs too; for review alone.")
     exam: str | None = option(
-        "The judge's exam: how many pairs are really sound, by it.", None, metavar="FILE"
+        None, "The judge's exam: how many pairs are really sound, by it.", metavar="FILE"
     )
     labels: str | None = option(
-        "People's labels of some pairs drawn at random (id, sound): how many are, by these.",
         None,
+        "People's labels of some pairs drawn at random (id, sound): how many are, by these.",
         metavar="FILE",
     )
     rule: list[str] | None = option(
+        None,
         "Rules of your own that join the contracts: package.module, or package.module:function; "
         "may be repeated.",
-        None,
         metavar="PATH",
     )
     polarity_model: Path | None = option(
-        "A FinBERT folder that judges tone; nobody does if not given.", None, metavar="DIR"
+        None, "A FinBERT folder that judges tone; nobody does if not given.", metavar="DIR"
     )
     bands: Path | None = BANDS
 
@@ -72,9 +70,8 @@ _ONLY_JUDGED = (
 )
 
 
-@bulk_options(rates=True)
-@takes(CheckOptions)
-def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
+@command
+def check(options: CheckOptions, bulk: ModelBulkOptions) -> None:
     """Check pairs: facts by rule, and what they mean by a judge.
 
     Each row needs id, manipulation, original and rewritten. Each gets a row with passed (true,
@@ -88,13 +85,14 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    if bulk is None:
+    settings = bulk.settings()
+    if settings is None:
         require_tables(options.file, options.labels)
     stage = options.stage()
-    if bulk is not None:
+    if settings is not None:
         options.refuse(["estimate", "labels"], "with --engine ray", "leave one out")
         if options.out is None:
             raise InputError("--engine ray writes a folder", hint="name one with --out")
     out = options.out or "-"
     estimate, yes = options.estimate, options.yes
-    stage_command(stage, options.file, out, executor(bulk), estimate=estimate, yes=yes)
+    stage_command(stage, options.file, out, executor(settings), estimate=estimate, yes=yes)

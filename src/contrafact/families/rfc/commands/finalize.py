@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from contrafact.families.rfc.commands.shared import BANDS
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,39 +27,38 @@ def _show_schema(asked: bool) -> None:
 
 class _Options(Options):
     file: str = argument("FILE", "The pairs, as `rfc rewrite` writes them.")
-    out: Path = option("The final dataset.", metavar="FILE")
+    out: Path = option(..., "The final dataset.", metavar="FILE")
     decisions: Path | None = option(
-        "What people decided; see --schema for its form.", None, metavar="FILE"
+        None, "What people decided; see --schema for its form.", metavar="FILE"
     )
-    annotators: int = option("How many people have to annotate a pair.", 2, min=1)
+    annotators: int = option(2, "How many people have to annotate a pair.", ge=1)
     unreviewed: Literal["drop", "keep"] = option(
-        "What to do with pairs that fewer people annotated.", "drop"
+        "drop", "What to do with pairs that fewer people annotated."
     )
     undecided: Literal["review", "keep", "drop"] = option(
+        "review",
         "What to do with pairs kept unreviewed whose meaning nobody has decided: set them apart in "
         "FILE.review.jsonl, or keep them marked.",
-        "review",
     )
     checks: Path | None = option(
-        "What `rfc check --judge` found in the pairs.", None, metavar="FILE"
+        None, "What `rfc check --judge` found in the pairs.", metavar="FILE"
     )
     bands: Path | None = BANDS
     require: list[str] | None = option(
-        "A field that no final pair may lack; repeatable.", None, metavar="FIELD"
+        None, "A field that no final pair may lack; repeatable.", metavar="FIELD"
     )
     audit_floor: float = option(
-        "The audit's pass rate below which nothing is final.", 0.8, min=0.0, max=1.0
+        0.8, "The audit's pass rate below which nothing is final.", ge=0.0, le=1.0
     )
-    schema: bool = option(
-        "Print the JSON schema of a decision, and stop.",
+    print_schema: bool = option(
         False,
-        "--schema",
-        is_eager=True,
+        "Print the JSON schema of a decision, and stop.",
+        flags=("--schema",),
         callback=_show_schema,
     )
 
 
-@takes(_Options)
+@command
 def finalize(options: _Options) -> None:
     """Make the final dataset: unanimous passes stay, unanimous fails are revised or removed.
 

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 
 class _Options(Options):
     file: str = argument("FILE", "The published rows: JSONL, JSON, CSV, Parquet.")
-    news: Path = option("The articles: title, summary and url of each.", metavar="FILE")
-    out: Path = option("Pairs with originals.", metavar="FILE")
+    news: Path = option(..., "The articles: title, summary and url of each.", metavar="FILE")
+    out: Path = option(..., "Pairs with originals.", metavar="FILE")
 
 
-@takes(_Options)
+@command
 def hydrate(options: _Options) -> None:
     """Give published rewrites their originals, title and summary, from articles that you hold.
 

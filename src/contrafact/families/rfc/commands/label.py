@@ -1,11 +1,11 @@
 """``contrafact rfc label``: bucketed articles in, one row per article and manipulation out."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from contrafact.bulk import executor
 from contrafact.families.rfc.commands.shared import absolute
-from contrafact.options import CallOptions, argument, bulk_options, option, takes
+from contrafact.options import CallOptions, ModelBulkOptions, argument, command, option
 from contrafact.stages.run import stage_command
 
 _MODEL = "With a model"
@@ -13,19 +13,18 @@ _MODEL = "With a model"
 
 class _Options(CallOptions):
     file: str = argument("FILE", "Articles, as `rfc bucket` writes them.")
-    out: str = option("The labelled rows.", metavar="FILE")
+    out: str = option(..., "The labelled rows.", metavar="FILE")
     per_article: Literal["one", "all"] = option(
-        "An item for every manipulation that fits, or a single one an article.", "all"
+        "all", "An item for every manipulation that fits, or a single one an article."
     )
     model: str | None = option(
-        "The model that decides what rules leave open.", None, metavar="M", panel=_MODEL
+        None, "The model that decides what rules leave open.", metavar="M", panel=_MODEL
     )
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
 
 
-@bulk_options(rates=True)
-@takes(_Options)
-def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
+@command
+def label(options: _Options, bulk: ModelBulkOptions) -> None:
     """Give each article its manipulation: by rules, and by a model where rules leave it open.
 
     FILE.dropped.jsonl holds candidates that the text cannot carry, FILE.apart.jsonl articles
@@ -43,4 +42,4 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         options.max_connections,
         options.bounds,
     )
-    stage_command(stage, options.file, options.out, executor(bulk))
+    stage_command(stage, options.file, options.out, executor(bulk.settings()))

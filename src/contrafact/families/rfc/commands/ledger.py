@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 class _Options(Options):
     files: list[str] = argument("FILE…", "Ledgers, in the order of the stages.")
-    out: Path | None = option("Folder to write the tables to, as CSV.", None, metavar="DIR")
-    level: float = option("Confidence level of the intervals.", 0.95, min=0.5, max=0.999)
+    out: Path | None = option(None, "Folder to write the tables to, as CSV.", metavar="DIR")
+    level: float = option(0.95, "Confidence level of the intervals.", ge=0.5, le=0.999)
 
 
-@takes(_Options)
+@command
 def ledger(options: _Options) -> None:
     """Show attrition by stage and category, and the error rate that audits suggest.
 

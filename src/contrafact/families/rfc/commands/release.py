@@ -7,7 +7,7 @@ import typer
 
 from contrafact.corpus.release import ReleaseOptions
 from contrafact.families.rfc.commands.surface import report_leaks
-from contrafact.options import argument, option, takes
+from contrafact.options import argument, command, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 class _Options(ReleaseOptions):
     file: str = argument("FILE", "The final pairs, as `rfc finalize` writes them.")
-    out: Path = option("The folder to make.", metavar="DIR")
+    out: Path = option(..., "The folder to make.", metavar="DIR")
     hard: Path | None = option(
-        "The hard cases. [FILE.hard.jsonl, if it is there]", None, metavar="FILE"
+        None, "The hard cases. [FILE.hard.jsonl, if it is there]", metavar="FILE"
     )
-    name: str = option("The dataset's name.", "rfc-contrafact")
+    name: str = option("rfc-contrafact", "The dataset's name.")
     max_auroc: float | None = option(
-        "Exit 1, and write nothing, if an artefact tells rewrites better than this.",
         None,
-        min=0.5,
-        max=1.0,
+        "Exit 1, and write nothing, if an artefact tells rewrites better than this.",
+        ge=0.5,
+        le=1.0,
     )
 
 
-@takes(_Options)
+@command
 def release(options: _Options) -> None:
     """Write the release: metadata and rewritten text, never an original.
 

@@ -1,13 +1,12 @@
 """``contrafact rfc rewrite``: labelled articles in, pairs out."""
 
 from pathlib import Path
-from typing import Any
 
 from contrafact.bulk import executor
 from contrafact.errors import require
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute
 from contrafact.files.tables import require_tables
-from contrafact.options import argument, bulk_options, option, takes
+from contrafact.options import ModelBulkOptions, argument, command, option
 from contrafact.stages.run import stage_command
 
 __all__ = ["RewriteOptions", "rewrite"]
@@ -20,31 +19,29 @@ class RewriteOptions(JudgeOptions):
     """The options of the command."""
 
     file: str = argument("FILE", "Labelled articles, as `rfc label` writes them.")
-    out: str = option("The pairs, JSON Lines.", metavar="FILE")
-    seed: int = option("Seed of every choice.", 0, min=0, metavar="S")
+    out: str = option(..., "The pairs, JSON Lines.", metavar="FILE")
+    seed: int = option(0, "Seed of every choice.", ge=0, metavar="S")
     attempts: int | None = option(
-        "Proposals for a row at most. [16 by rule, 3 by model]", None, min=1, metavar="N"
+        None, "Proposals for a row at most. [16 by rule, 3 by model]", ge=1, metavar="N"
     )
     bands: Path | None = BANDS
     model: str | None = option(
-        "The model that writes. [by rule, numerical pairs alone]", None, metavar="M", panel=_MODEL
+        None, "The model that writes. [by rule, numerical pairs alone]", metavar="M", panel=_MODEL
     )
     judge: list[str] | None = option(
-        "Decides what a rewrite means; several are a panel. Undecided if none.",
         None,
+        "Decides what a rewrite means; several are a panel. Undecided if none.",
         metavar="J",
         panel=_MODEL,
     )
-    each: bool = option(
-        "Ask judges each criterion in a call of its own.", False, "--each", panel=_MODEL
-    )
+    each: bool = option(False, "Ask judges each criterion in a call of its own.", panel=_MODEL)
     polarity_model: Path | None = option(
-        "A FinBERT folder that judges tone.", None, metavar="DIR", panel=_MODEL
+        None, "A FinBERT folder that judges tone.", metavar="DIR", panel=_MODEL
     )
     decoding: Path | None = option(
+        None,
         "Decoding settings per manipulation, TOML; the paper's if none. The paper prints those of "
         "flipping and numerical where each other's description ends.",
-        None,
         metavar="FILE",
         panel=_MODEL,
     )
@@ -64,9 +61,8 @@ _ONLY_WRITING = (
 )
 
 
-@bulk_options(rates=True)
-@takes(RewriteOptions)
-def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None:
+@command
+def rewrite(options: RewriteOptions, bulk: ModelBulkOptions) -> None:
     """Rewrite each article by its manipulation; keep what no fact and no judge is against.
 
     A proposal that breaks a fact, or that a judge fails, is written again with the reason. What
@@ -75,13 +71,14 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 
     Example: contrafact rfc rewrite labelled.jsonl --seed 7 --out pairs.jsonl
     """
-    if bulk is None:
+    settings = bulk.settings()
+    if settings is None:
         require_tables(options.file)
     if options.model is None:
         options.refuse(_ONLY_WRITING, "without --model", "name one")
     else:
         require("bpe_openai", "the lengths of rewrites")
-    if bulk is not None:
+    if settings is not None:
         options.refuse(["estimate"], "with --engine ray", "leave one out")
     from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 
@@ -96,4 +93,4 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
         **options.calls,
     )
     out, estimate, yes = options.out, options.estimate, options.yes
-    stage_command(stage, options.file, out, executor(bulk), estimate=estimate, yes=yes)
+    stage_command(stage, options.file, out, executor(settings), estimate=estimate, yes=yes)

@@ -8,22 +8,22 @@ from contrafact.options import TRANSPORT, CallOptions, key_values, option
 if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
 
-BANDS: Any = option("Bands of length, as `rfc calibrate --out` writes them.", None, metavar="FILE")
+BANDS: Any = option(None, "Bands of length, as `rfc calibrate --out` writes them.", metavar="FILE")
 """The attribute ``bands`` of commands' options."""
 
 
 class JudgeOptions(CallOptions):
     """How models are asked, and judges among them: options of commands that have judges."""
 
-    judge: list[str] | None = option(None, None)
-    each: bool = option("Ask each criterion in a call of its own.", False, "--each")
-    structured: bool = option("Ask providers for JSON by schema.", True)
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    judge: list[str] | None = option(None)
+    each: bool = option(False, "Ask each criterion in a call of its own.")
+    structured: bool = option(True, "Ask providers for JSON by schema.")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     judge_arg: list[str] | None = option(
-        "Provider argument of the judges.", None, panel=TRANSPORT, metavar="KEY=VALUE"
+        None, "Provider argument of the judges.", panel=TRANSPORT, metavar="KEY=VALUE"
     )
-    estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
-    yes: bool = option("Make many paid calls without a question.", False, "--yes", "-y")
+    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
+    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
     @property
     def calls(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.options import Options, argument, option, takes
+from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 class _Options(Options):
     file: str = argument("PAIRS", "Pairs with their originals.")
-    out: Path = option("Folder for the tables.", metavar="DIR")
+    out: Path = option(..., "Folder for the tables.", metavar="DIR")
     max_auroc: float | None = option(
+        None,
         "What a release requires: exit 1 if any artefact tells originals from rewrites better "
         "than this.",
-        None,
-        min=0.5,
-        max=1.0,
+        ge=0.5,
+        le=1.0,
     )
-    seed: int = option("Seed of folds and resamples.", 0, min=0)
+    seed: int = option(0, "Seed of folds and resamples.", ge=0)
 
 
-@takes(_Options)
+@command
 def surface(options: _Options) -> None:
     """Measure how far rewrites depart from originals, and how well artefacts give them away.
 

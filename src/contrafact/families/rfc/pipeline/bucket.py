@@ -204,7 +204,10 @@ def _carried(row: InputRow) -> dict[str, Any]:
     inner = row.fields.get("input_item")
     given = {**row.fields, **inner} if isinstance(inner, dict) else row.fields
     known = {*NewsItem.model_fields, "headline", "description", "input_item"}
-    others = {key: value for key, value in given.items() if key.strip().casefold() not in known}
+    # A frame's columns may be named by numbers.
+    others = {
+        key: value for key, value in given.items() if str(key).strip().casefold() not in known
+    }
     return {**item, **others}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from contrafact.console import show_table
+from contrafact.console import Progress, show_table
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair_check import (
     LONGEST,
@@ -129,19 +129,26 @@ class CheckStage(Stage):
         if self.settings is None:
             return []
         judging = self.settings.judging()
-        self._check(rows)
-        pairs = [
-            (row.fields["manipulation"], row.fields["original"], row.fields["rewritten"])
-            for row in rows
-            if judging.asks(row.fields["manipulation"], row.value)
-        ]
-        return self.settings.estimates(pairs, tokens=tokens)
+        with Progress("facts", len(rows)) as shown:
+            self._check(rows, each=shown.step)
+        open_pairs = [row for row in rows if judging.asks(row.fields["manipulation"], row.value)]
+        return self.settings.estimates(_texts(open_pairs), tokens=tokens)
+
+    def most_calls(self, rows: Sequence[InputRow]) -> int | None:
+        """Return how many calls there would be if facts left all pairs open."""
+        if self.settings is None:
+            return None
+        judging = self.settings.judging()
+        pairs = {pair[0]: pair for pair in _texts(rows)}
+        prompts = {kind: len([*judging.prompts(*pair)]) for kind, pair in pairs.items()}
+        asked = sum(prompts[row.fields["manipulation"]] for row in rows)
+        return asked * len(self.settings.judges)
 
     @cached_property
     def _options(self) -> Options:
         return open_options(self.rules, self.polarity_model, self.bands)
 
-    def _check(self, rows: Iterable[InputRow]) -> None:
+    def _check(self, rows: Iterable[InputRow], each: Callable[[], None] = lambda: None) -> None:
         """Set the value of each row to what facts say, where nobody has asked them."""
         left = [row for row in rows if row.value is None]
         checks = check_pairs((row.fields for row in left), options=self._options)
@@ -150,6 +157,7 @@ class CheckStage(Stage):
                 row.value = next(checks)
             except InputError as error:  # of a rule of the user's
                 raise error.at(error.file, row.line) from error
+            each()
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         """Return the work, with the models open."""
@@ -268,6 +276,13 @@ class CheckStage(Stage):
             title = f"Pairs that are really sound, by {by} (95% intervals)"
             columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
             show_table(title, columns, rows, stderr=True)
+
+
+def _texts(rows: Iterable[InputRow]) -> list[tuple[Any, str, str]]:
+    return [
+        (row.fields["manipulation"], row.fields["original"], row.fields["rewritten"])
+        for row in rows
+    ]
 
 
 def _check_fields(fields: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.diff import RunDiff, diff_runs, match_systems, told
+from contrafact.report.diff import RunDiff, diff_runs, match_systems, verdict_of
 from contrafact.report.diff_tables import diff_json
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns
@@ -564,7 +564,7 @@ def kept_prompts_are_the_runs_own(folder: Path) -> None:
 )
 def test_nothing_is_called_better_that_the_adjusted_test_does_not_tell(p: float, said: str) -> None:
     row = {"low": -3.0, "high": -1.0, "difference": -2.0, "better": "low", "p_adjusted": p}
-    assert told(pd.Series(row)) == said
+    assert verdict_of(pd.Series(row)) == said
 
 
 @pytest.mark.parametrize("rule", ["intervall", "Interval", "non_inferiority", "", None])

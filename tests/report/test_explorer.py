@@ -1,5 +1,8 @@
 """What the explorer holds: any text comes back as it was, systems can be set side by side."""
 
+import base64
+import gzip
+import json
 import re
 from collections import Counter
 from typing import Any
@@ -10,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.explorer import pack, pack_items, unpack
+from contrafact.report.explorer import pack, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.text.diff import is_scattered, word_diff
 
@@ -22,6 +25,10 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
     max_leaves=12,
 )
+
+
+def unpack(packed: str) -> Any:
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 @given(values)

@@ -31,12 +31,12 @@ def build_report(
     labels: pd.DataFrame | None = None,
     **how: Any,
 ) -> Path:
-    """Write ``tables``, ``figures``, ``results.json`` and ``report.html`` into a folder.
+    """Write ``tables``, ``figures``, ``results.json`` and ``report.html`` into a folder; return it.
 
-    Of several tasks, tables and figures are in folders for each. Everything is computed before the
-    first file is written, and each file is written whole or not at all, the page last. The same
+    With several tasks, each has its own folder of tables and figures. Everything is computed before
+    the first file is written, and each file is written whole or not at all, the page last. The same
     items and seed give the same files. ``how`` are the other fields of
-    `contrafact.report.chapter.Options`. Returns the folder.
+    `contrafact.report.chapter.Options`.
     """
     check_exams(exams, tasks)
     if labels is not None:
@@ -47,14 +47,13 @@ def build_report(
 
 
 def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
-    """Return the chapters of a report, one for each task, with all that is computed and drawn."""
     if not tasks:
         raise InputError("there is nothing to report", hint="name a run that has finished samples")
     return [make_chapter(runs, options) for runs in tasks]
 
 
 def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> None:
-    """Write a report of chapters; see ``build_report``. Chapters may stand in several reports."""
+    """Write a report of chapters, as ``build_report`` does; several reports may share a chapter."""
     alone = len(chapters) == 1
     title = (
         chapters[0].title if alone else "Counterfactual text: " + listed([c.task for c in chapters])
@@ -76,7 +75,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
 
 
 def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]:
-    """Return all figures for machines: shares 0 to 1, missing null, several tasks by name."""
+    """Return ``results.json``: shares are 0 to 1, what is missing is null, tasks are by name."""
     head: dict[str, object] = {
         "format": "contrafact-report",
         "version": RESULTS_VERSION,
@@ -98,6 +97,6 @@ def _part(chapter: Chapter) -> dict[str, object]:
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},
         "warnings": [warning._asdict() for warning in chapter.warnings],
-        "summary": [str(one) for one in (chapter.summary.sentence, *chapter.summary.more)],
+        "summary": [*map(str, (chapter.summary.sentence, *chapter.summary.more))],
         **chapter.results,
     }

@@ -1,4 +1,4 @@
-"""What is different about two runs: their settings, their prompts and their data."""
+"""How two runs were made differently: their settings, their prompts and their data."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,31 +15,37 @@ _FIELDS = ("input", "target", "metadata")
 
 
 def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
-    """Return what is different about two runs of one task before any output is looked at.
+    """Return how two runs of one task differ before any output is looked at.
 
     Returns:
-        ``settings`` that differ: ``name``, ``before`` and ``after``, None where a run has it not.
-        ``prompts`` that only one run uses, or both with a different text: ``name``, ``what`` was
-        done (added, removed, changed), the ``diff`` by lines, and a ``note``. ``data``: whether
-        both read the ``same_file``, how many samples are ``shared``, the inputs of those ``added``
-        and ``removed`` by id, and those ``changed``, in both and not the same: ``id``, the
-        ``fields`` that differ, the first of them ``before`` and ``after``.
+        ``settings`` that differ: ``name``, ``before`` and ``after``; None if a run lacks it.
+        ``prompts`` that only one run uses, or both with a different text: ``name``, ``what``
+        (added, removed, changed), the ``diff`` by lines, and a ``note``. ``data``: whether both
+        read the ``same_file``, how many samples are ``shared``, the inputs of those ``added`` and
+        ``removed`` by id, and the ``changed`` ones that both have: ``id``, the ``fields`` that
+        differ, and the first of these fields ``before`` and ``after``.
     """
     old, new = _facts(before.manifest), _facts(after.manifest)
-    samples = _samples(before), _samples(after)
+    old_samples, new_samples = _samples(before), _samples(after)
+    hashes = [run.manifest.pack.templates for run in (before, after)]
+    texts = [read_prompts(run.folder, run.manifest) for run in (before, after)]
     return {
         "settings": [
             {"name": name, "before": old.get(name), "after": new.get(name)}
             for name in dict.fromkeys((*old, *new))
             if old.get(name) != new.get(name)
         ],
-        "prompts": _prompts(before, after),
+        "prompts": [
+            _prompt_change(name, hashes, texts)
+            for name in sorted({*hashes[0], *hashes[1]})
+            if hashes[0].get(name) != hashes[1].get(name)
+        ],
         "data": {
             "same_file": before.manifest.data.sha256 == after.manifest.data.sha256,
-            "shared": len(samples[0].keys() & samples[1].keys()),
-            "added": _only(*reversed(samples)),
-            "removed": _only(*samples),
-            "changed": _changed(*samples),
+            "shared": len(old_samples.keys() & new_samples.keys()),
+            "added": _only_in(new_samples, old_samples),
+            "removed": _only_in(old_samples, new_samples),
+            "changed": _changed(old_samples, new_samples),
         },
     }
 
@@ -47,9 +53,9 @@ def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
 def _facts(manifest: Manifest) -> dict[str, str]:
     facts: dict[str, str] = {}
     for name, value in manifest.settings.items():
-        # What is nested is named by its setting alone: temperature, not generation.temperature.
+        # A nested setting goes by its own name: temperature, not generation.temperature.
         parts = value if isinstance(value, dict) else {name: value}
-        facts |= {str(part): _text(one) for part, one in parts.items() if one not in (None, [], {})}
+        facts |= {str(key): _text(v) for key, v in parts.items() if v not in (None, [], {})}
     facts["data"] = manifest.data.name
     facts["data hash"] = manifest.data.sha256[:12]
     facts["items"] = str(manifest.data.items)
@@ -68,61 +74,51 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _prompts(before: RunItems, after: RunItems) -> list[dict[str, Any]]:
-    hashes = [run.manifest.pack.templates for run in (before, after)]
-    texts = [read_prompts(run.folder, run.manifest) for run in (before, after)]
-    return [
-        _prompt_change(name, hashes, texts)
-        for name in sorted({*hashes[0], *hashes[1]})
-        if hashes[0].get(name) != hashes[1].get(name)
-    ]
-
-
 def _prompt_change(
     name: str, hashes: Sequence[Mapping[str, str]], texts: Sequence[Mapping[str, str]]
 ) -> dict[str, Any]:
-    there = [name in one for one in hashes]
-    what = "changed" if all(there) else "removed" if there[0] else "added"
-    missing = [
-        run
-        for run, used, known in zip(("first", "second"), there, texts, strict=True)
-        if used and name not in known
-    ]
-    if missing:
-        kept = " and ".join(missing)
-        note = f"its text is not kept in the {kept} run's folder"
+    used = [name in hashes_of_run for hashes_of_run in hashes]
+    what = "changed" if all(used) else "removed" if used[0] else "added"
+    sides = list(zip(("first", "second"), used, texts, strict=True))
+    lost = [run for run, is_used, kept in sides if is_used and name not in kept]
+    if lost:
+        note = f"its text is not kept in the {' and '.join(lost)} run's folder"
         return {"name": name, "what": what, "diff": [], "note": note}
-    a, b = (f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True))
-    old, new = (one.get(name, "").splitlines() for one in texts)
+    a, b = (
+        f"{side}/{name}" if is_used else "(none)" for side, is_used in zip("AB", used, strict=True)
+    )
+    old, new = (kept.get(name, "").splitlines() for kept in texts)
     diff = list(unified_diff(old, new, a, b, lineterm=""))
     return {"name": name, "what": what, "diff": diff, "note": ""}
 
 
-def _only(ours: _Samples, theirs: _Samples) -> dict[str, str]:
-    return {one: _shown_text(ours[one], "input") for one in sorted(ours.keys() - theirs.keys())}
+def _only_in(samples: _Samples, others: _Samples) -> dict[str, str]:
+    return {id: _text_of(samples[id], "input") for id in sorted(samples.keys() - others.keys())}
 
 
 def _changed(old: _Samples, new: _Samples) -> list[dict[str, Any]]:
-    found = []
-    for one in sorted(old.keys() & new.keys()):
-        fields = [name for name in _FIELDS if old[one].get(name) != new[one].get(name)]
+    changed = []
+    for id in sorted(old.keys() & new.keys()):
+        fields = [name for name in _FIELDS if old[id].get(name) != new[id].get(name)]
         if fields:
-            before, after = (_shown_text(sample, fields[0]) for sample in (old[one], new[one]))
-            found.append({"id": one, "fields": fields, "before": before, "after": after})
-    return found
+            before, after = (_text_of(samples[id], fields[0]) for samples in (old, new))
+            changed.append({"id": id, "fields": fields, "before": before, "after": after})
+    return changed
 
 
 def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
     """Return every sample of a run by id, from Inspect's logs; without logs its items' ids."""
-    found: dict[str, dict[str, Any]] = {}
-    for place in (LOGS, BASELINE_LOGS):
-        folder = run.folder / place
+    samples: dict[str, dict[str, Any]] = {}
+    for logs in (LOGS, BASELINE_LOGS):
+        folder = run.folder / logs
         for info in list_eval_logs(str(folder)) if folder.is_dir() else []:
             for sample in read_eval_log_sample_summaries(info):
-                found.setdefault(str(sample.id), {name: getattr(sample, name) for name in _FIELDS})
-    return found or {str(one): {} for one in run.items["sample_id"].unique()}
+                samples.setdefault(
+                    str(sample.id), {name: getattr(sample, name) for name in _FIELDS}
+                )
+    return samples or {str(id): {} for id in run.items["sample_id"].unique()}
 
 
-def _shown_text(sample: Mapping[str, Any], field: str) -> str:
+def _text_of(sample: Mapping[str, Any], field: str) -> str:
     value = sample.get(field, "")
     return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

@@ -1,6 +1,6 @@
 """A chapter: all that a report shows of one task, made from its runs as the family's spec says.
 
-Its sections are made in the order in which they are shown. Examples are drawn at random.
+Sections are made in the order in which they are shown, since they draw from shared random streams.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,10 +54,9 @@ class Options:
 class Chapter:
     """All that a report shows of one task.
 
-    Sections, of which none is empty, show what is in ``tables`` and ``figures``; of judged rates,
-    raw and corrected, there is a table of its own for the files alone. ``facts`` stand at
-    the top, ``warnings`` (headings and texts) before any table. ``how`` are terms and texts,
-    ``results`` the task's part of ``results.json``.
+    No section is empty. ``tables`` has one more than the sections show, of judged rates, which is
+    only written to files. ``facts`` stand at the top, ``warnings`` (headings and texts) before any
+    table. ``how`` are terms and texts, ``results`` the task's part of ``results.json``.
     """
 
     task: str
@@ -76,35 +75,42 @@ class Chapter:
 
     @property
     def spec(self) -> ReportSpec:
-        """What the family says of it."""
         return self.data.spec
 
     @property
     def title(self) -> str:
-        """Its title; the page's, where it is the only one."""
         return self.spec.title
 
     @property
     def eyebrow(self) -> str:
-        """What stands above the title: the family, and the task where it has several."""
+        """The line above the title: the family, and the task if it has several."""
         family = family_of_task(self.task)
         return family.title if len(family.tasks) == 1 else f"{family.title} · {self.task}"
 
 
 def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
-    """Return the chapter of a task."""
     data = chapter_data(runs, options)
     spec = data.spec
     every = list(sections_of(data))
     sections = list(_filled(every))
-    shown = [one for section in sections for one in section.shows]
-    tables = {one.key: one for one in shown if isinstance(one, Table)}
+    shown = [shown for section in sections for shown in section.shows]
+    tables = {table.key: table for table in shown if isinstance(table, Table)}
     if (corrected := corrected_table(data)) is not None:
         tables[corrected.key] = corrected
-    parts = {key: part for section in every for key, part in section.results.items()}
     examples = [*map(shown_example, draw_examples(data, rng=data.streams["examples"]))]
     summary = summarise(data)
-    judged = {"judged_rates": data.rates, "ranks": data.ranks}
+    results: dict[str, object] = {
+        "opening": summary.results,
+        "figures": data.figures,
+        "paired": data.pairs,
+    }
+    if spec.criteria:
+        results |= {"judged_rates": data.rates, "ranks": data.ranks}
+    for section in every:
+        results |= section.results
+    results["invalid"] = (tables.get("invalid") or invalid_table(data)).frame
+    reasons = tables.get("invalid_reasons")
+    results["invalid_reasons"] = pd.DataFrame() if reasons is None else reasons.frame
     return Chapter(
         task=runs.task,
         data=data,
@@ -116,31 +122,21 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             *(warning for section in every for warning in section.warnings),
         ],
         tables=tables,
-        figures={one.key: draw_chart(one) for one in shown if isinstance(one, Chart)},
+        figures={chart.key: draw_chart(chart) for chart in shown if isinstance(chart, Chart)},
         explorer=pack_items(data, runs.calls, best=summary.best),
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(
             count=count(len(examples), "example"), seed=options.seed
         ),
         how=how_to_read(data),
-        results={
-            "opening": summary.results,
-            "figures": data.figures,
-            "paired": data.pairs,
-            **(judged if spec.criteria else {}),
-            **parts,
-            "invalid": (tables.get("invalid") or invalid_table(data)).frame,
-            "invalid_reasons": reasons.frame
-            if (reasons := tables.get("invalid_reasons"))
-            else pd.DataFrame(),
-        },
+        results=results,
     )
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return what a chapter is made from: the items, checked; every figure; the comparisons.
+    """Return what a chapter is made from: the items, every figure, the comparisons, the ranks.
 
-    It takes the items out of ``runs``: of a large file there is no room for both.
+    The items are taken out of ``runs``, since a large file has no room twice.
     """
     data = checked_data(runs, options)
     data = replace(
@@ -154,7 +150,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
 
 
 def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return the same without figures, comparisons and ranks, which take most of the time."""
+    """Return `chapter_data` without figures, comparisons and ranks, which take most of the time."""
     spec = runs.spec
     items = prepare_items(runs.take_items(), spec)
     names = tuple(dict.fromkeys((*spec.streams, "panel", "opening")))
@@ -178,23 +174,26 @@ def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
 
 
 def sections_of(data: ChapterData) -> Iterator[Section]:
-    """Yield the family's sections, and after them those of which every chapter has its own."""
-    for one in data.spec.sections:
-        if callable(one):
-            yield one(data)
-        elif one == "breakdowns":
+    """Yield the family's sections, then those that every chapter has."""
+    for section in data.spec.sections:
+        if callable(section):
+            yield section(data)
+        elif section == "breakdowns":
             yield from _breakdowns(data)
         else:
-            yield _STANDARD[one](data)
+            yield _STANDARD[section](data)
     yield Section("explorer", "Every output", contents="Explorer")
     yield Section("examples", "Examples")
     yield Section("runs", "What was run")
     yield Section("how", "How to read this")
 
 
+def _shares(spec: ReportSpec) -> dict[str, str]:
+    return {measure.name: measure.label for measure in spec.measures if measure.kind == "share"}
+
+
 def _results(data: ChapterData) -> Section:
-    spec = data.spec
-    shares = {one.name: one.label for one in spec.measures if one.kind == "share"}
+    spec, shares = data.spec, _shares(data.spec)
     every = [measure.name for measure in spec.measures]
     counts = (spec.clusters, "asked", "invalid")
     shown = (
@@ -206,14 +205,14 @@ def _results(data: ChapterData) -> Section:
 
 def _breakdowns(data: ChapterData) -> Iterator[Section]:
     spec = data.spec
-    shares = {one.name: one.label for one in spec.measures if one.kind == "share"}
-    first = dict(list(shares.items())[:1])
-    for one in spec.breakdowns:
-        key, title = f"by_{one.name}", f"By {one.name.replace('_', ' ')}"
-        measures = one.measures or [measure.name for measure in spec.measures]
+    first = dict(list(_shares(spec).items())[:1])
+    for breakdown in spec.breakdowns:
+        of = breakdown.name
+        key, title = f"by_{of}", f"By {of.replace('_', ' ')}"
+        measures = breakdown.measures or [measure.name for measure in spec.measures]
         counts = (spec.clusters, "asked")
-        chart = measure_chart(data, key, title, first, of=one.name) if first else None
-        table = measure_table(data, key, title, measures, counts=counts, of=one.name, notes=False)
+        chart = measure_chart(data, key, title, first, of=of) if first else None
+        table = measure_table(data, key, title, measures, counts=counts, of=of, notes=False)
         yield Section(key, title, (chart, table))
 
 
@@ -236,15 +235,15 @@ _STANDARD: Mapping[str, Callable[[ChapterData], Section]] = {
         "errors", "Invalid outputs", (invalid_table(data), reason_table(data))
     ),
 }
-_OWN = frozenset(("explorer", "examples", "runs", "how"))
+_FILLED_BY_THE_PAGE = frozenset(("explorer", "examples", "runs", "how"))
 
 
 def _filled(sections: Sequence[Section]) -> Iterator[Section]:
-    """Yield the sections of which something is there, with what can be shown."""
+    """Yield the sections that have something to show, without charts if they cannot be drawn."""
     drawn = installed("matplotlib")
     if not drawn:
         say_once("figures are left out: they need matplotlib (pip install 'contrafact[figures]')")
     for section in sections:
-        there = [one for one in section.shows if isinstance(one, Table) or (drawn and one)]
-        if there or section.anchor in _OWN:
-            yield replace(section, shows=there, contents=section.contents or section.heading)
+        shows = [shown for shown in section.shows if isinstance(shown, Table) or (drawn and shown)]
+        if shows or section.anchor in _FILLED_BY_THE_PAGE:
+            yield replace(section, shows=shows, contents=section.contents or section.heading)

@@ -1,8 +1,9 @@
 """Two runs of one task, compared on the items that both have.
 
-The first run is A, what was; the second is B, what is. Every difference is B minus A, by the
-report's own measures that are means over rows, its clusters and paired tests, and every figure of a
-system is over the items that it shares with the system it is compared with.
+A is the first run, the older state; B is the second, the newer one. Every difference is B minus A.
+It is taken by those of the report's measures that are means over rows, with the report's clusters
+and paired tests. Every figure of a system is over the items that it shares with the system it is
+compared with.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import changes_between
 from contrafact.report.estimates import compare_systems, estimate_figures, prepare_items
 from contrafact.report.examples import why_invalid
-from contrafact.report.frames import read_tasks
+from contrafact.report.frames import meta_of
 from contrafact.report.words import sentence
 from contrafact.runs.items import read_items
 from contrafact.stats.paired import holm
@@ -39,56 +40,49 @@ __all__ = [
 
 SEED = 0
 LEVEL = 0.95
-"""Of the randomness of intervals, and what their confidence is."""
+"""The seed of the intervals, and their confidence level."""
 
 _INVALID = Measure("invalid", "Invalid, %", better="low", forms=("all",), ranked=False)
-"""The share of outputs that could not be read, of families that have no measure of it."""
+"""The share of outputs that could not be read, for families without a measure of it."""
 
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems that are compared: the first run's, and the second's, by their names there."""
+    """A system of A and the system of B that it is compared with, by their names in their runs."""
 
     before: str
     after: str
 
     @property
-    def first(self) -> str:
-        """The second run's system, as the comparisons call it: differences are it minus other."""
-        return f"B · {self.after}"
-
-    @property
-    def second(self) -> str:
-        """The first run's system, as the comparisons call it."""
-        return f"A · {self.before}"
+    def labels(self) -> tuple[str, str]:
+        """What the two are called in rows that hold both runs: A's, then B's."""
+        return f"A · {self.before}", f"B · {self.after}"
 
     def sides(self, rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-        """Yield the first run's rows, then the second's."""
-        return (rows[rows["system"].eq(name)] for name in (self.second, self.first))
+        return (rows[rows["system"].eq(label)] for label in self.labels)
 
     @property
     def name(self) -> str:
-        """What the two are called as one."""
         return self.after if self.before == self.after else f"{self.before} → {self.after}"
 
 
 @dataclass(frozen=True)
 class RunDiff:
-    """All that two runs differ in.
+    """How two runs differ.
 
-    ``rows`` are what is compared, ``A ·`` and ``B ·`` before the runs' systems.
-
-    ``differences`` has one row per pair, measure and form: ``system_a``, ``system_b``, ``pair``,
-    ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``, ``low``,
-    ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of clusters, ``method``, and
-    ``verdict``: what interval and adjusted test say of B.
-
-    ``flips`` are the outputs of which a yes became a no, or a no a yes, the worst first: the
-    systems, the columns that name the row, ``direction`` (worsened where any measure did, else
-    improved where any did), by ``measures`` what each was (``a``), is (``b``) and which way that
-    goes, the texts ``a`` and ``b``, None where ``invalid_a`` or ``invalid_b`` says why there is
-    none. ``flip_counts`` has one row per pair and measure: ``improved``, ``worsened``, ``changed``,
-    ``same``, ``left_out`` (no yes or no on both sides).
+    Attributes:
+        rows: The rows that are compared, by pair; their systems are named as `SystemPair.labels`.
+        differences: One row per pair, measure and form: ``system_a``, ``system_b``, ``pair``,
+            ``measure``, ``form``, ``before`` and ``after`` with their bounds, ``difference``,
+            ``low``, ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of
+            clusters, ``method``, ``verdict`` (see `verdict_of`).
+        flips: The outputs of which a yes became a no or a no a yes, the worst first: the systems,
+            the columns that name the row, ``direction`` (worsened where any measure worsened, else
+            improved where any improved), ``measures`` (by name the values ``a`` and ``b`` and the
+            direction), and the texts ``a`` and ``b``; where one is None, ``invalid_a`` or
+            ``invalid_b`` says why.
+        flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
+            ``same``, ``left_out`` (a side has no yes or no).
     """
 
     task: str
@@ -108,23 +102,20 @@ class RunDiff:
 
     @property
     def pairs(self) -> Sequence[SystemPair]:
-        """The systems that are compared."""
         return list(self.rows)
 
     @property
     def items(self) -> pd.DataFrame:
-        """The rows of all pairs."""
         return pd.concat(self.rows.values(), ignore_index=True)
 
     def measure(self, name: str) -> Measure:
-        """Return a measure by its name, the share of invalid outputs among them."""
-        return {one.name: one for one in compared_measures(self.spec)}[name]
+        return {measure.name: measure for measure in compared_measures(self.spec)}[name]
 
 
 def compared_measures(spec: ReportSpec) -> tuple[Measure, ...]:
-    """Return the measures that two runs are compared by: the report's, and what was invalid."""
-    known = {measure.name for measure in spec.measures}
-    return spec.measures if known & {"valid", "invalid"} else (*spec.measures, _INVALID)
+    """Return the report's measures, with the share of invalid outputs if none says that."""
+    names = {measure.name for measure in spec.measures}
+    return spec.measures if names & {"valid", "invalid"} else (*spec.measures, _INVALID)
 
 
 def diff_runs(
@@ -134,7 +125,12 @@ def diff_runs(
     systems: Sequence[str] = (),
     resamples: int = 10_000,
 ) -> RunDiff:
-    """Compare two runs of one task, A and B, by their folders."""
+    """Compare two runs of one task by their folders.
+
+    Raises:
+        InputError: The runs are of different tasks, no systems belong together, or the runs have
+            no item in common.
+    """
     (old,), (new,) = read_items([before]), read_items([after])
     task = old.manifest.task
     if task != new.manifest.task:
@@ -144,30 +140,25 @@ def diff_runs(
         )
     spec = task_named(task).report.load()
     frames = [prepare_items(run.items, spec) for run in (old, new)]
-    pairs, only_before, only_after = match_systems(*map(_facts, frames), wanted=systems)
+    pairs, only_before, only_after = match_systems(
+        *(frame.drop_duplicates("system") for frame in frames), wanted=systems
+    )
     sides = zip("AB", frames, strict=True)
-    named = [frame.assign(system=side + " · " + frame["system"]) for side, frame in sides]
-    rows = pd.concat(named, ignore_index=True)
+    rows = pd.concat(
+        [frame.assign(system=f"{side} · " + frame["system"]) for side, frame in sides],
+        ignore_index=True,
+    )
     rows = rows.assign(invalid=1.0 - rows["valid"])
-    every = {pair: _shared(rows, pair) for pair in pairs}
-    shared = {pair: own for pair, own in every.items() if len(own)}
+    every = {pair: _on_shared_items(rows, pair) for pair in pairs}
+    shared = {pair: pair_rows for pair, pair_rows in every.items() if len(pair_rows)}
     if not shared:
         raise InputError(
             f"{before} and {after} share no {spec.unit[0]}", hint="compare runs over the same data"
         )
-    meta = _meta(before, after)
-    streams = [np.random.default_rng(one) for one in np.random.SeedSequence(SEED).spawn(3)[::2]]
-    how: dict[str, Any] = {"resamples": resamples, "level": LEVEL}
-    parts = [_compared(own, spec, meta, pair, streams, how) for pair, own in shared.items()]
-    differences = pd.concat(parts, ignore_index=True)
-    if len(differences):
-        differences["p_adjusted"] = differences.groupby("form")["p_value"].transform(holm)
-        better = {measure.name: measure.better for measure in compared_measures(spec)}
-        differences["better"] = differences["measure"].map(better)
-        differences["verdict"] = [told(row) for _, row in differences.iterrows()]
+    meta = meta_of((old, new))
     flips, counts = _flips(shared, spec)
     names = tuple(run.folder.resolve().name for run in (old, new))
-    found = RunDiff(
+    diff = RunDiff(
         task=task,
         spec=spec,
         names=(names[0], names[1]) if names[0] != names[1] else (str(before), str(after)),
@@ -177,17 +168,16 @@ def diff_runs(
         rows=shared,
         only_before=only_before,
         only_after=only_after,
-        differences=differences,
+        differences=_differences(shared, spec, meta, resamples),
         flips=flips,
         flip_counts=counts,
         resamples=resamples,
     )
     empty = [pair.name for pair in pairs if pair not in shared]
-    return replace(found, notes=list(_notes(found, empty)))
+    return replace(diff, notes=list(_notes(diff, empty)))
 
 
 def measure_label(measure: Measure, form: str = "") -> str:
-    """Return what a measure is called in a line: its group, its label, its form."""
     parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
     name = ": ".join(parts)
     return f"{name} (strict)" if form == "strict" else name
@@ -196,25 +186,26 @@ def measure_label(measure: Measure, form: str = "") -> str:
 def match_systems(
     before: pd.DataFrame, after: pd.DataFrame, *, wanted: Sequence[str] = ()
 ) -> tuple[list[SystemPair], list[str], list[str]]:
-    """Return which systems of two runs are compared, and those that are left over.
+    """Return the pairs of systems to compare, and the systems of each run that are left over.
 
-    Systems of the same name belong together; of the others those that have the same method and
-    number of examples, if there is one on each side; then those of the same model likewise; and
-    then the last ones, if there is one on each side. Where pairs ``A=B`` are wanted these alone are
-    compared, named as systems, models or methods.
+    Systems of one name belong together. Of those left, two belong together if they alone in their
+    runs have their method and number of examples; then likewise their model; then if they are the
+    only ones left. Pairs ``A=B`` that are wanted, each side a system, model or method, replace all
+    of this.
     """
     if wanted:
         pairs = list(dict.fromkeys(_wanted(text, before, after) for text in wanted))
-        left = [set(frame["system"]) for frame in (before, after)]
-        left[0] -= {pair.before for pair in pairs}
-        left[1] -= {pair.after for pair in pairs}
-        return pairs, sorted(left[0]), sorted(left[1])
+        only_before = {*before["system"]} - {pair.before for pair in pairs}
+        only_after = {*after["system"]} - {pair.after for pair in pairs}
+        return pairs, sorted(only_before), sorted(only_after)
     pairs = []
     for columns in (["system"], ["method", "shots"], ["model"], []):
-        by = [frame.groupby(columns or (lambda _: 0), sort=False) for frame in (before, after)]
-        groups = [{key: list(part["system"]) for key, part in one} for one in by]
-        for key, systems in groups[0].items():
-            others = groups[1].get(key, [])
+        old, new = (
+            frame.groupby(columns or (lambda _: 0), sort=False)["system"].agg(list).to_dict()
+            for frame in (before, after)
+        )
+        for key, systems in old.items():
+            others = new.get(key, [])
             if len(systems) == len(others) == 1:
                 pairs.append(SystemPair(systems[0], others[0]))
         before = before[~before["system"].isin([pair.before for pair in pairs])]
@@ -235,16 +226,16 @@ def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
         raise InputError(f"--system {text} names one system", hint="write A=B, of A and of B")
     # A name may itself have an equals sign: every one is tried.
     cuts = [i for i, sign in enumerate(text) if sign == "="]
-    found = [(_named(text[:i], before), _named(text[i + 1 :], after)) for i in cuts]
-    for a, b in found:
+    tried = [(_named(text[:i], before), _named(text[i + 1 :], after)) for i in cuts]
+    for a, b in tried:
         if a is not None and b is not None:
             return SystemPair(a, b)
-    missing, frame = (text[cuts[0] + 1 :], after) if found[0][0] else (text[: cuts[0]], before)
-    run = "second" if found[0][0] else "first"
-    known = "; ".join(frame["system"])
+    missing, frame, run = text[: cuts[0]], before, "first"
+    if tried[0][0]:
+        missing, frame, run = text[cuts[0] + 1 :], after, "second"
     raise InputError(
         f"--system {text}: '{missing}' is no system of the {run} run, or more than one",
-        hint=f"it has {known}",
+        hint=f"it has {'; '.join(frame['system'])}",
     )
 
 
@@ -256,53 +247,49 @@ def _named(text: str, frame: pd.DataFrame) -> str | None:
     return None
 
 
-def _facts(items: pd.DataFrame) -> pd.DataFrame:
-    distinct = items.drop_duplicates("system")
-    return distinct[["system", "model", "method", "shots"]].reset_index(drop=True)
+def _on_shared_items(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
+    of_pair = rows[rows["system"].isin(pair.labels)]
+    in_both = of_pair.groupby("sample_id")["system"].transform("nunique") == 2
+    return of_pair[in_both].reset_index(drop=True)
 
 
-def _meta(before: Path, after: Path) -> ReportMeta:
-    metas = [read_tasks([folder])[0].meta for folder in (before, after)]
-    runs = tuple(run for meta in metas for run in meta.runs)
-    judged = any(meta.embedded_judge for meta in metas)
-    return ReportMeta(created=metas[1].created, runs=runs, embedded_judge=judged)
-
-
-def _shared(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
-    own = rows[rows["system"].isin((pair.first, pair.second))]
-    both = own.groupby("sample_id")["system"].transform("nunique") == 2
-    return own[both].reset_index(drop=True)
-
-
-def _compared(
-    rows: pd.DataFrame,
-    spec: ReportSpec,
-    meta: ReportMeta,
-    pair: SystemPair,
-    streams: Sequence[np.random.Generator],
-    how: Mapping[str, Any],
+def _differences(
+    shared: Mapping[SystemPair, pd.DataFrame], spec: ReportSpec, meta: ReportMeta, resamples: int
 ) -> pd.DataFrame:
-    whole = replace(spec, breakdowns=(), measures=compared_measures(spec))
-    found = compare_systems(
-        rows, whole, meta, rng=streams[0], pairs=[(pair.first, pair.second)], **how
-    )
-    if found.empty:
-        return found
-    bootstrap = Bootstrap(rng=streams[1], **how)
-    plain = replace(spec, breakdowns=())
-    figures = estimate_figures(rows, plain, bootstrap)
-    if spec.scopes and len(figures):
-        figures = figures[figures["scope"].eq(spec.scopes[0])]
-    for side, name in (("before", pair.second), ("after", pair.first)):
-        own = figures[figures["system"].eq(name)]
-        ends = {"estimate": side, "low": f"{side}_low", "high": f"{side}_high"}
-        part = own[["measure", "form", *ends]].rename(columns=ends)
-        found = found.merge(part, on=["measure", "form"], how="left")
-    systems = {"system_a": pair.before, "system_b": pair.after, "pair": pair.name}
-    return found.drop(columns=["first", "second"]).assign(level=LEVEL, **systems)
+    """Return the differences with the figures that they are between, adjusted over all pairs."""
+    how: dict[str, Any] = {"resamples": resamples, "level": LEVEL}
+    # Streams of their own, so that figures and differences do not change one another.
+    seeds = np.random.SeedSequence(SEED).spawn(3)
+    for_pairs, for_figures = (np.random.default_rng(seed) for seed in (seeds[0], seeds[2]))
+    bootstrap = Bootstrap(rng=for_figures, **how)
+    spec = replace(spec, breakdowns=())
+    with_invalid = replace(spec, measures=compared_measures(spec))
+    parts = []
+    for pair, rows in shared.items():
+        of_a, of_b = pair.labels
+        part = compare_systems(rows, with_invalid, meta, rng=for_pairs, pairs=[(of_b, of_a)], **how)
+        if part.empty:
+            continue
+        figures = estimate_figures(rows, spec, bootstrap)
+        if spec.scopes and len(figures):
+            figures = figures[figures["scope"].eq(spec.scopes[0])]
+        for side, label in (("before", of_a), ("after", of_b)):
+            ends = {"estimate": side, "low": f"{side}_low", "high": f"{side}_high"}
+            of_side = figures.loc[figures["system"].eq(label), ["measure", "form", *ends]]
+            part = part.merge(of_side.rename(columns=ends), on=["measure", "form"], how="left")
+        systems = {"system_a": pair.before, "system_b": pair.after, "pair": pair.name}
+        parts.append(part.drop(columns=["first", "second"]).assign(level=LEVEL, **systems))
+    if not parts:
+        return pd.DataFrame()
+    differences = pd.concat(parts, ignore_index=True)
+    differences["p_adjusted"] = differences.groupby("form")["p_value"].transform(holm)
+    better = {measure.name: measure.better for measure in with_invalid.measures}
+    differences["better"] = differences["measure"].map(better)
+    differences["verdict"] = [verdict_of(row) for _, row in differences.iterrows()]
+    return differences
 
 
-def told(row: "pd.Series[Any]") -> str:
+def verdict_of(row: "pd.Series[Any]") -> str:
     """Return what the interval and the adjusted test of a difference say of B."""
     if pd.isna(row["low"]):
         return "same" if row["difference"] == 0 else "no interval"
@@ -316,7 +303,7 @@ def told(row: "pd.Series[Any]") -> str:
 
 
 def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measure, Form, str]]:
-    """Yield the measures that are yes or no of a row, the form that counts, and its column."""
+    """Yield the measures that are a yes or no of each row, the form that counts, its column."""
     for measure in compared_measures(spec):
         form: Form = "strict" if "strict" in measure.forms else measure.forms[0]
         column = measure.column_of(form)
@@ -335,10 +322,10 @@ def _flips(
     for pair, rows in shared.items():
         key = [*dict.fromkeys(("sample_id", *spec.key)), "draw"]
         old, new = (part.set_index(key).sort_index() for part in pair.sides(rows))
-        places = old.index.intersection(new.index)
-        old, new = old.loc[places], new.loc[places]
+        in_both = old.index.intersection(new.index)
+        old, new = old.loc[in_both], new.loc[in_both]
         judges = [{*side.get("judge", pd.Series()).dropna().astype(str)} for side in (old, new)]
-        found: dict[int, dict[str, dict[str, object]]] = {}
+        flipped: dict[int, dict[str, dict[str, object]]] = {}  # by row and measure
         for measure, form, column in flip_measures(rows, spec):
             if measure.judged and judges[0] != judges[1]:
                 continue
@@ -349,28 +336,35 @@ def _flips(
                 way = "changed" if not gain[i] else "improved" if gain[i] > 0 else "worsened"
                 ways[way] += 1
                 flip = {"a": float(a[i]), "b": float(b[i]), "direction": way}
-                found.setdefault(i, {})[measure.name] = flip
-            same, left_out = int((a == b).sum()), int(np.isnan(b - a).sum())
-            of = {"pair": pair.name, "measure": measure.name, "form": form}
-            counts.append({**of, **ways, "same": same, "left_out": left_out})
-        for place, measures in found.items():
-            ways_met = {one["direction"] for one in measures.values()}
-            both = {"a": old.iloc[place], "b": new.iloc[place]}
+                flipped.setdefault(i, {})[measure.name] = flip
+            counts.append(
+                {
+                    "pair": pair.name,
+                    "measure": measure.name,
+                    "form": form,
+                    **ways,
+                    "same": int((a == b).sum()),
+                    "left_out": int(np.isnan(b - a).sum()),
+                }
+            )
+        for i, measures in flipped.items():
+            directions = {flip["direction"] for flip in measures.values()}
+            sides = {"a": old.iloc[i], "b": new.iloc[i]}
             flips.append(
                 {
                     "system_a": pair.before,
                     "system_b": pair.after,
-                    **dict(zip(key, places[place], strict=True)),
-                    "direction": next(way for way in _WORST_FIRST if way in ways_met),
+                    **dict(zip(key, in_both[i], strict=True)),
+                    "direction": next(way for way in _WORST_FIRST if way in directions),
                     "measures": measures,
                     **{
-                        one: row[spec.text] if row["valid"] == 1 else None
-                        for one, row in both.items()
+                        side: row[spec.text] if row["valid"] == 1 else None
+                        for side, row in sides.items()
                     },
-                    **{f"invalid_{one}": why_invalid(row) for one, row in both.items()},
+                    **{f"invalid_{side}": why_invalid(row) for side, row in sides.items()},
                 }
             )
-    flips.sort(key=lambda one: (_WORST_FIRST.index(one["direction"]), -len(one["measures"])))
+    flips.sort(key=lambda flip: (_WORST_FIRST.index(flip["direction"]), -len(flip["measures"])))
     return flips, pd.DataFrame(counts)
 
 
@@ -379,7 +373,7 @@ _SIGNS = {"high": 1.0, "low": -1.0, None: 0.0}
 
 
 def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
-    yield from _rulers(diff.rows)
+    yield from _judged_apart(diff.rows)
     data, (one, several) = diff.changes["data"], diff.spec.unit
     if data["added"] or data["removed"]:
         shared = count(diff.items["sample_id"].nunique(), one, several)
@@ -399,16 +393,16 @@ def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
         yield sentence("diff.notes", "nothing-shared", unit=one, systems=listed(empty))
 
 
-def _rulers(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[Reason]:
-    """Yield what is to be said of systems that different judges have judged."""
-    names: dict[tuple[str, ...], list[str]] = {}
+def _judged_apart(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[Reason]:
+    """Yield a note on the pairs whose two systems were not judged by the same judges."""
+    pairs_of: dict[tuple[str, ...], list[str]] = {}  # by the judges of A and of B
     for pair, rows in shared.items():
         if "judge" in rows.columns:
-            judges = (part["judge"].dropna().unique() for part in pair.sides(rows))
-            names.setdefault(tuple(" + ".join(sorted(one)) for one in judges), []).append(pair.name)
-    for (a, b), systems in names.items():
+            judges = (sorted(part["judge"].dropna().unique()) for part in pair.sides(rows))
+            pairs_of.setdefault(tuple(map(" + ".join, judges)), []).append(pair.name)
+    for (a, b), systems in pairs_of.items():
         if a and b and a != b:
-            who = listed(systems) if len(names) > 1 else "A and B"
+            who = listed(systems) if len(pairs_of) > 1 else "A and B"
             yield sentence("diff.notes", "other-judges", who=who, a=a, b=b)
         elif a != b:
             side, other = "AB" if a else "BA"
@@ -416,7 +410,7 @@ def _rulers(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[Reason]:
 
 
 def _on_one_side(diff: RunDiff) -> Iterator[Reason]:
-    found: dict[str, dict[str, None]] = {"A": {}, "B": {}}
+    labels: dict[str, dict[str, None]] = {"A": {}, "B": {}}
     for pair, rows in diff.rows.items():
         for measure in compared_measures(diff.spec):
             column = measure.column_of(measure.forms[0])
@@ -424,7 +418,7 @@ def _on_one_side(diff: RunDiff) -> Iterator[Reason]:
                 continue
             a, b = (part[column].notna().any() for part in pair.sides(rows))
             if a != b:
-                found["A" if a else "B"][measure_label(measure)] = None
-    for side, labels in found.items():
-        if labels:
-            yield sentence("diff.notes", "one-side", side=side, measures=listed(list(labels)))
+                labels["A" if a else "B"][measure_label(measure)] = None
+    for side, measures in labels.items():
+        if measures:
+            yield sentence("diff.notes", "one-side", side=side, measures=listed(list(measures)))

@@ -22,23 +22,22 @@ __all__ = [
 ]
 
 _VERSION = 1
-_FOUND = ("system_a", "system_b", "difference", "low", "high", "n", "regressed", "text")
 
 
 def state(measure: Measure, value: float) -> str:
-    """Return what a yes or no of a measure is called."""
+    """Return a measure's word for a yes (1.0) or a no (0.0)."""
     passed = value == 1.0
     return ("passed" if passed else "failed") if measure.judged else ("yes" if passed else "no")
 
 
 def item_name(diff: RunDiff, flip: Mapping[str, Any]) -> str:
-    """Return which output it is: its sample, its part, its draw where there are several."""
+    """Return which output flipped: its sample, its part, its draw unless it is the first."""
     parts = dict.fromkeys(str(flip[name]) for name in ("sample_id", *diff.spec.key))
     return " · ".join([*parts, *([f"draw {flip['draw']}"] if flip["draw"] != 1 else [])])
 
 
 def same_text(flip: Mapping[str, Any]) -> bool:
-    """Return whether both runs wrote the same text, so that only what is said of it flipped."""
+    """Return whether both runs wrote the same text, so that only its verdict flipped."""
     return flip["a"] is not None and flip["a"] == flip["b"]
 
 
@@ -69,17 +68,17 @@ def summary(diff: RunDiff) -> Iterator[Reason]:
         yield sentence(
             "diff.summary", "same-text", alike=alike, have="has" if alike == 1 else "have"
         )
-    told: dict[str, list[str]] = {"worse": [], "better": []}
+    measures: dict[str, list[str]] = {"worse": [], "better": []}  # by verdict
     for _, row in diff.differences.iterrows():
         of = f" of {row['system_b']}" if several else ""
         label = measure_label(diff.measure(row["measure"]), row["form"])
-        told.setdefault(row["verdict"], []).append(f"{label}{of}")
+        measures.setdefault(row["verdict"], []).append(f"{label}{of}")
     for way in ("worse", "better"):
-        if told[way]:
-            yield sentence("diff.summary", "verdict", way=way, measures="; ".join(told[way]))
+        if measures[way]:
+            yield sentence("diff.summary", "verdict", way=way, measures="; ".join(measures[way]))
     if len(diff.differences) and diff.differences["low"].isna().all():
         yield sentence("diff.summary", "no-interval", clusters=diff.spec.clusters)
-    elif len(diff.differences) and not (told["worse"] or told["better"]):
+    elif len(diff.differences) and not (measures["worse"] or measures["better"]):
         yield sentence("diff.summary", "not-apart")
 
 
@@ -93,10 +92,13 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("", measure_label(measure, form), "text", better=measure.better).heading
         for measure, form in zip(measures, rows["form"], strict=True)
     ]
-    numbers = {"difference": "difference", "low": "difference_low", "high": "difference_high"}
-    numbers |= {f"{side}{end}": f"{side}{end}" for side in _SIDES for end in ("", "_low", "_high")}
-    scaled = rows.reindex(columns=[*numbers]).mul([one.scale for one in measures], axis="index")
+    # A cell shows the bounds in the columns that its own name and "_low" or "_high" make.
+    rows = rows.rename(columns={"low": "difference_low", "high": "difference_high"})
+    named = ("before", "after", "difference")
+    numbers = [f"{name}{end}" for name in named for end in ("", "_low", "_high")]
+    scales = [measure.scale for measure in measures]
     frame = rows[["pair", "verdict", "p_adjusted", "n"]].assign(measure=labels)
+    frame = frame.join(rows.reindex(columns=numbers).mul(scales, axis="index"))
     columns = (
         Column("measure", "Measure", "text"),
         Column("before", "A", "number"),
@@ -106,15 +108,10 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("p_adjusted", "p, Holm", "p"),
         Column("n", "Items", "count"),
     )
-    frame = frame.join(scaled.rename(columns=numbers))
     return Table("differences", "B minus A, by measure", "", columns, frame, (), "pair")
 
 
-_SIDES = ("before", "after")
-
-
 def flips_table(diff: RunDiff) -> Table | None:
-    """Return how often each measure flipped, or None where none is a yes or no."""
     counts = diff.flip_counts
     if counts.empty:
         return None
@@ -158,12 +155,12 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
         "flips": diff.flips,
         "regressions": [
             {
-                "measure": one.check.measure.name,
-                "form": one.check.form,
-                "margin": one.check.margin,
+                "measure": finding.check.measure.name,
+                "form": finding.check.form,
+                "margin": finding.check.margin,
                 "rule": rule,
-                **{name: getattr(one, name) for name in _FOUND},
+                **{name: value for name, value in vars(finding).items() if name != "check"},
             }
-            for one in findings
+            for finding in findings
         ],
     }

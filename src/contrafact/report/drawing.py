@@ -1,7 +1,4 @@
-"""How charts are drawn: colours, type, and each kind as SVG and PNG.
-
-matplotlib draws without a display, and is imported when the first chart is drawn.
-"""
+"""Charts as SVG and PNG. matplotlib is imported when the first chart is drawn; needs no display."""
 
 import io
 import math
@@ -47,11 +44,7 @@ _MOST_PANELS = 24
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure, for pages and for paper.
-
-    ``key`` is its file name without a suffix, ``alt`` what it shows, in words and numbers, for a
-    reader who cannot see it.
-    """
+    """A drawn figure: ``key`` is its file name without a suffix, ``alt`` its content in words."""
 
     key: str
     title: str
@@ -100,11 +93,11 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
 
 
 def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height: float) -> Figure:
-    """Draw a figure, given what draws on an empty plot with these colours; height in inches."""
+    """Draw a figure by a function of an empty plot and the colours; the height is in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Plot
 
-    made: dict[str, bytes] = {}
+    images: dict[str, bytes] = {}
     with _style(_COLOURS):
         plot = Plot(figsize=(_WIDTH, height), layout="constrained")
         FigureCanvasAgg(plot)
@@ -113,14 +106,13 @@ def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height:
             sink = io.BytesIO()
             nameless = {"Date": None} if kind == "svg" else {"Software": None}
             plot.savefig(sink, format=kind, dpi=200, transparent=kind == "svg", metadata=nameless)
-            # What was laid out once stays where it is: to lay out is half of the work.
+            # The layout of the first format serves the second: it takes half of the time.
             plot.set_layout_engine(None)
-            made[kind] = sink.getvalue()
-    return Figure(key, title, caption, visible_text(alt), made["svg"], made["png"])
+            images[kind] = sink.getvalue()
+    return Figure(key, title, caption, visible_text(alt), images["svg"], images["png"])
 
 
 def draw_chart(chart: Chart) -> Figure:
-    """Draw a chart; what it shows in words is made from its numbers."""
     about = (chart.key, chart.title)
     if isinstance(chart, GridChart):
         row = max(0.34, 0.17 * len(chart.series) + 0.1)
@@ -143,19 +135,18 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     for ax, panel in zip(axes, chart.panels, strict=True):
         for i, name in enumerate(chart.series):
             values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
+            y = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * thick
             known = ~np.isnan(values)
-            places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * thick
+            y, values, lows, highs = y[known], values[known], lows[known], highs[known]
             shade = colours[chart.colours[i % len(chart.colours)]]
             solid = 1.0 if i < len(chart.colours) else 0.5
-            ax.barh(
-                places[known], values[known], height=thick * 0.9, color=shade, alpha=solid,
-                label=_short_name(name),
-            )  # fmt: skip
-            ax.hlines(places[known], lows[known], highs[known], color=colours["ink"], linewidth=1.3)
-            for place, value, high in zip(places[known], values[known], highs[known], strict=True):
+            label = _short_name(name)
+            ax.barh(y, values, height=thick * 0.9, color=shade, alpha=solid, label=label)
+            ax.hlines(y, lows, highs, color=colours["ink"], linewidth=1.3)
+            for at, value, high in zip(y, values, highs, strict=True):
                 end = value if math.isnan(high) else max(value, high)
                 text = format_number(value, panel.kind)
-                ax.text(end + 0.012, place, text, va="center", fontsize=7.5)
+                ax.text(end + 0.012, at, text, va="center", fontsize=7.5)
         ax.set_xlim(0, 1.12)
         share = panel.kind == "share"
         labels = ["0%", "25%", "50%", "75%", "100%"] if share else ["0", ".25", ".5", ".75", "1"]
@@ -175,20 +166,13 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
 def _grid_text(chart: GridChart) -> str:
     lines = []
     for i, row in enumerate(chart.rows):
-        figures = [
-            " ".join(
-                part
-                for part in (
-                    panel.title if len(chart.panels) > 1 else "",
-                    name if len(chart.series) > 1 else "",
-                    figure_text(panel.values[i, j], panel.kind),
-                )
-                if part
-            )
-            for panel in chart.panels
-            for j, name in enumerate(chart.series)
-            if not math.isnan(panel.values[i, j])
-        ]
+        figures = []
+        for panel in chart.panels:
+            for name, value in zip(chart.series, panel.values[i], strict=True):
+                if not math.isnan(value):
+                    words = [panel.title] if len(chart.panels) > 1 else []
+                    words += [name] if len(chart.series) > 1 else []
+                    figures.append(" ".join([*filter(None, words), figure_text(value, panel.kind)]))
         lines.append(f"{row}: {', '.join(figures)}")
     return f"{chart.title}, as bars. {'; '.join(lines)}."
 
@@ -220,21 +204,19 @@ def _matrix_text(chart: MatrixChart) -> str:
     for name, rows, counts in chart.panels:
         cells = [
             f"{row}: "
-            + ", ".join(f"{column} {n:,.0f}" for column, n in zip(chart.columns, own, strict=True))
-            for row, own in zip(rows, counts, strict=True)
+            + ", ".join(f"{column} {n:,.0f}" for column, n in zip(chart.columns, line, strict=True))
+            for row, line in zip(rows, counts, strict=True)
         ]
         lines.append(f"{name}: {'; '.join(cells)}")
     return f"{chart.title}. {'. '.join(lines)}."
 
 
 def _short_name(name: str) -> str:
-    """Return a name as it can be drawn: nothing hidden, and not too long."""
     plain = visible_text(name)
     return plain if len(plain) <= _LABEL_LENGTH else plain[: _LABEL_LENGTH - 1] + "…"
 
 
 def _row_name(name: str) -> str:
-    """Return a row's name over several lines, none much longer than the axis has room for."""
     lines = [""]
     for word in _short_name(name).replace(" · ", "\n", 1).replace("\n", " \n ").split(" "):
         if word == "\n" or (lines[-1] and len(lines[-1]) + len(word) >= _WRAP):

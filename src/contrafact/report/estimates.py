@@ -1,13 +1,12 @@
 """Every number of a chapter: figures with intervals, paired comparisons, judged rates.
 
 Figures come in two forms. ``valid`` leaves out what could not be read; ``strict`` counts it as
-wrong. Intervals resample whole clusters, so that all that was made from one input, and all few-shot
-draws of it, are drawn together.
+wrong. Intervals resample whole clusters, so that all outputs for one input, and all few-shot draws
+of it, are drawn together.
 
-Judged rates stand raw and corrected by exams of their judges or by people. Ranks say no more than
-the paired comparisons behind them: systems that cannot be told apart share a rank. A rate whose
-judge was not examined, cannot tell, or is outside what was tested keeps its line, with the reason
-in the place of a corrected figure.
+Judged rates are given raw, and corrected by an exam of the judge or by people's labels. A rate that
+cannot be corrected keeps its line, with the reason in place of the corrected figure. Ranks rest on
+paired comparisons: systems that these cannot tell apart share a rank.
 """
 
 import re
@@ -49,7 +48,7 @@ __all__ = [
 NO_MODEL = "none/none"
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
 _MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
-"""Outputs made elsewhere whose system is called so are references."""
+"""What the name of a system of outputs made elsewhere begins with if it is no competitor."""
 
 _COLUMNS = ("system", "model", "method", "shots", "draw", "sample_id", "invalid_reason")
 
@@ -61,12 +60,12 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     that verdicts of different judges are never pooled.
 
     Returns:
-        A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
-        or 0.0), ``invalid_cause`` (the code of the cause, of what is invalid), ``degenerate`` (why
-        it is no answer, or None), ``role`` (of its system: ``asked``, ``baseline`` of those that
-        ask no model, or ``mark``), ``was_judged`` (bool: a verdict was given or attempted, or would
-        have been had there been an output), the strict column of every measure that has one, and
-        what the spec itself adds.
+        A copy in the same order, numbers as floats, with these columns added: ``valid`` (1.0 or
+        0.0), ``invalid_cause`` (a code, for invalid outputs), ``degenerate`` (why it is no answer,
+        or None), ``role`` (of its system: ``asked``, ``baseline`` if it asks no model, or
+        ``mark``), ``was_judged`` (bool: a verdict was given or attempted, or would have been had
+        there been an output), the strict column of every measure that has one, and what the spec
+        itself adds.
 
     Raises:
         InputError: There are no rows, or two rows for one output.
@@ -84,8 +83,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         )
     frame = items.reset_index(drop=True)
     criteria = [criterion.column for criterion in spec.criteria]
-    own = {m.column_of("valid") for m in spec.measures if m.units is None and m.compute is None}
-    for column in dict.fromkeys((*criteria, *sorted(own), *(spec.columns.keys() - texts))):
+    means = {m.column_of("valid") for m in spec.measures if m.units is None and m.compute is None}
+    for column in dict.fromkeys((*criteria, *sorted(means), *(spec.columns.keys() - texts))):
         if column in frame.columns:
             numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
             frame[column] = numbers.where(np.isfinite(numbers))
@@ -104,25 +103,20 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     frame["valid"] = valid.astype(float)
     causes = frame["invalid_reason"].astype(object).fillna("").map(cause_of)
     frame["invalid_cause"] = frame.get("invalid_cause", causes).fillna(UNREADABLE).mask(valid)
-    # What is counted over all outputs, such as what they cost, stands for invalid ones as well.
-    counted = {m.column_of("all") for m in spec.measures if m.forms == ("all",)}
-    for column in ((own - counted) | set(criteria)) & set(frame.columns):
+    # What is measured over all outputs, such as their cost, is kept for invalid ones as well.
+    over_all = {m.column_of("all") for m in spec.measures if m.forms == ("all",)}
+    for column in ((means - over_all) | set(criteria)) & set(frame.columns):
         frame[column] = frame[column].where(valid)
     if spec.prepare is not None:
         frame = spec.prepare(frame)
-    once = [
-        name
-        for name in _only_shown(spec) - {*spec.key}
-        if str(frame.get(name, frame["valid"]).dtype) == "str"
-    ]
-    return _with_strict(frame, spec).astype(dict.fromkeys(once, "category"))
-
-
-def _only_shown(spec: ReportSpec) -> set[str]:
-    """Return the columns that are only shown: their texts stand once, not in each part of rows."""
+    # Texts that are only shown become categories: parts of the rows then hold no copies of them.
     explorer = spec.explorer
     shown = {spec.examples.text, explorer.before, explorer.answer, explorer.note}
-    return shown | {name for _, name in spec.examples.facts}
+    shown |= {name for _, name in spec.examples.facts}
+    categories = [
+        name for name in shown - {*spec.key} if str(frame.get(name, frame["valid"]).dtype) == "str"
+    ]
+    return _with_strict(frame, spec).astype(dict.fromkeys(categories, "category"))
 
 
 def _check_once(frame: pd.DataFrame, spec: ReportSpec) -> None:
@@ -138,19 +132,19 @@ def _check_once(frame: pd.DataFrame, spec: ReportSpec) -> None:
 
 
 def _texts(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    known: dict[str, str] = {}  # equal ones are one
-    texts = [None if pd.isna(v) else known.setdefault(str(v), str(v)) for v in values]
+    same: dict[str, str] = {}  # equal texts become one object, which saves memory
+    texts = [None if pd.isna(v) else same.setdefault(str(v), str(v)) for v in values]
     return pd.Series(texts, index=values.index, dtype=object)
 
 
 def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
-    """Return the items with ``was_judged`` and the strict columns that they have not got yet."""
-    invalid, nobody = frame["valid"].eq(0), pd.Series(False, index=frame.index)
-    # A judge that was named and found nothing to judge would have judged.
-    named = frame["judge"].notna() if "judge" in frame.columns else nobody
+    """Return the items with ``was_judged`` and the strict columns that they lack."""
+    invalid, no_row = frame["valid"].eq(0), pd.Series(False, index=frame.index)
+    # A system without a valid output counts as judged if a judge was named.
+    named = frame["judge"].notna() if "judge" in frame.columns else no_row
     in_vain = (named & invalid).groupby(frame["system"]).transform("all")
     degenerate = frame["degenerate"].notna()
-    judged = in_vain if spec.criteria else nobody
+    judged = in_vain if spec.criteria else no_row
     criteria = {criterion.column: 0.0 for criterion in spec.criteria}
     rates = {
         measure.column_of("valid"): float(measure.better == "low")
@@ -161,35 +155,35 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         if column not in frame.columns:
             continue
         value = frame[column]
-        unread = nobody
+        unread = no_row
         if f"{column}_invalid" in frame.columns:
             unread = frame[f"{column}_invalid"].notna()
-        given = value.notna() | unread
+        answered = value.notna() | unread
         if column in criteria:
-            judged = judged | given
+            judged = judged | answered
         if f"{column}_strict" not in frame.columns:
-            # A system without any verdict was not judged: nothing of it is wrong.
-            asked = given.groupby(frame["system"]).transform("any")
-            asked = asked | in_vain if column in criteria else asked | bool(given.any())
+            # A system without any verdict was not judged, so none of its outputs is wrong.
+            asked = answered.groupby(frame["system"]).transform("any")
+            asked = asked | in_vain if column in criteria else asked | bool(answered.any())
             strict = value.where(value.notna(), np.where(unread | invalid, wrong, np.nan))
-            strict = strict.mask(degenerate & given, wrong)
+            strict = strict.mask(degenerate & answered, wrong)
             frame[f"{column}_strict"] = strict.where(asked)
     return frame if "was_judged" in frame.columns else frame.assign(was_judged=judged)
 
 
 def _roles(frame: pd.DataFrame) -> "pd.Series[str]":
-    """Return what each row's system is here for; where only others are, they are asked about."""
+    """Return the role of each row's system; without any that is asked about, others are."""
     role = frame["model"].eq(NO_MODEL).map({True: "baseline", False: "asked"})
     mark = frame["method"].eq("given") & frame["system"].str.match(_MARK)
     role = role.mask(mark, "mark")
-    for one in ROLES[1:]:
+    for other in ROLES[1:]:
         if not role.eq("asked").any():
-            role = role.replace(one, "asked")
+            role = role.replace(other, "asked")
     return role
 
 
 def systems_of(items: pd.DataFrame) -> list[str]:
-    """Return the systems as they come: those asked about, then baselines, then references."""
+    """Return the systems in order: those asked about, then baselines, then references."""
     distinct = items.drop_duplicates("system")
     return [
         str(name) for role in ROLES for name in distinct.loc[distinct["role"].eq(role), "system"]
@@ -210,35 +204,31 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
 
     Returns:
         One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
-        where the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``,
-        ``level``, ``n``, the number of clusters by its name; ``draws`` and ``sd_over_draws`` (NaN
-        for one draw) where draws are averaged; ``method``. Shares are from 0 to 1. Besides the
-        spec's measures there is ``invalid``, the share of outputs that could not be read, in the
-        form ``all``, unless the spec makes its own figures. A figure without values has no row.
+        if the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``, ``level``,
+        ``n``, the number of clusters by its name; ``draws`` and ``sd_over_draws`` (NaN for one
+        draw) if draws are averaged; ``method``. Shares are from 0 to 1. Besides the spec's measures
+        there is ``invalid``, the share of outputs that could not be read, in the form ``all``,
+        unless the spec makes its own figures. A figure without values has no row.
     """
     rows: list[dict[str, object]] = []
     for system in systems_of(items):
-        own_rows = items["system"].eq(system)
-        whole = items if own_rows.all() else items[own_rows]  # not a copy of all, where it is alone
-        for name, group, own in _parts(whole, spec):
-            part = Part(own, whole, name, group, spec.cluster, bootstrap)
-            found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+        of_system = items["system"].eq(system)
+        whole = items if of_system.all() else items[of_system]  # no copy if it is the only one
+        parts: list[tuple[str | None, str | None, pd.DataFrame]] = [(None, None, whole)]
+        parts += [
+            (breakdown.name, group, group_rows)
+            for breakdown in spec.breakdowns
+            for group, group_rows in breakdown.groups(whole)
+        ]
+        for breakdown_name, group, part_rows in parts:
+            part = Part(part_rows, whole, breakdown_name, group, spec.cluster, bootstrap)
+            estimates = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
             rows += [
-                {"system": system, **_where(spec, part), **_row(spec, one, own)}
-                for one in found
-                if not np.isnan(one.interval.estimate)
+                {"system": system, **_where(spec, part), **_row(spec, estimate, part_rows)}
+                for estimate in estimates
+                if not np.isnan(estimate.interval.estimate)
             ]
     return pd.DataFrame(rows)
-
-
-def _parts(
-    whole: pd.DataFrame, spec: ReportSpec
-) -> Iterator[tuple[str | None, str | None, pd.DataFrame]]:
-    """Yield a system's rows as a whole, and by each breakdown the rows of its groups."""
-    yield None, None, whole
-    for breakdown in spec.breakdowns:
-        for name, part in breakdown.groups(whole):
-            yield breakdown.name, name, part
 
 
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
@@ -247,7 +237,7 @@ def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
         rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
         yield Estimate("invalid", "all", part.mean(rows, "invalid"))
     else:
-        wanted = {one.name: one.measures for one in spec.breakdowns}[part.breakdown]
+        wanted = next(one.measures for one in spec.breakdowns if one.name == part.breakdown)
     for form in ("all", "valid", "strict"):
         for measure in spec.measures:
             if form not in measure.forms or (wanted and measure.name not in wanted):
@@ -268,16 +258,17 @@ def _where(spec: ReportSpec, part: Part) -> dict[str, object]:
     return {breakdown.name: part.group for breakdown in spec.breakdowns}
 
 
-def _row(spec: ReportSpec, one: Estimate, rows: pd.DataFrame) -> dict[str, object]:
-    draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
+def _row(spec: ReportSpec, estimate: Estimate, rows: pd.DataFrame) -> dict[str, object]:
+    interval = estimate.interval
+    draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": estimate.spread}
     return {
-        **({"scope": one.scope} if spec.scopes else {}),
-        "measure": one.measure,
-        "form": one.form,
-        **{name: getattr(one.interval, name) for name in ("estimate", "low", "high", "level", "n")},
-        spec.clusters: one.interval.clusters,
+        **({"scope": estimate.scope} if spec.scopes else {}),
+        "measure": estimate.measure,
+        "form": estimate.form,
+        **{name: getattr(interval, name) for name in ("estimate", "low", "high", "level", "n")},
+        spec.clusters: interval.clusters,
         **(draws if spec.scopes else {}),
-        "method": one.interval.method,
+        "method": interval.method,
     }
 
 
@@ -289,15 +280,15 @@ def compare_systems(
     pairs: Sequence[tuple[str, str]] = (),
     **how: Unpack[Resampling],
 ) -> pd.DataFrame:
-    """Compare systems on the items that both were asked about: all that were asked for.
+    """Compare systems on the items that both were asked about.
 
-    These are every two systems that are asked about, and each with every baseline, by the measures
-    that are ``compared``; a mark on the scale is compared with nothing. ``pairs`` are others
-    instead, by all measures that are a mean over rows.
+    Every two systems that are asked about are compared, and each of them with every baseline, by
+    the measures that are ``compared``; references and controls are not. If ``pairs`` are given,
+    these are compared instead, by all measures that are a mean over rows.
 
     Few-shot draws of an item are averaged first, so that every item counts once. In the valid form
-    an item counts where both systems have a value. Judged measures are compared only under one
-    judge, and perplexities only under one fluency model.
+    an item counts if both systems have a value. Judged measures are compared only under one judge,
+    and perplexities only under one fluency model.
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
@@ -305,19 +296,23 @@ def compare_systems(
         (Holm's, over all comparisons of that form in one family), ``n``, the number of clusters by
         its name, ``method``.
     """
-    chosen = pairs or _asked_pairs(items)
-    judges = _judges(items)
-    compared = [
+    systems = items.drop_duplicates("system").set_index("system")
+    measures = [m for m in spec.measures if m.compared or (pairs and m.compute is None)]
+    if not pairs:
+        role = systems["role"]
+        compared = [name for name in systems_of(items) if role[name] != "mark"]
+        pairs = [(a, b) for a, b in combinations(compared, 2) if role[a] == "asked"]
+    judges = systems.get("judge", pd.Series("", index=systems.index)).fillna("")
+    by_measure = [
         (measure, _per_unit(items, spec, measure))
-        for measure in spec.measures
-        if (measure.compared or (pairs and measure.compute is None))
-        and (meta.one_fluency_model or not measure.fluency)
+        for measure in measures
+        if meta.one_fluency_model or not measure.fluency
     ]
-    found: list[pd.DataFrame] = []
-    for family in dict.fromkeys(measure.family for measure, _ in compared):
+    families: list[pd.DataFrame] = []
+    for family in dict.fromkeys(measure.family for measure, _ in by_measure):
         rows: list[dict[str, object]] = []
-        for first, second in chosen:
-            for measure, values in compared:
+        for first, second in pairs:
+            for measure, values in by_measure:
                 if measure.family != family:
                     continue
                 if measure.judged and judges[first] != judges[second]:
@@ -326,21 +321,8 @@ def compare_systems(
         if rows:
             frame = pd.DataFrame(rows)
             frame["p_adjusted"] = frame.groupby("form")["p_value"].transform(holm)
-            found.append(frame)
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
-
-
-def _asked_pairs(items: pd.DataFrame) -> list[tuple[str, str]]:
-    role = items.drop_duplicates("system").set_index("system")["role"]
-    compared = [name for name in systems_of(items) if role[name] != "mark"]
-    return [(a, b) for a, b in combinations(compared, 2) if role[a] == "asked"]
-
-
-def _judges(items: pd.DataFrame) -> dict[str, str]:
-    distinct = items.drop_duplicates("system").set_index("system")
-    if "judge" not in distinct.columns:
-        return dict.fromkeys(map(str, distinct.index), "")
-    return {str(system): str(judge) for system, judge in distinct["judge"].fillna("").items()}
+            families.append(frame)
+    return pd.concat(families, ignore_index=True) if families else pd.DataFrame()
 
 
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:
@@ -358,8 +340,8 @@ def _differences(
     how: Resampling,
 ) -> Iterator[dict[str, object]]:
     first, second = systems
-    known = values.index.get_level_values("system")
-    if first not in known or second not in known:
+    measured = values.index.get_level_values("system")
+    if first not in measured or second not in measured:
         return
     a, b = values.loc[first], values.loc[second]
     shared = a.index.intersection(b.index).sort_values()
@@ -369,7 +351,7 @@ def _differences(
         both = a[column].notna() & b[column].notna() if column in values.columns else None
         if both is None or not both.any():
             continue
-        found = paired_comparison(
+        comparison = paired_comparison(
             a.loc[both, column].to_numpy(float),
             b.loc[both, column].to_numpy(float),
             shared[both].get_level_values(spec.cluster).to_numpy(object),
@@ -380,16 +362,19 @@ def _differences(
             "second": second,
             "measure": measure.name,
             "form": form,
-            **{one: getattr(found, one) for one in ("difference", "low", "high", "p_value")},
+            "difference": comparison.difference,
+            "low": comparison.low,
+            "high": comparison.high,
+            "p_value": comparison.p_value,
             "p_adjusted": np.nan,
-            "n": found.n,
-            spec.clusters: found.clusters,
-            "method": found.method,
+            "n": comparison.n,
+            spec.clusters: comparison.clusters,
+            "method": comparison.method,
         }
 
 
 def judged_ranks(data: ChapterData) -> pd.DataFrame:
-    """Return how the systems rank by each criterion that says so, among those of one judge."""
+    """Return the systems' ranks by each criterion with a leaderboard, judge by judge."""
     spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
     asked = items[items["role"].eq("asked")]
     ranks = [
@@ -412,28 +397,27 @@ def judged_rates(
     items, in_vain = _with_nothing_as_failed(data.items, spec)
     packs = {system: run.templates for run in runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in runs for system in run.systems}
-    named = examined_criteria(data.family)
-    criteria = {column: named.get(column, column) for column in columns}
+    examined = examined_criteria(data.family)
+    criteria = {column: examined.get(column, column) for column in columns}
     rates = corrected_scores(
         items, exams, family=data.family, criteria=criteria, packs=packs, settings=asked,
         **data.how("judged"),
     )  # fmt: skip
     if rates.empty:
         return pd.DataFrame()
-    nothing = rates["system"].isin(in_vain)
-    rates.loc[nothing, "usable"] = False
-    read = NOTHING_READ.filled(output=spec.output[0])
-    unknown = rates["why_code"].eq(NOT_EXAMINED.code)
-    rates.loc[nothing & unknown, "why"] += f"; {read}"
-    rates.loc[nothing & ~unknown, ["why", "why_code"]] = read.text, read.code
+    nothing_read = rates["system"].isin(in_vain)
+    rates.loc[nothing_read, "usable"] = False
+    reason = NOTHING_READ.filled(output=spec.output[0])
+    not_examined = rates["why_code"].eq(NOT_EXAMINED.code)
+    rates.loc[nothing_read & not_examined, "why"] += f"; {reason}"
+    rates.loc[nothing_read & ~not_examined, ["why", "why_code"]] = reason.text, reason.code
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
-    own = None if labels is None else labels[labels["question"].isin(columns)]
-    if own is not None and not own.empty:
-        by_people = corrected_by_labels(
-            items, own, criteria=columns, unit=_unit(spec), level=data.level
-        )
-        rates = _with_labels(rates, by_people)
-    return rates
+    if labels is None or (labels := labels[labels["question"].isin(columns)]).empty:
+        return rates
+    return _with_labels(
+        rates,
+        corrected_by_labels(items, labels, criteria=columns, unit=_unit(spec), level=data.level),
+    )
 
 
 def _unit(spec: ReportSpec) -> str:
@@ -443,28 +427,28 @@ def _unit(spec: ReportSpec) -> str:
 def _with_nothing_as_failed(
     items: pd.DataFrame, spec: ReportSpec
 ) -> tuple[pd.DataFrame, Sequence[str]]:
-    """Return the items, and the systems of which a judge found nothing to judge.
+    """Return the items, and the systems that had nothing to judge.
 
-    Such a system has no rate over valid outputs; its verdicts are those of the strict form, all
-    failed, so that it stands among the others and not above them by absence.
+    Such a system has no rate over valid outputs. It gets the verdicts of the strict form, all
+    failed, so that it is ranked with the others instead of being left out.
     """
     judged = items[items["was_judged"]].groupby("system", sort=False)
-    in_vain = [str(name) for name, own in judged if not own["valid"].any()]
+    in_vain = [str(name) for name, rows in judged if not rows["valid"].any()]
     columns = [c.column for c in spec.criteria if f"{c.column}_strict" in items.columns]
     if not in_vain:
         return items, in_vain
-    nothing = items["system"].isin(in_vain)
-    failed = {name: items[name].mask(nothing, items[f"{name}_strict"]) for name in columns}
+    rows = items["system"].isin(in_vain)
+    failed = {name: items[name].mask(rows, items[f"{name}_strict"]) for name in columns}
     return items.assign(**failed), in_vain
 
 
-def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Return the rates with those by labels, which stand in an exam's place where there are any."""
-    if found.empty:
+def _with_labels(rates: pd.DataFrame, by_labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the rates with people's labels in place of an exam, for the rates that have labels."""
+    if by_labels.empty:
         return rates.assign(labelled=np.nan)
-    on, taken = ["system", "judge", "criterion"], list(LABELS_DECIDE)
-    decided = rates[on].merge(found[[*on, *taken, "labelled"]], on=on, how="left")
-    there = decided["labelled"].notna()
-    rates = rates.reset_index(drop=True).assign(labelled=decided["labelled"])
-    rates.loc[there, taken] = decided.loc[there, taken]
+    on, decided = ["system", "judge", "criterion"], list(LABELS_DECIDE)
+    corrected = rates[on].merge(by_labels[[*on, *decided, "labelled"]], on=on, how="left")
+    has_labels = corrected["labelled"].notna()
+    rates = rates.reset_index(drop=True).assign(labelled=corrected["labelled"])
+    rates.loc[has_labels, decided] = corrected.loc[has_labels, decided]
     return rates

@@ -1,7 +1,4 @@
-"""Examples of a chapter: which units are drawn, what an output looks like, where an edit is marked.
-
-Examples are drawn at random.
-"""
+"""Examples of a chapter: units drawn at random, each system's output, the edit marked in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
@@ -25,12 +22,12 @@ __all__ = [
 ]
 
 _LIMIT = 2_400
-"""So many characters of a text are shown."""
+"""The characters of a text that are shown."""
 _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
 def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generator) -> list[Example]:
-    """Draw units at random and show what the systems made of them, in the first few-shot draw."""
+    """Draw units at random, with the systems' outputs for them in the first few-shot draw."""
     items = data.items
     first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
     build = data.spec.examples.build or _by_column
@@ -40,11 +37,10 @@ def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generato
 def _choose_examples(
     rows: pd.DataFrame, data: ChapterData, *, count: int, rng: np.random.Generator
 ) -> list[pd.DataFrame]:
-    """Return the rows of each example, as the spec says how they are chosen.
+    """Return the rows of each example, chosen as the spec says.
 
-    Units come in random order, all clusters before a second one of the same. Where an example
-    shows one system, the systems are taken in turn, round after round over the units, so that each
-    has its share.
+    Units are in random order, with one of every cluster before a second one of any. If an example
+    shows one system, systems take turns, round after round over the units, for equal shares.
     """
     spec = data.spec.examples
     by = list(spec.by or data.spec.key)
@@ -65,12 +61,12 @@ def _choose_examples(
         for turn in range(len(systems))
         for i, name in enumerate(names)
     ]
-    known = [pair for pair in dict.fromkeys(pairs) if pair in apart]
-    return [rows.iloc[apart[pair]] for pair in known[:count]]
+    chosen_pairs = [pair for pair in dict.fromkeys(pairs) if pair in apart]
+    return [rows.iloc[apart[pair]] for pair in chosen_pairs[:count]]
 
 
 def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
-    """Return an example made of the columns that the spec names: a card for every output."""
+    """Return an example made of the columns that the spec names, with a card for every output."""
     spec = data.spec.examples
     row = rows.iloc[0]
     return Example(
@@ -86,7 +82,7 @@ def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
 
 
 def filled(row: "pd.Series[Any] | Mapping[Any, Any]", templates: Sequence[str]) -> Iterator[str]:
-    """Yield the templates filled in from a row, those of which nothing is missing."""
+    """Yield the templates filled in from a row, except those with a missing value."""
     for template in templates:
         names = [name for _, name, *_ in Formatter().parse(template) if name]
         if not any(pd.isna(row[name]) for name in names):
@@ -108,14 +104,13 @@ def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
 
 
 def why_invalid(row: "pd.Series[Any]") -> str | None:
-    """Return why an output could not be read; None where it could."""
+    """Return why an output could not be read; None if it could."""
     if row["valid"] == 1:
         return None
     return "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
 
 
 def _chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
-    """Yield what was found of an output: its verdicts, and what else the spec shows of it."""
     if row["degenerate"] is not None:
         yield Chip(f"Degenerate: {row['degenerate']}", "no")
     for criterion in spec.criteria:
@@ -135,9 +130,9 @@ def _chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 
 
 class _Marked(NamedTuple):
-    """A text as markup beside the one it was made from, and how many characters are left out.
+    """A text as markup, and how many characters are left out.
 
-    ``whole`` where it stands without marks, since too little is shared to mark.
+    ``whole`` if it has no marks, since it shares too little with the text that it was made from.
     """
 
     html: Markup
@@ -146,10 +141,10 @@ class _Marked(NamedTuple):
 
 
 def marked_text(card: Card, limit: int = _LIMIT) -> _Marked:
-    """Return a card's text as markup, shortened to so many characters, its edit marked.
+    """Return a card's text as escaped markup of at most ``limit`` characters, its edit marked.
 
-    What was taken out is struck through, what was put in underlined; everything else is escaped.
-    Where so little is shared that marks would leave scraps, the text stands whole.
+    What was removed is struck through, what was added is underlined. If the texts share so little
+    that marks would leave scraps, there are none.
     """
     text, left_out = shorten(card.text or "", limit)
     if card.before is None:
@@ -166,16 +161,16 @@ def marked_text(card: Card, limit: int = _LIMIT) -> _Marked:
 
 def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
     for part in parts:
-        # Spaces around words stay outside, so that marks begin and end where words do.
+        # Spaces stay outside the marks, so that marks begin and end where words do.
         words = part.text.strip(" ")
-        before, after = part.text.startswith(" "), part.text.endswith(" ")
-        yield Markup(" ") if before else Markup("")
-        yield Markup(_TAGS[part.kind]).format(inner_html(words)) if words else Markup("")
-        yield Markup(" ") if after and words else Markup("")
+        if part.text.startswith(" "):
+            yield Markup(" ")
+        if words:
+            yield Markup(_TAGS[part.kind]).format(inner_html(words))
+            yield Markup(" " if part.text.endswith(" ") else "")
 
 
 def shown_example(example: Example) -> dict[str, Any]:
-    """Return an example as a page shows it: texts shortened, edits marked."""
     return {
         "where": example.where,
         "text": shorten(example.text, _LIMIT),

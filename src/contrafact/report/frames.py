@@ -1,7 +1,7 @@
 """What a report is made from: the items of all runs of a task, the runs' facts, people's labels.
 
-Where people labelled a random part of the items that a judge judged, their labels say what they
-would say of all of them, whatever the judge is worth (`contrafact.stats.correction.ppi_share`).
+If people labelled a random part of the items that a judge judged, their labels estimate what they
+would say of all items, however bad the judge is (`contrafact.stats.correction.ppi_share`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +27,12 @@ from contrafact.runs.items import FAILURES, FLUENCY_ROLE, USAGE, RunItems, read_
 __all__ = ["TaskRuns", "check_exams", "check_labels", "read_labels", "read_tasks"]
 
 _ASKED = ("judge_context", "structured")
-"""Settings that say how a judge is asked, where an exam could have asked otherwise."""
+"""Settings of how a judge is asked, which an exam may have set differently."""
 
 
 @dataclass
 class TaskRuns:
-    """The runs of one task, with their per-item frame; ``calls`` is None where no run kept any."""
+    """The runs of one task, with their per-item frame; ``calls`` is None if no run kept any."""
 
     task: str
     items: pd.DataFrame
@@ -41,58 +41,65 @@ class TaskRuns:
 
     @property
     def family(self) -> str:
-        """The name of the task's family."""
         return family_of_task(self.task).name
 
     @property
     def spec(self) -> ReportSpec:
-        """What the family says of the task's chapter."""
         return task_named(self.task).report.load()
 
     def take_items(self) -> pd.DataFrame:
-        """Return the items, and keep no row of them: a chapter has its own of a large file."""
+        """Return the items and drop them here, so that a large file is in memory only once."""
         taken, self.items = self.items, pd.DataFrame(columns=self.items.columns)
         return taken
 
 
 def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
-    """Return the runs by task, as met; systems that two runs share are named with the folder."""
+    """Return the runs by task, in order; systems that two runs share get the folder's name."""
     if not folders:
         raise InputError("no run folder is named", hint="name one or more that `run` wrote")
-    found: dict[str, list[RunItems]] = {}
+    by_task: dict[str, list[RunItems]] = {}
     for run in read_items(folders):
-        found.setdefault(run.manifest.task, []).append(run)
-    return [_task_runs(task, runs) for task, runs in found.items()]
+        by_task.setdefault(run.manifest.task, []).append(run)
+    return [_task_runs(task, runs) for task, runs in by_task.items()]
 
 
-def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
-    facts = [
-        _facts(run.folder, run.manifest, list(dict.fromkeys(run.items["system"]))) for run in runs
-    ]
-    panels = [run.verdicts for run in runs if run.judges > 1]  # of one judge, it takes much
+def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
+    """Return what a report says of its runs; every judge's verdicts are read if a panel judged."""
+    facts = [_facts(run.folder, run.manifest, tuple(run.items["system"].unique())) for run in runs]
+    panels = [run.verdicts for run in runs if run.judges > 1]
     judges = {judge for run in facts for judge in run.judges}
-    meta = ReportMeta(
+    return ReportMeta(
         created=now(),
         runs=tuple(facts),
         embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
         panel=pd.concat(panels, ignore_index=True) if panels else None,
     )
-    items = runs[0].items  # alone, as it is: a copy of many texts takes as much again
+
+
+def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
+    items = runs[0].items  # a single run's as they are: to copy many texts would double them
     if len(runs) > 1:
         items = pd.concat([run.items for run in runs], ignore_index=True)
-    calls = [run.calls for run in runs if run.calls is not None]
-    return TaskRuns(task, items, meta, pd.concat(calls, ignore_index=True) if calls else None)
+    kept = [run.calls for run in runs if run.calls is not None]
+    calls = pd.concat(kept, ignore_index=True) if kept else None
+    return TaskRuns(task, items, meta_of(runs), calls)
 
 
-def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
+def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFacts:
     spec = task_named(manifest.task).report.load()
     settings = manifest.settings
     judges, models = tuple(settings["judges"]), tuple(settings["models"])
-    usage = pd.read_csv(folder / USAGE) if (folder / USAGE).exists() else None
-    calls = None
-    if usage is not None:
-        # Texts that were scored for fluency were not asked of anybody.
-        calls = int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum())
+    used: dict[str, Any] = {}
+    if (folder / USAGE).exists():
+        usage = pd.read_csv(folder / USAGE)
+        used = {
+            # To score a text for fluency is no call: the model is asked nothing.
+            "calls": int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum()),
+            "input_tokens": int(usage["input_tokens"].sum()),
+            "output_tokens": int(usage["output_tokens"].sum()),
+            "cut_prompts": _cut_prompts(usage),
+            "costs": _costs(usage),
+        }
     notes = list(manifest.data.notes)
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))
@@ -105,7 +112,7 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         notes.append(f"The {spec.unit[1]} are bundled samples of our own writing.")
     return RunFacts(
         name=folder.resolve().name,
-        systems=tuple(systems),
+        systems=systems,
         models=models,
         methods=tuple(settings["methods"]),
         shots=settings.get("shots", 0),
@@ -130,13 +137,9 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         started=manifest.started,
         finished=manifest.finished,
         complete=manifest.status == "finished",
-        calls=calls,
-        input_tokens=None if usage is None else int(usage["input_tokens"].sum()),
-        output_tokens=None if usage is None else int(usage["output_tokens"].sum()),
-        cut_prompts={} if usage is None else _cut_prompts(usage),
-        costs=() if usage is None else _costs(usage),
         self_judged=bool(set(judges) & set(models)),
         notes=tuple(notes),
+        **used,
     )
 
 
@@ -172,12 +175,12 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
     """Return the labels in files: one row per answer of a person.
 
     Columns: ``item``, ``annotator``, ``question`` (a judged column), ``answer`` (1.0 or 0.0),
-    ``system``, ``judge``, ``sample_id``, and, where a file has them for every row, ``draw``, what
-    else names a row of a family (a side, a phrasing) and ``probability`` (of being drawn).
-    Questions that no judge is asked are left out, as are rows without an answer.
+    ``system``, ``judge``, ``sample_id``, and, if every row has them, ``draw``, the other columns
+    that name a row of a family (a side, a phrasing) and ``probability`` (of being drawn). Questions
+    that no judge is asked are left out, as are rows without an answer.
     """
     specs = [task.report.load() for task in tasks().values()]
-    known = {criterion.column for spec in specs for criterion in spec.criteria}
+    judged = {criterion.column for spec in specs for criterion in spec.criteria}
     columns = dict.fromkeys((*_KEPT, *(name for spec in specs for name in spec.key), "probability"))
     rows: list[dict[str, Any]] = []
     for path in paths:
@@ -190,7 +193,7 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
                     line=line,
                     hint=_HINT,
                 )
-            if row["question"] in known and row["answer"] not in (None, ""):
+            if row["question"] in judged and row["answer"] not in (None, ""):
                 rows.append(_label(row, columns, path, line))
     if not rows:
         raise InputError("there is no label", hint=_HINT)
@@ -199,14 +202,19 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
     return frame.drop(columns=[c for c in frame if frame[c].isna().any()])
 
 
-def check_labels(labels: pd.DataFrame, runs_of: Sequence[TaskRuns]) -> None:
-    """Refuse labels of a system and judge that none of the runs has, by InputError."""
-    judged = {
-        (str(system), str(judge))
+def _judged(runs_of: Sequence[TaskRuns]) -> set[tuple[str, str, str]]:
+    """Return the families, systems and judges that belong together in the runs."""
+    return {
+        (runs.family, str(system), str(judge))
         for runs in runs_of
         if "judge" in runs.items.columns
         for system, judge in runs.items[["system", "judge"]].drop_duplicates().to_numpy()
     }
+
+
+def check_labels(labels: pd.DataFrame, runs_of: Sequence[TaskRuns]) -> None:
+    """Raise InputError on labels of a system and judge that none of the runs has."""
+    judged = {(system, judge) for _, system, judge in _judged(runs_of)}
     for system, judge in labels[["system", "judge"]].drop_duplicates().to_numpy():
         if (system, judge) not in judged:
             raise InputError(
@@ -216,13 +224,8 @@ def check_labels(labels: pd.DataFrame, runs_of: Sequence[TaskRuns]) -> None:
 
 
 def check_exams(exams: Sequence[Exam], runs_of: Sequence[TaskRuns]) -> None:
-    """Refuse an exam of a judge that judged nothing in the report, by InputError."""
-    judges = {
-        (str(judge), runs.family)
-        for runs in runs_of
-        if "judge" in runs.items.columns
-        for judge in runs.items["judge"].dropna().unique()
-    }
+    """Raise InputError on an exam of a judge that judged nothing in the report."""
+    judges = {(judge, family) for family, _, judge in _judged(runs_of)}
     for exam in exams:
         if (exam.judge, exam.family) not in judges:
             raise InputError(
@@ -242,16 +245,16 @@ def _label(
             line=line,
             hint="correct the answer",
         )
-    found: dict[str, Any] = {name: _text(row.get(name)) for name in columns}
-    found["answer"] = float(answer == "true")
+    label: dict[str, Any] = {name: _text(row.get(name)) for name in columns}
+    label["answer"] = float(answer == "true")
     for name in ("draw", "probability"):
         try:
-            found[name] = None if found[name] is None else float(found[name])
+            label[name] = None if label[name] is None else float(label[name])
         except ValueError as error:
             raise InputError(
-                f"'{found[name][:40]}' is no number in '{name}'", file=path, line=line, hint=_HINT
+                f"'{label[name][:40]}' is no number in '{name}'", file=path, line=line, hint=_HINT
             ) from error
-    return found
+    return label
 
 
 def _text(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""The page: one HTML file that opens offline, runs no script but its own and requests nothing."""
+"""The page: one HTML file that opens offline, runs only its own script and requests nothing."""
 
 import base64
 import hashlib
@@ -19,13 +19,13 @@ from contrafact.text.delimit import visible_html, visible_text
 
 
 def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:
-    """Return the page as HTML; when it was made is ISO 8601, if known.
+    """Return the page as HTML; ``created`` is its time in ISO 8601.
 
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
     shown. The page's policy forbids any request, and any script but the explorer's, which it names
     by its hash.
     """
-    # Anchors of a page with several chapters carry the chapter's name.
+    # Anchors carry the chapter's name if there are several chapters.
     alone = len(chapters) == 1
     prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in chapters}
     template = page_environment().get_template("report.html.jinja")
@@ -44,7 +44,7 @@ def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) ->
 
 @cache
 def page_environment() -> Environment:
-    """Return what pages are made with: their templates, and filters that show hidden characters."""
+    """Return the templates of pages, with filters that show hidden characters."""
     environment = Environment(
         loader=PackageLoader("contrafact.report"),
         autoescape=True,
@@ -76,5 +76,5 @@ _MAY_BREAK = re.compile(r"(?<=[/:,=])")
 
 
 def _breakable(text: object) -> Markup:
-    """Return a name that may go on in a new line behind its slashes, colons and commas."""
+    """Return a name that a browser may break after its slashes, colons, commas and equals signs."""
     return Markup("<wbr>").join(map(visible_html, _MAY_BREAK.split(str(text))))

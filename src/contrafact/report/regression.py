@@ -1,6 +1,6 @@
-"""Whether a run got worse by a measure, for a command or a test that is to fail if it did.
+"""Whether a run got worse by a measure, for a command or a test that fails if it did.
 
-JUnit XML, as build servers show it, has of a comparison each check, of runs each output.
+Build servers get JUnit XML: a case for each check of a comparison, or for each output of a run.
 """
 
 import math
@@ -42,10 +42,10 @@ __all__ = [
 ]
 
 Rule = Literal["difference", "interval", "non-inferiority"]
-"""When a run counts as worse: ``difference`` where the difference itself goes beyond the margin;
-``interval`` where its whole interval does, so that chance alone seldom fails a run;
-``non-inferiority`` where its interval reaches beyond it, so that only what is shown to be as good
-passes."""
+"""When a run counts as worse: by ``difference`` if the difference is beyond the margin; by
+``interval`` if its whole interval is, so that chance alone seldom fails a run; by
+``non-inferiority`` if its interval reaches beyond the margin, so that a run passes only if it is
+shown to be as good."""
 
 _SHARES = ("share", "coefficient", "points")
 
@@ -62,13 +62,12 @@ class Check:
 
     @property
     def name(self) -> str:
-        """The measure and its form, as they are named on the command line."""
         return self.measure.name if self.form == "all" else f"{self.measure.name}.{self.form}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found of two systems; ``text`` is one line."""
+    """A check's result for two systems; ``text`` is one line."""
 
     check: Check
     system_a: str
@@ -84,38 +83,37 @@ class Finding:
 def parse_check(text: str, measures: Sequence[Measure]) -> Check:
     """Return the check that ``MEASURE[.FORM][:MARGIN]`` means.
 
-    The form is ``strict`` where the measure has it, so that what can no longer be read counts. A
-    margin of a share is a fraction (``0.02``) or a percentage (``2%``).
+    By default the form is ``strict`` if the measure has it, so that invalid outputs count. A margin
+    of a share is a fraction (``0.02``) or a percentage (``2%``).
     """
-    named, colon, given = text.partition(":")
-    name, dot, form = named.partition(".")
+    measure_form, colon, limit = text.partition(":")
+    name, dot, form = measure_form.partition(".")
     option = f"--fail-on-regression {text}"
-    found = {measure.name: measure for measure in measures}.get(name)
-    if found is None or found.better is None:
-        known = ", ".join(measure.name for measure in measures if measure.better is not None)
+    measure = {measure.name: measure for measure in measures}.get(name)
+    if measure is None or measure.better is None:
+        names = ", ".join(measure.name for measure in measures if measure.better is not None)
         problem = f"there is no measure '{name}'"
-        if found is not None:
+        if measure is not None:
             problem = f"of '{name}' neither more nor less is better"
-        raise InputError(f"{option}: {problem}", hint=f"use one of {known}")
-    if dot and form not in found.forms:
-        hint = f"it has {' and '.join(found.forms)}"
+        raise InputError(f"{option}: {problem}", hint=f"use one of {names}")
+    if dot and form not in measure.forms:
+        hint = f"it has {' and '.join(measure.forms)}"
         raise InputError(f"{option}: '{name}' has no form '{form}'", hint=hint)
-    chosen: Form = "strict" if "strict" in found.forms else found.forms[0]
-    if dot:
-        chosen = next(one for one in found.forms if one == form)
-    share = found.kind in _SHARES
+    default: Form = "strict" if "strict" in measure.forms else measure.forms[0]
+    chosen = next((one for one in measure.forms if one == form), default)
+    share = measure.kind in _SHARES
     usage = "write a fraction, 0.02, or a percentage, 2%" if share else "write a number, 0.5"
-    percentage = given.endswith("%") and share
+    percentage = limit.endswith("%") and share
     try:
-        margin = float(given.removesuffix("%") if percentage else given) if colon else 0.0
+        margin = float(limit.removesuffix("%") if percentage else limit) if colon else 0.0
     except ValueError:
         margin = math.nan
     margin = margin / 100 if percentage else margin
     if not margin >= 0 or math.isinf(margin):
-        raise InputError(f"{option}: '{given}' is no margin", hint=usage)
+        raise InputError(f"{option}: '{limit}' is no margin", hint=usage)
     if share and margin >= 1:
-        raise InputError(f"{option}: a margin of {given} is the whole scale", hint=usage)
-    return Check(found, chosen, margin)
+        raise InputError(f"{option}: a margin of {limit} is the whole scale", hint=usage)
+    return Check(measure, chosen, margin)
 
 
 def check_runs(
@@ -126,17 +124,16 @@ def check_runs(
     rule: Rule = "difference",
     systems: Sequence[str] = (),
 ) -> tuple[RunDiff, list[Finding]]:
-    """Compare two runs, A and B, and return what each check finds of each pair of systems."""
     if rule not in get_args(Rule):
         hint = f"use {', '.join(get_args(Rule))}"
         raise InputError(f"there is no rule {str(rule)[:40]!r}", hint=hint)
-    # What a check asks for is known before anything is computed.
-    known = compared_measures(task_named(read_manifest(before).task).report.load())
-    measures = [one for one in known if one.compute is None]  # means, which alone are compared
-    wanted = [parse_check(text, measures) for text in checks]
-    found = diff_runs(before, after, systems=systems)
-    pairs = [pair.name for pair in found.pairs]
-    return found, find_regressions(wanted, found.differences, pairs, rule=rule)
+    # Checks are read before the runs, so that a mistyped one costs no time.
+    spec = task_named(read_manifest(before).task).report.load()
+    means = [measure for measure in compared_measures(spec) if measure.compute is None]
+    wanted = [parse_check(text, means) for text in checks]
+    diff = diff_runs(before, after, systems=systems)
+    pairs = [pair.name for pair in diff.pairs]
+    return diff, find_regressions(wanted, diff.differences, pairs, rule=rule)
 
 
 def find_regressions(
@@ -146,12 +143,14 @@ def find_regressions(
     *,
     rule: Rule = "difference",
 ) -> list[Finding]:
-    """Return what each check finds of each pair of systems, by the pairs' names.
+    """Check each pair of systems, by its name, in the differences of a `RunDiff`.
 
-    ``differences`` are those of `contrafact.report.diff.RunDiff`. Where no interval can be given,
-    the difference decides, whatever the rule.
+    Where no interval can be given, the difference decides, whatever the rule.
+
+    Raises:
+        InputError: A check's measure was not compared, or no item has a value on both sides.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for check, pair in product(checks, pairs):
         rows = differences
         if len(rows):
@@ -169,19 +168,19 @@ def find_regressions(
                 f"--fail-on-regression {check.name}: of {pair} no item has a value on both sides",
                 hint="check the strict form, in which what is invalid counts, or another measure",
             )
-        found.append(_finding(check, rows.iloc[0], rule))
-    return found
+        findings.append(_finding(check, rows.iloc[0], rule))
+    return findings
 
 
 def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
     scale, better = check.measure.scale, check.measure.better
     difference, low, high = (float(row[name]) for name in ("difference", "low", "high"))
-    # Losses: how much worse, whichever direction is better. The least and the greatest of them.
+    # A loss is how much worse B is, whichever direction is better: the least and the greatest.
     sign = -1.0 if better == "high" else 1.0
     least, greatest = sorted((sign * low, sign * high))
     rule = "difference" if math.isnan(low) else rule
     loss = {"difference": sign * difference, "interval": least, "non-inferiority": greatest}[rule]
-    # A margin is kept to where sums of fractions are exact.
+    # A difference of 0.02 made of floating-point sums is not beyond a margin of 0.02.
     regressed = loss > check.margin + 1e-9
     units = {"share": " points", "points": " points", "coefficient": " hundredths"}
     unit = units.get(check.measure.kind, "")
@@ -197,7 +196,7 @@ def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
 
 
 class Case(NamedTuple):
-    """A test case: it failed where it has a problem, and was skipped where it has a reason."""
+    """A test case, which failed if it has a problem and was skipped if it has a reason."""
 
     group: str
     name: str
@@ -206,7 +205,7 @@ class Case(NamedTuple):
 
 
 def junit_of_findings(findings: Sequence[Finding], task: str) -> str:
-    """Return a comparison as one suite: a case for each check of each pair of systems."""
+    """Return JUnit XML of one suite: a case for each check of each pair of systems."""
     cases = [
         Case(task, f"{one.check.name}: B · {one.system_b}", one.text if one.regressed else "")
         for one in findings
@@ -215,10 +214,10 @@ def junit_of_findings(findings: Sequence[Finding], task: str) -> str:
 
 
 def junit_of_runs(folders: Sequence[Path]) -> str:
-    """Return runs as suites, one a task: a case for each output, with what failed of it.
+    """Return JUnit XML of one suite a task: a case for each output, with what failed of it.
 
-    What counts are the measures that are yes or no of an output, in their strict form. An output of
-    which nothing is known is skipped.
+    The measures are those that are a yes or no of each output, in their strict form. An output
+    without any is skipped.
     """
     suites = {}
     for runs in read_tasks(folders):
@@ -230,19 +229,23 @@ def junit_of_runs(folders: Sequence[Path]) -> str:
         ]
         cases = []
         for _, row in rows.iterrows():
-            known = [(label, good, row[name]) for label, good, name in asked if pd.notna(row[name])]
-            failed = [label for label, good, value in known if (float(value) == 1) != good]
+            measured = [
+                (label, (float(row[name]) == 1) == good)
+                for label, good, name in asked
+                if pd.notna(row[name])
+            ]
+            failed = [label for label, passed in measured if not passed]
             if (why := why_invalid(row)) is not None:
                 failed.insert(0, f"invalid: {why}")
             name = " ".join(str(row[name]) for name in dict.fromkeys(("sample_id", *spec.key)))
-            skipped = "" if failed or known or not asked else "nothing was judged of it"
+            skipped = "" if failed or measured or not asked else "nothing was judged of it"
             cases.append(Case(str(row["system"]), name, ", ".join(failed), skipped))
         suites[runs.task] = cases
     return junit_xml(suites)
 
 
 def junit_xml(suites: Mapping[str, Sequence[Case]]) -> str:
-    """Return suites of cases, by name, as JUnit XML; characters that it cannot hold are shown."""
+    """Return suites of cases as JUnit XML; characters that it cannot hold become visible tokens."""
     root = ElementTree.Element("testsuites")
     for name, cases in suites.items():
         failures = sum(bool(case.problem) for case in cases)

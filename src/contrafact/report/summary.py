@@ -1,11 +1,11 @@
-"""A chapter in short: what was found in one sentence, what to do next, and a drawing.
+"""The summary of a chapter: the finding in one sentence, what to do next, and a drawing.
 
-The sentence speaks of the systems that were asked about, by the first of the spec's headline
-measures that has figures, in the strict form where any output was invalid or no answer, so that a
-system gains nothing by answering only what is easy. Where nothing was measured it says how many
-outputs are answers at all. References and controls stand on the same scale.
+The sentence compares the systems that were asked about, by the first of the spec's headline
+measures that has figures. It takes the strict form if any output was invalid or no answer, so that
+a system gains nothing by answering only what is easy. If nothing was measured, it says how many
+outputs are answers at all. The drawing shows references and controls on the same scale.
 
-Here is decided what is the case, by codes; ``templates/sentences.toml`` has the words.
+This module decides which cases hold, by codes; their words are in ``templates/sentences.toml``.
 """
 
 import math
@@ -28,22 +28,22 @@ from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
 from contrafact.stats.replicates import Bootstrap
 
 _SIGNIFICANT = 0.05
-"""Below this adjusted p-value a paired difference is called more than chance would make."""
+"""Below this adjusted p-value, a paired difference is called more than chance would make."""
 _SOUND = Measure("sound", "", column="_sound", forms=("all",), compared="sound")
 _MOST_BARS = 12
-"""So many systems are drawn; the tables have all."""
+"""The most systems that are drawn; the tables have all."""
 _MOST_NAMED = 3
-"""So many systems are named in a sentence; more are counted."""
+"""The most systems that a sentence names; more are counted."""
 _MOST = 0.5
-"""If more of the outputs than this are no answer, a judge is not what is missing."""
+"""If a larger share of the outputs than this are no answer, a judge is not what is missing."""
 
 
 @dataclass(frozen=True)
 class _Bar:
-    """A system's line of the drawing: its figure and interval as they read, and where they lie.
+    """A system's line of the drawing: the texts of its figure and interval, and their positions.
 
-    Places are in percent of the axis, NaN where there is none; ``other`` is that of the figure over
-    valid outputs, where that is another. ``below`` says how many outputs it rests on.
+    Positions are in percent of the axis, NaN if there is none; ``other`` is that of the figure over
+    valid outputs, if it differs. ``below`` says how many outputs the figure rests on.
     """
 
     system: str
@@ -58,11 +58,11 @@ class _Bar:
 
 @dataclass(frozen=True)
 class Summary:
-    """What stands first in a chapter.
+    """The first part of a chapter.
 
-    ``more`` says what can be said of the differences, and what the finding rests on, ``next`` what
-    a reader may do. ``axis`` is what stands at the ends of the drawing's axis, ``bars`` its lines,
-    the best first, ``marks`` references and controls on the same scale.
+    ``more`` says which differences are more than chance and what the finding rests on, ``next``
+    what a reader may do. ``axis`` are the labels of the drawing's ends, ``bars`` its lines, the
+    best first, ``marks`` references and controls on the same scale.
     """
 
     sentence: Reason
@@ -79,38 +79,35 @@ class Summary:
 
 @dataclass(frozen=True)
 class _Finding:
-    """The figures that the summary speaks of; no measure for sound outputs.
+    """The figures that the summary is about; ``measure`` is None for the share of sound outputs.
 
-    ``rows`` are those of all systems but marks, the best first; ``ranked`` those of the systems
-    asked about; ``marks`` the marks' rows.
+    ``rows`` are those of all systems but references and controls, the best first; ``ranked`` those
+    of the systems asked about; ``marks`` those of references and controls.
     """
 
     data: ChapterData
     measure: Measure | None
     form: Form
+    phrase: str
+    kind: Kind
     rows: pd.DataFrame
     ranked: pd.DataFrame
     marks: pd.DataFrame
-    phrase: str
-    kind: Kind
 
     def shown(self, row: "pd.Series[Any]") -> str:
-        """Return a row's figure with its interval."""
         return with_interval(row, self.data.spec.clusters, self.kind)
 
     def tied(self, rows: pd.DataFrame) -> list[str]:
-        """Return the systems of the first of some figures: several where they read alike."""
-        read = [format_number(float(value), self.kind) for value in rows["estimate"]]
-        return [str(one) for one, text in zip(rows["system"], read, strict=True) if text == read[0]]
+        """Return the first row's system, and every other whose figure is printed the same."""
+        printed = rows["estimate"].map(lambda value: format_number(float(value), self.kind))
+        return [str(name) for name in rows.loc[printed.eq(printed.iloc[0]), "system"]]
 
     @cached_property
     def best(self) -> list[str]:
-        """The systems that stand first."""
         return self.tied(self.ranked)
 
     @cached_property
     def judged(self) -> bool:
-        """Whether the measure rests on a judge."""
         return self.measure is not None and self.measure.judged
 
     @cached_property
@@ -126,33 +123,32 @@ class _Finding:
         if pairs.empty:
             return {}
         chosen = pairs[pairs["measure"].eq(name) & pairs["form"].eq(self.form)]
-        known = zip(chosen["first"], chosen["second"], chosen["p_adjusted"], strict=True)
-        return {str(b if a == best else a): float(p) for a, b, p in known if best in (a, b)}
+        tests = zip(chosen["first"], chosen["second"], chosen["p_adjusted"], strict=True)
+        return {str(b if a == best else a): float(p) for a, b, p in tests if best in (a, b)}
 
     def compared(self, *, apart: bool) -> list[str]:
-        """Return the systems asked about that the best can be told from, or cannot."""
+        """Return the systems asked about from which the best differs by a test, or does not."""
         if len(self.best) > 1 or not self.data.several or not self.one_judge:
             return []
-        known = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]
-        return [name for name in known if (self.adjusted[name] < _SIGNIFICANT) == apart]
+        tested = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]
+        return [name for name in tested if (self.adjusted[name] < _SIGNIFICANT) == apart]
 
     @cached_property
     def rates(self) -> pd.DataFrame:
-        """The judged rates of the system that stands first, where it is judged by one judge."""
+        """The judged rates of the best system; none unless it has a single judge."""
         rates = self.data.rates
         if rates.empty or not self.judged:
             return pd.DataFrame(columns=["usable", "why_code"])
-        own = rates[rates["system"].eq(self.best[0]) & rates["n"].gt(0)]
-        return own if own["judge"].nunique() == 1 else own.iloc[:0]
+        of_best = rates[rates["system"].eq(self.best[0]) & rates["n"].gt(0)]
+        return of_best if of_best["judge"].nunique() == 1 else of_best.iloc[:0]
 
     @cached_property
     def is_uninformative(self) -> bool:
-        """Whether the judge cannot tell what should pass by any criterion."""
+        """Whether by its exam the judge cannot tell right from wrong on any criterion."""
         return len(self.rates) > 0 and bool(self.rates["why_code"].eq(UNINFORMATIVE.code).all())
 
 
 def summarise(data: ChapterData) -> Summary:
-    """Return what stands first in a chapter."""
     finding = _finding(data)
     opening, more, step = _sentence(finding), list(_more(finding)), _next(finding)
     bars, marks, axis, caption = _drawing(data, finding)
@@ -184,10 +180,8 @@ def _sound(items: pd.DataFrame) -> "pd.Series[bool]":
 
 def _finding(data: ChapterData) -> _Finding:
     spec = data.spec
-    measures = [one for one in spec.measures if one.headline] or [
-        one
-        for one in spec.measures
-        if one.kind == "share" and one.better is not None and one.name != "valid"
+    measures = [m for m in spec.measures if m.headline] or [
+        m for m in spec.measures if m.kind == "share" and m.better is not None and m.name != "valid"
     ]
     all_sound = bool(_sound(data.items).all())
     for measure in measures:
@@ -196,17 +190,17 @@ def _finding(data: ChapterData) -> _Finding:
         rows = _best_first(data.overall(measure.name, form), measure)
         if len(rows):
             phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
-            found = _Finding(data, measure, form, rows, rows, rows, phrase, measure.kind)
+            about: tuple[Measure | None, Form, str, Kind] = measure, form, phrase, measure.kind
             break
     else:
         phrase = f"share of {spec.output[1]} that could be read and are an answer"
+        about = None, "all", phrase, "share"
         rows = _soundness(data)
-        found = _Finding(data, None, "all", rows, rows, rows, phrase, "share")
     marked = rows["system"].isin(data.systems_as("mark"))
     asked = rows[rows["system"].isin(data.systems_as("asked"))]
-    # Where none of the systems asked about has a figure, what is there is all that can be named.
+    # If no system asked about has a figure, the sentence names those that have one.
     ranked = asked if len(asked) else rows[~marked] if not marked.all() else rows
-    return replace(found, rows=rows[~marked], marks=rows[marked], ranked=ranked)
+    return _Finding(data, *about, rows=rows[~marked], ranked=ranked, marks=rows[marked])
 
 
 def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
@@ -214,30 +208,29 @@ def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
-    bootstrap = Bootstrap(**_apart(data))
+    bootstrap = Bootstrap(**_own_stream(data))
     lines: list[dict[str, object]] = []
     for system in data.systems:
-        own = data.items[data.items["system"].eq(system)]
-        interval = bootstrap.mean(_sound(own).astype(float), own[data.spec.cluster])
+        items = data.items[data.items["system"].eq(system)]
+        interval = bootstrap.mean(_sound(items).astype(float), items[data.spec.cluster])
         lines.append({"system": system, **vars(interval), data.spec.clusters: interval.clusters})
     rows = pd.DataFrame(lines)
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
 
 
 def _sound_pairs(data: ChapterData) -> pd.DataFrame:
-    """Compare systems by the outputs that could be read and are an answer, on the same items."""
     items = data.items.assign(_sound=_sound(data.items))
     spec = replace(data.spec, measures=(_SOUND,))
-    return compare_systems(items, spec, data.meta, **_apart(data))
+    return compare_systems(items, spec, data.meta, **_own_stream(data))
 
 
-def _apart(data: ChapterData) -> Resampling:
-    """Return how intervals are made of a stream apart: a summary changes no other interval."""
+def _own_stream(data: ChapterData) -> Resampling:
+    """Return settings of resampling with a random stream that no other interval draws from."""
     return {"rng": np.random.default_rng(0), "resamples": data.resamples, "level": data.level}
 
 
 def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
-    """Return a row's figure with its interval, or why it has none; shares are in percent."""
+    """Return a row's figure with its interval, or with why it has none; shares in percent."""
     text = figure_text(float(row["estimate"]), kind)
     if math.isnan(float(row["low"])):
         few = int(row[clusters]) < MIN_CLUSTERS
@@ -248,7 +241,7 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
 
 
 def _sentence(finding: _Finding) -> Reason:
-    """Say what was found: the first of these that is the case."""
+    """Return the finding: the sentence of the first case that holds."""
     data, spec, ranked = finding.data, finding.data.spec, finding.ranked
     first = zip(ranked["system"][:_MOST_BARS], ranked["estimate"][:_MOST_BARS], strict=True)
     cases = {
@@ -282,7 +275,9 @@ def _sentence(finding: _Finding) -> Reason:
         names=_named(finding.best),
         end="lowest" if low else "highest",
         figure=finding.shown(ranked.iloc[0]),
-        each=listed([f"{name} {figure_text(float(one), finding.kind)}" for name, one in first]),
+        each=listed(
+            [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
+        ),
         rests=f"{strict}, over {units}" if data.several else "",
     )
 
@@ -292,7 +287,6 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _more(finding: _Finding) -> Iterator[Reason]:
-    """Yield what can be said of the differences, and what the finding rests on."""
     for code, apart in (("apart", True), ("not-apart", False)):
         if names := finding.compared(apart=apart):
             yield sentence("more", code, names=_named(names))
@@ -303,7 +297,7 @@ def _more(finding: _Finding) -> Iterator[Reason]:
 
 
 def _corrected(finding: _Finding) -> Iterator[Reason]:
-    """Say the corrected rates of the system that stands first, or that the judge tells nothing."""
+    """Yield the corrected rates of the best system, or that the judge is uninformative."""
     data, usable = finding.data, finding.rates[finding.rates["usable"].astype(bool)]
     if finding.is_uninformative:
         yield sentence("more", "uninformative")
@@ -331,14 +325,13 @@ def _without_model(finding: _Finding) -> Iterator[Reason]:
 
 
 def _over_valid(finding: _Finding) -> Iterator[Reason]:
-    """Say who stands first over valid outputs alone, where that is another."""
+    """Yield which other system is best over valid outputs alone, if any is."""
     measure = finding.measure
     if measure is None or finding.form != "strict" or not finding.one_judge:
         return
     rows = finding.data.overall(measure.name, "valid")
     rows = _best_first(rows[rows["system"].isin(finding.ranked["system"])], measure)
-    first = finding.tied(rows)
-    if len(rows) > 1 and set(first).isdisjoint(finding.best):
+    if len(rows) > 1 and set(first := finding.tied(rows)).isdisjoint(finding.best):
         figure = finding.shown(rows.iloc[0])
         yield sentence("more", "other-over-valid", names=_named(first), figure=figure)
 
@@ -350,29 +343,30 @@ def _lost(rows: pd.DataFrame) -> tuple[int, int]:
 
 
 def _losses(data: ChapterData) -> Iterator[Reason]:
-    own = data.items[data.items["role"].eq("asked")]
-    invalid, none = _lost(own)
+    items = data.items[data.items["role"].eq("asked")]
+    invalid, degenerate = _lost(items)
     losses = [f"{invalid:,} could not be read"] if invalid else []
-    is_or_are = "is" if none == 1 else "are"
-    losses += [f"{none:,} {is_or_are} no answer (a copy, or the like)"] if none else []
-    if losses and invalid < len(own):
-        asked = count(len(own), *data.spec.output)
+    if degenerate:
+        is_or_are = "is" if degenerate == 1 else "are"
+        losses.append(f"{degenerate:,} {is_or_are} no answer (a copy, or the like)")
+    if losses and invalid < len(items):
+        asked = count(len(items), *data.spec.output)
         yield sentence("more", "losses", asked=asked, losses=" and ".join(losses))
 
 
 def _next(finding: _Finding) -> Reason:
-    """Say what would make these figures tell more: the first of what is missing."""
+    """Return what would make these figures say more: the first case that holds."""
     data, meta, judges = finding.data, finding.data.meta, finding.data.meta.judges
-    unknown = not_examined(data)
-    own = data.items[data.items["role"].eq("asked")]
-    models = own["model"].astype(str)
+    unexamined = not_examined(data)
+    asked = data.items[data.items["role"].eq("asked")]
+    models = asked["model"].astype(str)
     few = finding.ranked[data.spec.clusters] < MIN_CLUSTERS
     cases = {
         "read-replies": not data.asked_and_valid[1],
         "judge": data.spec.criteria and not data.judged,
-        "no-answers": own["degenerate"].notna().mean() > _MOST,
-        "examine": unknown and not meta.embedded_judge,
-        "other-judge": unknown or finding.is_uninformative,
+        "no-answers": asked["degenerate"].notna().mean() > _MOST,
+        "examine": unexamined and not meta.embedded_judge,
+        "other-judge": unexamined or finding.is_uninformative,
         "name-model": models.eq(NO_MODEL).all(),
         "other-model": models.str.startswith(EMBEDDED_NAMES).all(),
         "more-clusters": few.all(),
@@ -392,6 +386,7 @@ def _next(finding: _Finding) -> Reason:
 def _drawing(
     data: ChapterData, finding: _Finding
 ) -> tuple[list[_Bar], list[_Bar], tuple[str, str], str]:
+    """Return the bars, the marks, the labels of the axis's ends, and the caption."""
     rows, kind, measure = finding.rows.iloc[:_MOST_BARS], finding.kind, finding.measure
     drawn = pd.concat([rows, finding.marks])
     other = pd.Series(dtype=float)
@@ -403,7 +398,7 @@ def _drawing(
     start, end = (0.0, 1.0) if fraction else (min(0.0, float(grid.min())), float(grid.max()))
     span = (end - start) or 1.0
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         return round(100 * (value - start) / span, 2)
 
     def bar(row: "pd.Series[Any]") -> _Bar:
@@ -416,10 +411,10 @@ def _drawing(
             system,
             figure_text(estimate, kind),
             "no interval" if math.isnan(low) else between,
-            place(estimate),
-            place(low),
-            round(place(high) - place(low), 2),
-            float("nan") if same else place(reported),
+            position(estimate),
+            position(low),
+            round(position(high) - position(low), 2),
+            float("nan") if same else position(reported),
             _rests_on(data.items[data.items["system"].eq(system)]),
         )
 
@@ -441,8 +436,8 @@ def _drawing(
 
 
 def _rests_on(rows: pd.DataFrame) -> str:
-    invalid, none = _lost(rows)
+    invalid, degenerate = _lost(rows)
     parts = [f"{len(rows):,} asked for"]
     parts += [f"{invalid:,} invalid"] if invalid else []
-    parts += [f"{none:,} no answer"] if none else []
+    parts += [f"{degenerate:,} no answer"] if degenerate else []
     return ", ".join(parts)

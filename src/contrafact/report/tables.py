@@ -8,18 +8,13 @@ from contrafact.runs.items import agreement, cluster_labels
 
 
 def comparison_table(data: ChapterData) -> Table | None:
-    """Return the paired comparisons as a table, or None where there is nothing to compare."""
-    figures, spec = data.pairs, data.spec
-    if figures.empty:
+    pairs, spec = data.pairs, data.spec
+    if pairs.empty:
         return None
     lines: list[dict[str, object]] = []
-    by = ["first", "second", "measure"]
-    for (first, second, name), forms in figures.groupby(by, sort=False):
+    for (first, second, name), forms in pairs.groupby(["first", "second", "measure"], sort=False):
         measure = spec.measure(str(name))
-        line: dict[str, object] = {
-            "pair": f"{first} minus {second}",
-            "measure": measure.compared,
-        }
+        line: dict[str, object] = {"pair": f"{first} minus {second}", "measure": measure.compared}
         for _, row in forms.iterrows():
             key = f"difference_{row['form']}"
             for what, end in (("difference", ""), ("low", "_low"), ("high", "_high")):
@@ -30,14 +25,13 @@ def comparison_table(data: ChapterData) -> Table | None:
     columns = [Column("measure", "Measure", "text")]
     headings = {"valid": "Over valid outputs", "strict": "Strict", "all": "All outputs"}
     for form, group in headings.items():
-        if not figures["form"].eq(form).any():
-            continue
-        columns += [
-            Column(f"difference_{form}", "Difference", "signed", group=group),
-            Column(f"p_value_{form}", "p", "p", group=group),
-            Column(f"p_adjusted_{form}", "p, Holm", "p", group=group),
-            Column(f"n_{form}", "Items", "count", group=group),
-        ]
+        if pairs["form"].eq(form).any():
+            columns += [
+                Column(f"difference_{form}", "Difference", "signed", group=group),
+                Column(f"p_value_{form}", "p", "p", group=group),
+                Column(f"p_adjusted_{form}", "p, Holm", "p", group=group),
+                Column(f"n_{form}", "Items", "count", group=group),
+            ]
     caption = (
         "The first system minus the second, on what both were asked, few-shot draws averaged "
         f"first: {data.percent_level} interval by {spec.cluster_noun}, p-value by flipping the "
@@ -51,8 +45,8 @@ def comparison_table(data: ChapterData) -> Table | None:
 def corrected_table(data: ChapterData) -> Table | None:
     """Return every judged rate of every system, raw and corrected, for the files.
 
-    The page has the corrected ones in its table of results, and the judges in `judge_table`. None
-    where there is nothing to correct by.
+    The page shows the corrected rates in its table of results, and the judges in `judge_table`.
+    None without an exam or labels to correct by.
     """
     if data.rates.empty or not (data.examined or data.labelled):
         return None
@@ -78,7 +72,6 @@ def corrected_table(data: ChapterData) -> Table | None:
 
 
 def judge_table(data: ChapterData) -> Table | None:
-    """Return what the exams measured of each judge, or None where none sat one."""
     rates = data.rates
     if rates.empty or not rates["sensitivity"].notna().any():
         return None
@@ -103,19 +96,19 @@ _OF_EXAMS = (
 
 
 def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
-    """Return how far several judges agree, and that for machines; nothing where one judged."""
+    """Return a table of how far several judges agree, and its part of ``results.json``."""
     verdicts = data.meta.panel
     if verdicts is None:
         return None, {}
     how, spec = data.how("panel"), data.spec
     clusters = cluster_labels(data.items, spec.cluster)
     panels = _panels(verdicts)
-    agreed = [agreement(own, clusters, **how).assign(panel=one) for one, own in panels.items()]
-    found = pd.concat(agreed, ignore_index=True)
+    agreed = [agreement(part, clusters, **how).assign(panel=name) for name, part in panels.items()]
+    frame = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
-        found = found.drop(columns="panel")
-    results = found.rename(columns={"estimate_low": "low", "estimate_high": "high"})
-    if found.empty:
+        frame = frame.drop(columns="panel")
+    results = frame.rename(columns={"estimate_low": "low", "estimate_high": "high"})
+    if frame.empty:
         return None, {"panel": results}
     columns = (
         Column("coefficient", "Coefficient", "text"),
@@ -128,8 +121,8 @@ def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
         "nearly all verdicts are the same, kappa and alpha sink although the judges agree; AC1 "
         "does not."
     )
-    names = found["criterion"].map(spec.labels).fillna(found["criterion"])
-    frame = found.assign(criterion=names)
+    names = frame["criterion"].map(spec.labels).fillna(frame["criterion"])
+    frame = frame.assign(criterion=names)
     title = "Agreement of the panel"
     if len(panels) > 1:
         frame["criterion"] += ", of " + frame["panel"]
@@ -138,7 +131,7 @@ def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
 
 
 def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the verdicts of each panel by its members' names: judges of two runs are not one."""
+    """Return the verdicts of each panel by its members: the judges of two runs are two panels."""
     by_system = verdicts.groupby("system", sort=False)["judge"]
     members = by_system.agg(lambda judges: listed(sorted(set(judges))))
     of = verdicts["system"].map(members)

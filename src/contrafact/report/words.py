@@ -1,6 +1,6 @@
-"""What a chapter says in words: facts, warnings, how to read it, what was run.
+"""The words of a chapter: facts, warnings, how to read it, what was run.
 
-The words stand in ``templates/sentences.toml``, by the code of what is the case.
+Sentences are templates in ``templates/sentences.toml``, by the code of the case that holds.
 """
 
 import tomllib
@@ -24,13 +24,12 @@ _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
 @cache
 def sentences() -> dict[str, Any]:
-    """Return the templates of what a chapter says, by part and code."""
     text = files("contrafact.report").joinpath("templates", "sentences.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
 def sentence(part: str, code: str, **values: object) -> Reason:
-    """Return what is said where a code is the case, with these values in its template."""
+    """Return the sentence of a code, with these values in its template."""
     templates = sentences()
     for name in part.split("."):
         templates = templates[name]
@@ -38,14 +37,13 @@ def sentence(part: str, code: str, **values: object) -> Reason:
 
 
 def facts(data: ChapterData) -> list[Fact]:
-    """Return the facts at the top."""
     spec, items, meta = data.spec, data.items, data.meta
     asked, valid = data.asked_and_valid
     draws = int(items["draw"].max())
     roles = {role: len(data.systems_as(role)) for role in ROLES}
     below = [f"and {roles[role]} {noun}" for role, noun in _OTHER_ROLES.items() if roles[role]]
     below += [f"up to {draws} few-shot draws"] if draws > 1 else []
-    found = [
+    shown = [
         Fact(spec.clusters.capitalize(), format_number(items[spec.cluster].nunique(), "count")),
         Fact(
             spec.output[1].capitalize(),
@@ -57,12 +55,12 @@ def facts(data: ChapterData) -> list[Fact]:
     if spec.criteria:
         judges = meta.judges or tuple(dict.fromkeys(items["judge"].dropna().astype(str)))
         panels = {run.judges for run in meta.runs if run.judges}
-        own = "a panel" if len(panels) < 2 else "of different runs"
-        panel = own if len(judges) > 1 else ""
-        found.append(Fact("Judge", _first_of(judges), panel, is_name=True))
+        several = "a panel" if len(panels) < 2 else "of different runs"
+        below_judge = several if len(judges) > 1 else ""
+        shown.append(Fact("Judge", _first_of(judges), below_judge, is_name=True))
     if any(measure.fluency for measure in spec.measures):
-        found.append(Fact("Fluency model", _first_of(meta.fluency_models), is_name=True))
-    return found
+        shown.append(Fact("Fluency model", _first_of(meta.fluency_models), is_name=True))
+    return shown
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -79,7 +77,7 @@ def warnings(data: ChapterData) -> Warnings:
     embedded = not judge_is_embedded and models.str.startswith(EMBEDDED_NAMES).any()
     unfinished = [run.name for run in meta.runs if not run.complete]
     judges = not_examined(data)
-    cases: dict[str, object] = {  # of what it is said; not where that is empty
+    cases: dict[str, object] = {  # what each warning is about; an empty one is left out
         "cut-prompts": _cut_prompts(meta),
         "embedded-judge": judge_is_embedded,
         "embedded-system": embedded,
@@ -123,19 +121,19 @@ def _cut_off(data: ChapterData) -> str:
 
 
 def _one_answer(data: ChapterData) -> Iterator[str]:
-    """Yield what a judge nearly always answers, of criteria that no exam says it can tell."""
+    """Yield what a judge nearly always answers on a criterion, unless an exam shows it can tell."""
     items = data.items[data.items["was_judged"]]
     asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
-    told_apart: set[tuple[str, str]] = set()
+    informative: set[tuple[str, str]] = set()
     rates = data.rates
     if len(rates):
-        able = rates["sensitivity_low"] + rates["specificity_low"] > 1
-        told_apart = set(rates.loc[able, ["judge", "criterion"]].itertuples(index=False, name=None))
-    for judge, own in items.groupby("judge", sort=False) if asked else ():
+        able = rates.loc[rates["sensitivity_low"] + rates["specificity_low"] > 1]
+        informative = set(zip(able["judge"], able["criterion"], strict=True))
+    for judge, judged in items.groupby("judge", sort=False) if asked else ():
         for criterion in asked:
-            verdicts = own[criterion.column].dropna()
+            verdicts = judged[criterion.column].dropna()
             share = float(verdicts.mean()) if len(verdicts) >= _ENOUGH_VERDICTS else 0.5
-            if (judge, criterion.column) in told_apart or 1 - _ONE_ANSWER < share < _ONE_ANSWER:
+            if (judge, criterion.column) in informative or 1 - _ONE_ANSWER < share < _ONE_ANSWER:
                 continue
             yield (
                 f"On {criterion.short or criterion.label}, {judge} answered "
@@ -145,15 +143,15 @@ def _one_answer(data: ChapterData) -> Iterator[str]:
 
 
 def not_examined(data: ChapterData) -> list[str]:
-    """Return the judges of which a rate is not corrected since no exam of them is here."""
+    """Return the judges that have a rate which is not corrected for lack of an exam."""
     if data.rates.empty:
         return []
-    held = data.rates["why_code"].eq(NOT_EXAMINED.code)
-    return [*map(str, data.rates.loc[held, "judge"].unique())]
+    unexamined = data.rates["why_code"].eq(NOT_EXAMINED.code)
+    return [*map(str, data.rates.loc[unexamined, "judge"].unique())]
 
 
 def _not_corrected(data: ChapterData) -> dict[str, str]:
-    """Return which other rates are not corrected and why, and where run and exam differ."""
+    """Return the other rates that are not corrected and why, and how run and exam differ."""
     if data.rates.empty:
         return {}
     labels, changes = data.spec.labels, sentences()["changes"]
@@ -174,11 +172,11 @@ def _not_corrected(data: ChapterData) -> dict[str, str]:
 
 
 _DIFFERENCES = 4
-"""So many rates are named whose run differs from the exam."""
+"""The most rates that are named of which the run differs from the exam."""
 
 
 def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
-    """Return the spec's terms with those that every chapter needs."""
+    """Return the spec's terms, then those that every chapter needs."""
     spec, named = data.spec, dict(data.spec.how)
     needless = {"Corrected": not (len(data.rates) and data.examined)}
     needless["Corrected by labels"] = not data.labelled
@@ -193,7 +191,6 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
 
 
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
-    """Return a run's facts as labels and texts, those that are known."""
     data = run.data or ""
     if run.data_count is not None:
         data += f", {run.data_count:,} {spec.unit[1]}"
@@ -229,25 +226,27 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
 
 
 def _cost(costs: Sequence[Cost]) -> str:
-    """Return what a run cost: in all, by role and method, and what is not known or is free."""
-    known = [one for one in costs if one.dollars]
+    """Return what a run cost in all and by role and method, and what is free or has no price."""
     parts = [
-        f"{one.model} as {one.role}{f' of {one.method}' if one.method else ''} "
-        f"{_money(one.dollars)}"
-        for one in known
+        f"{cost.model} as {cost.role}{f' of {cost.method}' if cost.method else ''} "
+        f"{_money(cost.dollars)}"
+        for cost in costs
+        if cost.dollars
     ]
-    free = sorted({one.model for one in costs if one.dollars == 0})
-    unknown = sorted({one.model for one in costs if one.dollars is None})
-    found = [f"{_money(sum(one.dollars or 0 for one in known))} at list price"] if known else []
-    found += [f"({'; '.join(parts)})"] if parts else []
-    found += [f"price unknown of {listed(unknown)}"] if unknown else []
-    found += [f"{listed(free)} ran on this machine, for nothing"] if free else []
-    return "; ".join(found).replace("; (", " (")
+    free = sorted({cost.model for cost in costs if cost.dollars == 0})
+    unpriced = sorted({cost.model for cost in costs if cost.dollars is None})
+    clauses = []
+    if parts:
+        total = _money(sum(cost.dollars or 0.0 for cost in costs))
+        clauses.append(f"{total} at list price ({'; '.join(parts)})")
+    clauses += [f"price unknown of {listed(unpriced)}"] if unpriced else []
+    clauses += [f"{listed(free)} ran on this machine, for nothing"] if free else []
+    return "; ".join(clauses)
 
 
-def _money(dollars: float | None) -> str:
-    """Return US dollars, cents and, of less than a cent, two digits that count."""
-    return f"${dollars or 0:,.2f}" if (dollars or 0) >= 0.01 else f"${dollars or 0:.2g}"
+def _money(dollars: float) -> str:
+    """Return US dollars in cents, or to two significant digits below a cent."""
+    return f"${dollars:,.2f}" if dollars >= 0.01 else f"${dollars:.2g}"
 
 
 def _pairs(values: Mapping[str, Setting]) -> str:

@@ -1,4 +1,4 @@
-"""One table as it reads, as CSV, Markdown and LaTeX, and all figures as JSON."""
+"""Tables as CSV, Markdown and LaTeX, and all figures as JSON."""
 
 import json
 import math
@@ -66,7 +66,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as it reads: the figure, its interval, its spread, and its rank (1, 2 or 0)."""
+    """A cell's text: the figure, its interval, its spread; and its rank (1, 2, or 0 for none)."""
 
     text: str
     kind: Kind
@@ -75,7 +75,6 @@ class Cell:
     rank: int = 0
 
     def more(self, interval: str) -> list[str]:
-        """Return what stands beside the figure, the interval in the words given."""
         spread = [f"sd {self.spread}"] if self.spread else []
         return ([interval] if self.interval else []) + spread
 
@@ -85,52 +84,48 @@ Row = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Lines of a table under one heading."""
-
     label: str
     published: bool
     rows: tuple[Row, ...] = field(default_factory=tuple)
 
 
 def row_groups(table: Table) -> list[RowGroup]:
-    """Return the table's lines as they read, own ones first, published ones in a group apart.
+    """Return the table's lines in groups: those measured here, then published ones.
 
-    The best and second best of a column are marked among the own lines of a group, judged as
+    The best and second best figure of a column are marked among the lines measured here, by what is
     printed, so that two equal figures share their mark. References and controls have no mark and
-    stand last; among lines that rest on one cluster each nothing is marked.
+    stand last. If no line rests on more than one cluster, nothing is marked.
     """
-    frame = table.frame
+    frame, by = table.frame, table.group_by
     source = frame.get("source", pd.Series("", index=frame.index))
-    own, published = frame[source.ne(PUBLISHED)], frame[source.eq(PUBLISHED)]
-    if table.group_by is None:
-        marks = source[own.index].eq(MARK)
-        parts = [("", own[~marks]), (_MARKS if (~marks).any() else "", own[marks])]
-        papers = [(table.published_label, published)]
+    measured, published = frame[source.ne(PUBLISHED)], frame[source.eq(PUBLISHED)]
+    papers = [(table.published_label, published)]
+    if by is None:
+        marks = source[measured.index].eq(MARK)
+        parts = [("", measured[~marks]), (_MARKS if (~marks).any() else "", measured[marks])]
     else:
-        parts = [(str(name), part) for name, part in own.groupby(table.group_by, sort=False)]
-        papers = [(table.published_label, published)]
-        if table.group_by in table.frame and published[table.group_by].notna().all():
-            named = published.groupby(table.group_by, sort=False)
+        parts = [(str(name), part) for name, part in measured.groupby(by, sort=False)]
+        if by in frame and published[by].notna().all():
+            named = published.groupby(by, sort=False)
             papers = [(f"{name}: {table.published_label}", part) for name, part in named]
-    return [
-        *(RowGroup(label, False, _own_rows(part, table)) for label, part in parts if len(part)),
-        *(
-            RowGroup(label, True, _published_rows(part, table.columns))
-            for label, part in papers
-            if len(part)
-        ),
+    groups = [RowGroup(label, False, _own_rows(part, table)) for label, part in parts if len(part)]
+    return groups + [
+        RowGroup(label, True, _published_rows(part, table.columns))
+        for label, part in papers
+        if len(part)
     ]
 
 
 def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, ...]]]:
     """Return runs of neighbouring columns with the same group heading."""
-    return [(name, tuple(own)) for name, own in groupby(columns, key=lambda one: one.group)]
+    runs = groupby(columns, key=lambda column: column.group)
+    return [(heading, tuple(run)) for heading, run in runs]
 
 
 def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
-    one = table.clusters in frame.columns and frame[table.clusters].max() <= 1
+    unranked = table.clusters in frame.columns and frame[table.clusters].max() <= 1
     ranked = frame.mask(frame["source"].eq(MARK)) if "source" in frame.columns else frame
-    ranks = {c.key: [0] * len(frame) if one else _ranks(ranked, c) for c in table.columns}
+    ranks = {c.key: [0] * len(frame) if unranked else _ranks(ranked, c) for c in table.columns}
     return tuple(
         tuple(_cell(line, column, ranks[column.key][i]) for column in table.columns)
         for i, line in enumerate(frame.to_dict("records"))
@@ -138,7 +133,7 @@ def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
 
 
 def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
-    """Return lines as a paper prints them: two decimals, no intervals, no marks."""
+    """Return lines as papers print them: one decimal more, no intervals, no marks."""
 
     def cell(line: Mapping[Hashable, object], column: Column) -> Cell:
         more = int(column.kind in _PRINTED)
@@ -150,7 +145,7 @@ def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[R
 
 
 _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
-"""What papers print with one decimal more than our own figures have."""
+"""The kinds of figures that papers print with one decimal more than this report does."""
 
 
 def _cell(line: Mapping[Hashable, object], column: Column, rank: int) -> Cell:
@@ -166,24 +161,24 @@ def _cell(line: Mapping[Hashable, object], column: Column, rank: int) -> Cell:
 
 
 def _ranks(frame: pd.DataFrame, column: Column) -> list[int]:
-    """Return 1 for the best, 2 for the second best, 0 otherwise; nothing to rank gives all 0."""
-    nothing = [0] * len(frame)
+    """Return 1 for the best, 2 for the second best, 0 otherwise; all 0 if all are equal."""
+    unranked = [0] * len(frame)
     if column.better is None or not column.ranked or column.key not in frame.columns:
-        return nothing
+        return unranked
     scale = 100 if column.kind in ("share", "points") else 1
     digits = 3 if column.kind == "coefficient" else 1
     values = [round(float(value) * scale, digits) for value in frame[column.key].astype(float)]
     distinct = sorted({v for v in values if not math.isnan(v)}, reverse=column.better == "high")
     if len(distinct) < 2:
-        return nothing
+        return unranked
     return [1 if v == distinct[0] else 2 if v == distinct[1] else 0 for v in values]
 
 
 def render_table_csv(table: Table) -> str:
-    """Return the table's numbers as they are, with bounds and spread; shares are 0 to 1.
+    """Return the table's numbers unrounded, with bounds and spread; shares are 0 to 1.
 
-    Hidden characters in names are shown, and a name that a spreadsheet would run as a formula
-    gets an apostrophe in front.
+    Hidden characters in names are shown, and an apostrophe stands before a name that a spreadsheet
+    would run as a formula.
     """
     frame = table.raw.copy()
     for column in frame.columns:
@@ -194,7 +189,7 @@ def render_table_csv(table: Table) -> str:
 
 
 def render_markdown(table: Table) -> str:
-    """Return the table as GitHub Markdown, best in bold and second best underlined."""
+    """Return the table as GitHub Markdown, the best in bold and the second best underlined."""
     lines = [f"## {_md(table.title)}", "", _md(table.caption), ""]
     headings = [f"{c.group}: {c.heading}" if c.group else c.heading for c in table.columns]
     lines.append("| " + " | ".join(map(_md, headings)) + " |")
@@ -258,10 +253,10 @@ def _tex_heading(columns: Sequence[Column]) -> list[str]:
     lines: list[str] = []
     if any(column.group for column in columns):
         tops, rules, start = [], [], 1
-        for name, own in heading_groups(columns):
-            tops.append(rf"\multicolumn{{{len(own)}}}{{c}}{{{_tex(name)}}}")
-            rules += [rf"\cmidrule(lr){{{start}-{start + len(own) - 1}}}"] if name else []
-            start += len(own)
+        for heading, run in heading_groups(columns):
+            tops.append(rf"\multicolumn{{{len(run)}}}{{c}}{{{_tex(heading)}}}")
+            rules += [rf"\cmidrule(lr){{{start}-{start + len(run) - 1}}}"] if heading else []
+            start += len(run)
         lines += [" & ".join(tops) + r" \\", "".join(rules)]
     lines.append(" & ".join(_tex(column.heading) for column in columns) + r" \\")
     return lines

@@ -1,6 +1,6 @@
-"""Two texts word by word: their tokens and sentences, and which word stands for which.
+"""Tokens and sentences of two texts, and which token of one stands for which of the other.
 
-Whatever a caller reads as one thing (a quantity, a name with digits, a time) is one token.
+Whatever a caller reads as a unit (a quantity, a name with digits, a time) is one token.
 """
 
 import re
@@ -34,14 +34,14 @@ TITLED_SHARE = 0.7
 # Words and sentences
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
-_WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
+_WHOLES = ("#", "@", "@t")  # the keys of tokens that are not words
 
 
 class Token(NamedTuple):
-    """A word, or a whole quantity, identifier or time reference, of a text.
+    """A word of a text, or a whole quantity, identifier or time reference.
 
-    It is compared by its key: `normal` of the word, "#" for any quantity, "@" for any identifier,
-    "@t" for any time reference.
+    Tokens are compared by their keys: `normal` of a word, "#" for any quantity, "@" for any
+    identifier, "@t" for any time reference.
     """
 
     start: int
@@ -51,11 +51,10 @@ class Token(NamedTuple):
 
     @property
     def is_word(self) -> bool:
-        """Whether it is a word, and no quantity, identifier or time."""
         return self.key not in _WHOLES
 
 
-_token = tuple.__new__  # what Token(…) calls, which for every word of a text takes time
+_token = tuple.__new__  # what Token(…) calls; called directly, since there are many words
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
     """Return the tokens of a text; each of ``wholes`` (start, end, key) is one token."""
 
     def words(start: int, end: int) -> list[Token]:
-        found = _WORD.finditer(text, start, end)
-        return [_token(Token, (m.start(), m.end(), m[0], normal(m[0]))) for m in found]
+        matches = _WORD.finditer(text, start, end)
+        return [_token(Token, (m.start(), m.end(), m[0], normal(m[0]))) for m in matches]
 
     tokens: list[Token] = []
     position = 0
@@ -114,7 +113,7 @@ class Change:
 
 
 class Alignment:
-    """Which token of the rewrite stands for which unchanged one of the original; what changed."""
+    """The unchanged tokens of two texts, mapped onto each other by index, and the changes."""
 
     def __init__(self, opcodes: Sequence[tuple[str, int, int, int, int]]) -> None:
         self.changes = [Change((a, b), (c, d)) for tag, a, b, c, d in opcodes if tag != "equal"]
@@ -128,15 +127,12 @@ class Alignment:
         }
 
     def change_in_original(self, token: int) -> Change | None:
-        """Return the change that a token of the original is part of."""
         return self._in_original.get(token)
 
     def change_in_rewritten(self, token: int) -> Change | None:
-        """Return the change that a token of the rewrite is part of."""
         return self._in_rewritten.get(token)
 
 
 def align(original: Sequence[Token], rewritten: Sequence[Token]) -> Alignment:
-    """Return the alignment of two token lists, by their keys."""
     keys = [token.key for token in original], [token.key for token in rewritten]
     return Alignment(opcodes(*keys, MAX_ALIGNED_WORDS))

@@ -1,14 +1,14 @@
 """Texts that are no answer at all, found without a model.
 
-A system that was asked for a new text and gives back its input, another input, an example it was
-shown, its instruction, one text where two were asked for, another language, or what it says of
-everything, has not answered. Such a text can be read, and a judge may even pass it: it is
-*degenerate*, for a reason. What one text and its prompts show, `Batch.reason` finds; what only all
-answers of a system show together, `across`.
+A system that was asked for a new text has not answered if it returns its input, another input, an
+example it was shown, its instruction, one text for two, another language, or what it says of
+everything. Such a text can be read, and a judge may even pass it: it is *degenerate*, for a reason.
+`Batch.reason` finds what one text and its prompts show, `across` what only all answers of a system
+show together.
 
 Texts are compared by their words: capitals, punctuation and spaces do not count; signs before
-numbers, currencies and percent signs do. Nothing here knows what a word means: a copy in which
-synonyms stand looks like an edit in which opposites stand, and is left to a judge.
+numbers, currencies and percent signs do. The meaning of words is not known: a copy with synonyms
+looks like an edit with opposites, and is left to a judge.
 """
 
 import re
@@ -58,32 +58,32 @@ OF_ANY = "fits any input: no word of its own input is in it, as in others of its
 REASONS: tuple[str, ...] = (
     OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN, OF_ANY, OF_ANSWER
 )  # fmt: skip
-"""Every reason that can be given, in the order in which they are looked for."""
+"""Every reason, in the order in which they are looked for."""
 
-# The thresholds were set on outputs of a small model and on published counterfactuals; what
-# they find, and how often falsely, is in docs/decisions/0020-degenerate-outputs.md.
+# The thresholds were set on outputs of a small model and on published counterfactuals; what they
+# find, and how often wrongly, is in docs/decisions/0020-degenerate-outputs.md.
 RUN = 3
-"""So many words in a row that a prompt has as well count as copied from it."""
+"""This many words in a row that a prompt also has count as copied from it."""
 COPIED = 0.7
-"""From this share of copied words on, a text is no more than a near copy."""
+"""From this share of copied words on, a text is a near copy."""
 NEAR = 0.5
 """From this share of copied words on, a text is a near copy of another input or its answer, if it
-has to do with that input and less with its own."""
-# A text that has this share of its words from its own input is an edit of that input, even if it
-# is, to the word, another input of the batch.
+has more to do with that input than with its own."""
+# A text with this share of its words from its own input is an edit of that input, even if it is, to
+# the word, another input of the batch.
 _KEPT = 0.5
 STRANGE = 0.03
-"""A text is in another language if its own input's is less probable than this."""
-_RECOGNISED = 0.25  # a text whose likeliest language is less probable is in none that is known
-_UNSURE = 0.1  # where the likeliest language of the inputs is less probable, they say none
-_MOST_INPUTS = 300  # so many inputs of a batch say which language it is in
-_COMMON = 100  # runs that more texts have tell nothing of where one was copied from
-_MOST_NEAR = 50_000  # in a larger batch only whole copies are found, for memory's sake
-# A text about nothing of its input, so much of whose marks its prompt has, echoes the prompt.
+"""A text is in another language if its input's language is less probable than this."""
+_RECOGNISED = 0.25  # a text whose likeliest language is less probable is in no known one
+_UNSURE = 0.1  # if the likeliest language of the inputs is less probable, they have none
+_MOST_INPUTS = 300  # the inputs of a batch by which its language is told
+_COMMON = 100  # a run that more texts have does not tell where it was copied from
+_MOST_NEAR = 50_000  # in a larger batch, to save memory, only whole copies are found
+# A text about nothing of its input echoes the prompt if the prompt has this share of its marks.
 _ECHOED = 0.8
 _FEWEST_MARKS = 2  # a text with fewer is too short to tell what it is about
-# Texts without a mark of their own input fit any where a system gives them to so many inputs, and
-# to this share of all; fewer may be paraphrases.
+# Texts without a mark of their own input fit any input if a system gives them to at least this many
+# inputs, and to this share of all; fewer may be paraphrases.
 _ANY_ITEMS, _ANY_SHARE = 3, 0.1
 _NO_LANGUAGE = "zxx"  # the code of what has no words, in ISO 639
 
@@ -92,26 +92,25 @@ _WORD = re.compile(
 )
 
 
-@lru_cache(maxsize=64)  # the sides of one input are looked over together
+@lru_cache(maxsize=64)  # the sides of one input are checked one after the other
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text as they are compared: without capitals and punctuation."""
+    """Return the words of a text in the form that is compared, without capitals and punctuation."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
-def equal(one: str, other: str) -> bool:
-    """Return whether two texts have the same words in the same order, and any at all."""
-    own = words(one)
-    return bool(own) and own == words(other)
+def equal(a: str, b: str) -> bool:
+    """Return whether two texts have the same words in the same order, and at least one."""
+    return words(a) == words(b) != ()
 
 
 @lru_cache(maxsize=64)
 def runs(text: str) -> frozenset[tuple[str, ...]]:
     """Return every run of one to `RUN` words of a text."""
-    own = words(text)
+    whole = words(text)
     return frozenset(
-        own[start : start + size]
+        whole[start : start + size]
         for size in range(1, RUN + 1)
-        for start in range(len(own) - size + 1)
+        for start in range(len(whole) - size + 1)
     )
 
 
@@ -123,7 +122,7 @@ _LONG = 4
 def marks(text: str) -> frozenset[str]:
     """Return the stems of the words that tell what a text is about.
 
-    They are those of four letters or more, and shorter ones with a capital or a digit ("UK", "5").
+    These are the words of four letters or more, and shorter ones with a capital or a digit.
     """
     return frozenset(
         stem(word) for word in _MARK.findall(text) if len(word) >= _LONG or not word.islower()
@@ -133,24 +132,24 @@ def marks(text: str) -> frozenset[str]:
 def shared_marks(text: str, other: str) -> frozenset[str]:
     """Return the marks of a text that another has too, in any form of the word."""
     others = marks(other)
-    long = [one for one in others if len(one) >= _LONG]
+    long = [mark for mark in others if len(mark) >= _LONG]
     return frozenset(
-        one
-        for one in marks(text)
-        if one in others or (len(one) >= _LONG and any(same_root(one, two) for two in long))
+        mark
+        for mark in marks(text)
+        if mark in others or (len(mark) >= _LONG and any(same_root(mark, one) for one in long))
     )
 
 
 def _tells(text: str) -> bool:
-    """Return whether marks are words: several, in letters that have capitals."""
-    found = marks(text)
-    cased = all(one.upper() != one or one[0].isdigit() for one in found)
-    return cased and len(found) >= _FEWEST_MARKS
+    """Return whether marks tell what a text is about: several, in a script that has capitals."""
+    of_text = marks(text)
+    cased = all(mark.upper() != mark or mark[0].isdigit() for mark in of_text)
+    return cased and len(of_text) >= _FEWEST_MARKS
 
 
 @lru_cache(maxsize=64)
 def _in_lines(text: str) -> str:
-    """Return a text's words, each between line breaks, in which runs can be looked up."""
+    """Return a text's words, each between line breaks, so that a run is a substring."""
     return _lined(words(text))
 
 
@@ -159,7 +158,7 @@ def _lined(run: Iterable[str]) -> str:
 
 
 class Shown:
-    """The runs of words that a model was shown, in prompts, before it had written them itself."""
+    """The runs of words that a model was shown in prompts before it wrote them itself."""
 
     def __init__(self, exchanges: Iterable[tuple[str, str]]) -> None:
         self._exchanges = list(exchanges)
@@ -168,24 +167,24 @@ class Shown:
     def __contains__(self, run: object) -> bool:
         if not (isinstance(run, tuple) and run):
             return False
-        sought = _lined(run)
+        lined = _lined(run)
         for prompt, reply in self._texts:
-            if sought in prompt:
+            if lined in prompt:
                 return True
-            if sought in reply:
+            if lined in reply:
                 return False
         return False
 
-    def marks(self, *own: str) -> frozenset[str]:
-        """Return the marks of the prompts, without these texts and what the model wrote before."""
-        known: set[str] = set()
+    def marks(self, *without: str) -> frozenset[str]:
+        """Return the marks of the prompts, without some texts and what the model wrote before."""
+        shown: set[str] = set()
         written: set[str] = set()
         for prompt, reply in self._exchanges:
-            for one in own:
-                prompt = prompt.replace(one, " ")
-            known |= marks(prompt) - written
-            written |= marks(reply) - known
-        return frozenset(known)
+            for text in without:
+                prompt = prompt.replace(text, " ")
+            shown |= marks(prompt) - written
+            written |= marks(reply) - shown
+        return frozenset(shown)
 
 
 def copied_share(
@@ -193,23 +192,23 @@ def copied_share(
     shown: Container[tuple[str, ...]],
     own: Container[tuple[str, ...]] = (),
 ) -> float:
-    """Return the share of a text's words in runs that were shown, its own input's aside."""
-    found = words(text)
-    size = min(RUN, len(found))
+    """Return the share of a text's words that are in runs which were shown and not in ``own``."""
+    whole = words(text)
+    size = min(RUN, len(whole))
     covered = {
-        place
-        for start in range(len(found) - size + 1)
-        if size and (run := found[start : start + size]) not in own and run in shown
-        for place in range(start, start + size)
+        i
+        for start in range(len(whole) - size + 1)
+        if size and (run := whole[start : start + size]) not in own and run in shown
+        for i in range(start, start + size)
     }
-    return len(covered) / len(found) if found else 0.0
+    return len(covered) / len(whole) if whole else 0.0
 
 
 @lru_cache(maxsize=64)
 def languages(text: str) -> Mapping[str, float]:
-    """Return how probable each language is for a text, by its ISO 639 code, most probable first.
+    """Return the probability of each language of a text, by ISO 639 code, the highest first.
 
-    A naive Bayes over byte n-grams (Lui and Baldwin, ACL 2012; py3langid), tempered by length.
+    By a naive Bayes over byte n-grams (Lui and Baldwin, ACL 2012; py3langid), tempered by length.
     """
     return dict(_identifier().rank(text))
 
@@ -220,12 +219,12 @@ def _identifier() -> LanguageIdentifier:
 
 
 def unload_languages() -> None:
-    """Let go of the model of languages, some 70 MiB; it is loaded again when it is asked."""
+    """Free the memory of the language model, some 70 MiB; the next use loads it again."""
     _identifier.cache_clear()
 
 
 class Batch:
-    """The inputs that are worked on together, for finding what is no answer to one of them."""
+    """The inputs that are worked on together, by which texts are found to be no answer."""
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self.inputs = inputs
@@ -237,7 +236,7 @@ class Batch:
 
     @cached_property
     def languages(self) -> Mapping[str, float]:
-        """How probable each language is for the inputs taken together, most probable first."""
+        """The probability of each language of the inputs taken together, the highest first."""
         return languages("\n".join(self.inputs[:_MOST_INPUTS]))
 
     def reason(
@@ -251,31 +250,32 @@ class Batch:
         """Return why a text is no answer, one of `REASONS`, or None.
 
         Args:
-            own: The texts of its own input: the first is what it was to change.
-            other: The text of its other side, where two were asked for.
-            same: Inputs besides that it may equal: variants of its own.
+            own: The texts of its own input; the first is the one that it was to change.
+            shown: The prompts and replies that led to the text.
+            other: The text of its other side, if two were asked for.
+            same: Other inputs that it may equal: variants of its own.
         """
         tokens = words(text)
         if not tokens:
             return None
-        # A prompt shows the input made safe, and a model may well keep it so.
-        forms = [form for one in own for form in (one, delimit(one))]
+        # A prompt has the input as `delimit` returns it, and a model may copy that.
+        forms = [form for source in own for form in (source, delimit(source))]
         if tokens in map(words, forms) or (own and _begins(own[0], text)):
             return OF_INPUT
         if other is not None and tokens == words(other):
             return EQUAL_SIDES
         mine = {run for form in forms for run in runs(form)}
         exchanges = list(shown)
-        if exchanges:  # nothing was, where outputs were made elsewhere
+        if exchanges:  # there are none of outputs that were made elsewhere
             asked = Shown(exchanges)
             if copied_share(text, asked, mine) >= COPIED or _echoes(text, asked, forms):
                 return OF_PROMPT
-        if sum((one,) in mine for one in tokens) < _KEPT * len(tokens):
+        if sum((token,) in mine for token in tokens) < _KEPT * len(tokens):
             variants = [*map(words, same), *map(words, own)]
             if _in_lines(text) in self._known and tokens not in variants:
                 return OF_OTHER
-            near = [self.inputs[place] for place in self._near.of(text, mine)]
-            if any(_strays(text, own, one) for one in near if words(one) not in variants):
+            near = [self.inputs[i] for i in self._near.of(text, mine)]
+            if any(_strays(text, own, source) for source in near if words(source) not in variants):
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
             return FOREIGN
@@ -284,122 +284,113 @@ class Batch:
     def _is_foreign(self, text: str, source: str) -> bool:
         """Return whether a text is in a language that neither its input nor the batch is in.
 
-        One headline may be too terse to tell; nor is a text foreign with every word of its input.
+        The batch decides, since one input may be too terse, unless the input is clearly in another
+        language. A text with every word of its input is not foreign.
         """
         if set(words(source)) <= set(words(text)):
             return False
-        tokens, home = languages(text), self.languages
-        found = _first(tokens)
-        if tokens[found] < _RECOGNISED or found == _NO_LANGUAGE:
+        of_text, home = languages(text), self.languages
+        likeliest = _first(of_text)
+        if of_text[likeliest] < _RECOGNISED or likeliest == _NO_LANGUAGE:
             return False
-        own = languages(source)
-        if own[_first(home)] < STRANGE and own[_first(own)] >= _RECOGNISED:
-            home = own
+        of_source = languages(source)
+        if of_source[_first(home)] < STRANGE and of_source[_first(of_source)] >= _RECOGNISED:
+            home = of_source
         if home[_first(home)] < _UNSURE:
             return False
-        return tokens[_first(home)] < STRANGE and home[found] < STRANGE
+        return of_text[_first(home)] < STRANGE and home[likeliest] < STRANGE
 
 
 def _first(probable: Mapping[str, float]) -> str:
     return next(iter(probable))
 
 
-def _stems(text: str) -> list[str]:
-    return [stem(word) for word in words(text)]
-
-
 def _begins(source: str, text: str) -> bool:
-    """Return whether a text is the first half of its input or more, in any forms of the words."""
-    whole, own = _stems(source), _stems(text)
-    return len(own) >= RUN and 2 * len(own) >= len(whole) and whole[: len(own)] == own
+    """Return whether a text is the first half or more of its input, in any forms of the words."""
+    whole, part = ([*map(stem, words(one))] for one in (source, text))
+    return len(part) >= RUN and 2 * len(part) >= len(whole) and whole[: len(part)] == part
 
 
 def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
     """Return whether a text says what its prompt says, in other words, and nothing of its input."""
     if not _tells(text):
         return False
-    found, mine = marks(text), frozenset[str]().union(*(shared_marks(text, one) for one in own))
-    if len(mine) > 1:  # one word may be in both by chance
+    of_input = frozenset[str]().union(*(shared_marks(text, source) for source in own))
+    if len(of_input) > 1:  # one word may be in both by chance
         return False
-    known = shown.marks(*own)
-    return mine <= known and len(found & known) >= _ECHOED * len(found)
+    of_text, of_prompt = marks(text), shown.marks(*own)
+    return of_input <= of_prompt and len(of_text & of_prompt) >= _ECHOED * len(of_text)
 
 
 def _strays(text: str, own: Sequence[str], other: str) -> bool:
-    """Return whether a text has to do with another input, and not half as much with its own."""
-    mine = max((len(shared_marks(text, one)) for one in own), default=0)
-    return 2 * mine < len(shared_marks(text, other))
+    """Return whether a text shares more than twice as many marks with another input as its own."""
+    shared = max((len(shared_marks(text, source)) for source in own), default=0)
+    return 2 * shared < len(shared_marks(text, other))
+
+
+def _long_runs(text: str) -> list[tuple[str, ...]]:
+    whole = words(text)
+    return [whole[start : start + RUN] for start in range(len(whole) - RUN + 1)]
 
 
 class _Near:
-    """Texts by their runs of words, to find those that another is a near copy of."""
+    """Texts by their runs of words, to find those that another text is a near copy of."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        runs, places = array("q"), array("q")  # runs by their hashes: texts have millions of them
-        for place, text in enumerate(texts):
-            own = {hash(run) for run in _long_runs(text)}
-            runs.extend(own)
-            places.extend([place] * len(own))
+        runs, numbers = array("q"), array("q")  # hashes of runs, which may be millions
+        for number, text in enumerate(texts):
+            hashes = {*map(hash, _long_runs(text))}
+            runs.extend(hashes)
+            numbers.extend([number] * len(hashes))
         order = np.argsort(np.asarray(runs), kind="stable")
-        self._runs, self._places = np.asarray(runs)[order], np.asarray(places)[order]
+        self._runs, self._numbers = np.asarray(runs)[order], np.asarray(numbers)[order]
 
     def of(self, text: str, own: Container[tuple[str, ...]]) -> list[int]:
-        """Return the places of the texts that a text is a near copy of; runs of `own` aside."""
-        found = words(text)
-        if len(found) < RUN:
+        """Return the numbers of the texts that a text copies closely, runs in ``own`` aside."""
+        sought = _long_runs(text)
+        if not sought:
             return []
-        covered: dict[int, set[int]] = defaultdict(set)
-        sought = [found[start : start + RUN] for start in range(len(found) - RUN + 1)]
-        hashes = np.array([hash(run) for run in sought])
+        covered: dict[int, set[int]] = defaultdict(set)  # words of the text, by the other text
+        hashes = np.array([*map(hash, sought)])
         first, last = (np.searchsorted(self._runs, hashes, side) for side in ("left", "right"))
         for start in np.flatnonzero((first < last) & (last - first <= _COMMON)).tolist():
             if sought[start] not in own:
-                for place in self._places[first[start] : last[start]].tolist():
-                    covered[place].update(range(start, start + RUN))
-        return [place for place, at in covered.items() if len(at) >= NEAR * len(found)]
-
-
-def _long_runs(text: str) -> set[tuple[str, ...]]:
-    found = words(text)
-    return {found[start : start + RUN] for start in range(len(found) - RUN + 1)}
+                for number in self._numbers[first[start] : last[start]].tolist():
+                    covered[number].update(range(start, start + RUN))
+        size = len(words(text))
+        return [number for number, shared in covered.items() if len(shared) >= NEAR * size]
 
 
 def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
-    """Return why answers are none that only all of a system's answers show, `None` where they are.
+    """Return for each answer of a system, an input and a text, why it is none, or `None`.
 
-    An answer repeats that to another input if it is a near copy of it and has to do with that input
-    and less with its own. Answers fit any input where none of their marks is of their own input;
-    what several inputs have alike, word for word, is taken together, so that a chance word does not
-    count. The order of the answers does not matter.
+    These are the reasons that only all answers together show. An answer repeats the answer to
+    another input if it is a near copy of it and has more to do with that input than with its own.
+    Answers fit any input if they have no mark of their own input. Answers with the same words to
+    several inputs are taken together, so that a chance word does not count. The order of the
+    answers does not matter.
     """
-    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, (_, text) in enumerate(answers):
-        alike[words(text)].append(place)
-    strange = [
-        place
-        for places in alike.values()
-        if _tells(answers[places[0]][1])
-        and 2 * sum(bool(shared_marks(answers[at][1], answers[at][0])) for at in places)
-        <= len(places)
-        for place in places
-    ]
-    given = {answers[place][0] for place in strange}
+    same_words: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for i, (_, text) in enumerate(answers):
+        same_words[words(text)].append(i)
+    fits_any: set[int] = set()
+    for group in same_words.values():
+        of_input = sum(bool(shared_marks(answers[i][1], answers[i][0])) for i in group)
+        if 2 * of_input <= len(group) and _tells(answers[group[0]][1]):
+            fits_any.update(group)
     inputs = {source for source, _ in answers}
-    habit = len(given) >= max(_ANY_ITEMS, _ANY_SHARE * len(inputs))
-    fits_any = set(strange) if habit else set()
-    return [
-        OF_ANY if place in fits_any else reason for place, reason in enumerate(_of_answers(answers))
-    ]
-
-
-def _of_answers(answers: Sequence[tuple[str, str]]) -> list[str | None]:
-    """Return `OF_ANSWER` for what repeats the answer to another input, `None` for all else."""
+    if len({answers[i][0] for i in fits_any}) < max(_ANY_ITEMS, _ANY_SHARE * len(inputs)):
+        fits_any = set()
     near = _Near([text for _, text in answers] if len(answers) <= _MOST_NEAR else ())
-    found: list[str | None] = []
-    for source, text in answers:
+
+    def reason(i: int) -> str | None:
+        if i in fits_any:
+            return OF_ANY
+        source, text = answers[i]
         copied = any(
-            answers[place][0] != source and _strays(text, [source], answers[place][0])
-            for place in near.of(text, runs(source))
+            answers[j][0] != source and _strays(text, [source], answers[j][0])
+            for j in near.of(text, runs(source))
         )
-        found.append(OF_ANSWER if copied else None)
-    return found
+        return OF_ANSWER if copied else None
+
+    return [reason(i) for i in range(len(answers))]

@@ -1,10 +1,10 @@
 """Hostile text made safe: for a prompt, a tokenizer, a file, a page, a reader.
 
-`delimit` is for what stands between ``<news>`` and ``</news>`` in a prompt, `printable` for what
-people read, `tokenizable` for what a model reads as it is, `replace_surrogates` for what is written
-as UTF-8; `hostile_characters` counts what misleads a reader or breaks a program. Control
-characters, zero-width characters and the marks that reorder text from right to left can hide or
-rearrange what a page says: they are shown by their code point, as a token.
+`delimit` is for text between ``<news>`` and ``</news>`` in a prompt, `printable` for text that
+people read, `tokenizable` for text that a model reads unchanged, `replace_surrogates` for text
+that is written as UTF-8. `hostile_characters` counts what misleads a reader or breaks a program.
+Control characters, zero-width characters and the marks that reorder text from right to left can
+hide or rearrange what a page says: `visible_text` and `visible_html` show their code points.
 """
 
 import re
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 _REPLACEMENT = "‹"
-# What a model or a reader may take for an opening angle bracket. A bracket that was replaced
-# still ends the look ahead from another, so that delimiting twice changes nothing more.
+# What a model or a reader may take for an opening angle bracket. The look ahead from a bracket also
+# stops at one that was replaced, so that delimiting twice changes nothing more.
 _OPEN = "<＜﹤"
 _STOP = rf"{_OPEN}{_REPLACEMENT}"
 _SIGNS = r"/／∕⁄╱⧸⟋\\|｜¦│∣!！?？"
@@ -44,8 +44,8 @@ _TAG = re.compile(
     rf"|\s+[^\W\d_][^{_STOP}>＞﹥]*[>＞﹥])"
 )
 _LINE_SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
-# Code points that Unicode asks to show as nothing, beyond category Cf: joiners and fillers,
-# variation selectors, and what is reserved for more of them.
+# Code points outside category Cf that Unicode asks to show as nothing: joiners, fillers, variation
+# selectors, and ranges reserved for more of them.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U000e0000-\U000e0fff]"
@@ -63,19 +63,18 @@ _HOSTILE = {
 
 
 def delimit(text: str) -> str:
-    """Return the text with nothing in it that could close a delimiter or pass for a chat token.
+    """Return the text without anything that could close a delimiter or pass for a chat token.
 
-    Control characters go (those that end lines or set tabs become one space), and with them
-    zero-width, bidirectional and other invisible characters; lone surrogates become U+FFFD; and
-    the angle bracket of whatever looks like a tag or a chat template's token becomes ``‹``.
-    Other text, comparisons such as ``<5%`` or ``a < b`` included, is returned as it is. Delimiting
-    twice changes nothing more.
+    Control characters are removed (line ends and tabs become one space), as are zero-width,
+    bidirectional and other invisible characters. Lone surrogates become U+FFFD. The angle bracket
+    of whatever looks like a tag or a chat template's token becomes ``‹``. Other text is unchanged,
+    even ``<5%`` or ``a < b``. Delimiting twice changes nothing more.
     """
     return _TAG.sub(_REPLACEMENT, printable(text))
 
 
 def printable(text: str) -> str:
-    """Return the text without what does not print, as `delimit` takes it away; brackets stay."""
+    """Return the text as `delimit` does, with its brackets."""
     text = _LINE_SPACES.sub(" ", replace_surrogates(text))
     text = _INVISIBLE.sub("", text)
     if not text.isprintable():
@@ -84,14 +83,14 @@ def printable(text: str) -> str:
 
 
 def seen(text: str) -> str:
-    """Return what texts that look alike share: nothing that hides, plain forms, single spaces."""
+    """Return a form that texts which look alike share: printable, NFKC, single spaces."""
     return " ".join(printable(unicodedata.normalize("NFKC", text)).split())
 
 
 def replace_surrogates(text: str) -> str:
-    """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
+    """Return the text with U+FFFD for each lone surrogate, which UTF-8 cannot hold.
 
-    A surrogate pair that came as two halves is joined to the character it stands for.
+    Two surrogates that form a pair become the character that they encode.
     """
     if text.isascii():
         return text
@@ -99,26 +98,25 @@ def replace_surrogates(text: str) -> str:
 
 
 def tokenizable(text: str) -> str:
-    """Return the text without NUL, at which C libraries end a string, and lone surrogates."""
+    """Return the text without NUL, which ends a string in C libraries, and lone surrogates."""
     return replace_surrogates(text.replace("\x00", ""))
 
 
 def hostile_characters(text: str) -> Counter[str]:
-    """Return how many characters of each hostile kind a text has; kinds it lacks are left out."""
+    """Return how many characters of each hostile kind a text has, without the kinds it lacks."""
     if text.isascii() and text.isprintable():
         return Counter()
-    found = {name: len(pattern.findall(text)) for name, pattern in _HOSTILE.items()}
-    return Counter({name: number for name, number in found.items() if number})
+    return +Counter({kind: len(pattern.findall(text)) for kind, pattern in _HOSTILE.items()})
 
 
 _SHORT = {0x00: "␀", 0x09: "⇥", 0x0A: "↵", 0x0D: "␍"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters that have no ink of their own, and so hide like zero-width spaces.
+# Characters of other categories that show nothing.
 _BLANK = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 
 
 def _token(character: str) -> str | None:
-    """Return what stands for a hidden character; None for one that shows itself."""
+    """Return the token that is shown for a hidden character; None for a visible one."""
     if character not in _BLANK and unicodedata.category(character) not in _HIDDEN:
         return None
     code = ord(character)
@@ -126,14 +124,14 @@ def _token(character: str) -> str | None:
 
 
 class Characters(dict[int, str]):
-    """What characters become, for `str.translate`; each is looked at when it is first met."""
+    """A table for `str.translate`, filled by a function when a character first occurs."""
 
     def __init__(self, become: Callable[[str], str]) -> None:
         self._become = become
 
     def __missing__(self, code: int) -> str:
-        found = self[code] = self._become(chr(code))
-        return found
+        text = self[code] = self._become(chr(code))
+        return text
 
 
 def _shown(character: str) -> str:
@@ -155,20 +153,20 @@ _TEXT, _HTML = Characters(_shown), Characters(_marked)
 
 
 def visible_text(text: object) -> str:
-    """Return the text with every hidden character as a token, for plain text and figures."""
+    """Return the text with a token for every hidden character, for plain text and figures."""
     return str(text).translate(_TEXT)
 
 
 def visible_html(text: object) -> Markup:
-    """Return the text escaped, every hidden character a marked token, in a ``<bdi>``.
+    """Return the text escaped, with a marked token for every hidden character.
 
-    The element keeps its direction to itself.
+    It is in a ``<bdi>`` element, so that its direction does not affect the text around it.
     """
     return Markup("<bdi>{}</bdi>").format(inner_html(text))
 
 
 def inner_html(text: object) -> Markup:
-    """Return the text as ``visible_html`` does, without the element around it."""
+    """Return `visible_html` without the element around it."""
     return Markup(str(text).translate(_HTML))
 
 

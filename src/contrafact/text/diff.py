@@ -1,4 +1,4 @@
-"""How two texts differ: word by word, in characters, and in what can be counted on their surface.
+"""How two texts differ: word by word, in characters, and in counts of their surface.
 
 RFC-BENCH, section 2.2.2 (length in tokens) and appendix L (figures 14 to 18).
 """
@@ -36,43 +36,41 @@ __all__ = [
 DiffKind = Literal["same", "removed", "added"]
 
 SHARED_WORDS = 0.5
-"""Where two texts share less than this share of their words, marks may leave scraps."""
+"""If two texts share a smaller part of their words than this, marks may leave scraps."""
 MANY_CHANGES = 3
-"""So many changed stretches, between so few shared words, are scraps: fewer read well."""
+"""From this many changed stretches between few shared words, marks leave scraps."""
 FEW_WORDS = 0.2
-"""Where less of the shorter text is shared, what is shared is an "on" or a "the"."""
+"""If a smaller part of the shorter text is shared than this, only words like "the" are."""
 
-# Matching is quadratic at best in what differs, and worse on repetitive text. A headline has
-# some 20 words and a story a few hundred; past this the changed middle is shown whole.
+# Matching takes at least quadratic time in what differs, more on repetitive text. A headline has
+# some 20 words and a story a few hundred; beyond this many, the changed middle is one change.
 _MAX_WORDS = 2_000
 
 # A word with its inner apostrophes, points and hyphens, or one other sign; then its spaces.
 _UNIT = re.compile(r"(\w+(?:['’.,\-]\w+)*|[^\w\s])(\s*)")
-# A token never holds the end of a word and the space after it.
+# No token of cl100k has the end of a word and the space after it.
 _GAP = re.compile(r"(?<=[a-z]) (?=[a-z])")
 _MAX_PIECE = 500_000  # characters; the tokenizer refuses a million
 _SEARCHED = 1_000
 _WORD = re.compile(r"\w+(?:['’.,\-]\w+)*")
-# One number however it is grouped: 1,200.50 and 3.5 are one token each.
+# A number counts once however it is grouped: 1,200.50.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class DiffPart:
-    """A stretch of text that two texts share, or that only one of them has."""
-
     kind: DiffKind
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """The surface measures of a pair: of the rewritten text over, or less, the original's.
+    """The surface measures of a pair: ratios and differences of the rewrite to the original.
 
     Attributes:
         length_ratio: In characters.
         token_ratio: In OpenAI's tokens (cl100k), the unit of the length bands.
-        jaccard: Words that both have over words that either has, case aside; from 0 to 1.
+        jaccard: The words of both over the words of either, case aside; from 0 to 1.
         edit_distance: Levenshtein distance in characters over the longer length; from 0 to 1.
     """
 
@@ -85,10 +83,10 @@ class Surface:
 
 
 def word_diff(a: str, b: str) -> list[DiffPart]:
-    """Return how to get from ``a`` to ``b``, word by word.
+    """Return the parts that lead from ``a`` to ``b``, word by word.
 
-    The parts that are "same" or "removed", joined, give ``a``; those "same" or "added" give ``b``.
-    Two parts next to each other never have the same kind, and removed ones come first.
+    The "same" and "removed" parts, joined, are ``a``; the "same" and "added" ones are ``b``.
+    Neighbouring parts are of different kinds, and "removed" comes before "added".
     """
     before, after = _units(a), _units(b)
     pieces: list[tuple[DiffKind, str]] = []
@@ -110,14 +108,14 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
         texts: dict[DiffKind, list[str]] = {"same": [], "removed": [], "added": []}
         for kind, text in neighbours:
             texts[kind].append(text)
-        parts += [DiffPart(kind, "".join(found)) for kind, found in texts.items() if found]
+        parts += [DiffPart(kind, "".join(of_kind)) for kind, of_kind in texts.items() if of_kind]
     return parts
 
 
 def is_scattered(parts: Sequence[DiffPart]) -> bool:
-    """Return whether marks would leave scraps: little is shared, in many pieces, or next to none.
+    """Return whether marks would leave scraps: little is shared in many pieces, or nearly nothing.
 
-    The share is twice the shared words over those of both texts.
+    The share is twice the shared words over the words of both texts.
     """
     words = {"same": 0, "removed": 0, "added": 0}
     changes, before = 0, "same"
@@ -132,7 +130,7 @@ def is_scattered(parts: Sequence[DiffPart]) -> bool:
 
 
 def normalised_edit_distance(a: str, b: str) -> float:
-    """Return the Levenshtein distance in characters over the longer length: 0 if equal, to 1."""
+    """Return the Levenshtein distance in characters over the longer length, from 0 (equal) to 1."""
     longer = max(len(a), len(b))
     head = _common_start(a, b)
     tail = _common_start(a[head:][::-1], b[head:][::-1])
@@ -143,8 +141,8 @@ def normalised_edit_distance(a: str, b: str) -> float:
 def surface(original: str, rewritten: str) -> Surface:
     """Return the surface measures of a rewritten text against its original.
 
-    A ratio to an empty original is 1 if both are empty, and infinite otherwise. Two texts without
-    words have all their words in common.
+    A ratio to an empty original is 1 if both are empty, and infinite otherwise. The Jaccard index
+    of two texts without words is 1.
     """
     before, after = (set(_WORD.findall(text.casefold())) for text in (original, rewritten))
     marks = [
@@ -161,8 +159,8 @@ def surface(original: str, rewritten: str) -> Surface:
 
 
 def token_count(text: str) -> int:
-    """Return how many of OpenAI's tokens (cl100k) a text has; needs no network."""
-    # The tokenizer takes UTF-8, which cannot hold half a character.
+    """Return the number of OpenAI's tokens (cl100k) of a text; needs no network."""
+    # The tokenizer takes UTF-8, which has no lone surrogates.
     whole = replace_surrogates(text)
     return sum(len(_encoding().encode_ordinary(piece)) for piece in _pieces(whole))
 
@@ -173,7 +171,7 @@ def token_ratio(original: str, rewritten: str) -> float:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Return a text in pieces that the tokenizer takes: cut between words, where no token is."""
+    """Yield a text in pieces that the tokenizer takes, cut between words, where no token is."""
     start = 0
     while len(text) - start > _MAX_PIECE:
         end = start + _MAX_PIECE
@@ -200,7 +198,7 @@ def _units(text: str) -> list[tuple[str, str]]:
 
 
 def opcodes(a: Sequence[str], b: Sequence[str], most: int) -> list[tuple[str, int, int, int, int]]:
-    """Return difflib's opcodes; a middle of over ``most`` words, on a side, is one replacement."""
+    """Return difflib's opcodes; a middle of more than ``most`` words is one replacement."""
     head = _common_start(a, b)
     tail = _common_start(a[head:][::-1], b[head:][::-1])
     a_end, b_end = len(a) - tail, len(b) - tail
@@ -219,27 +217,33 @@ def opcodes(a: Sequence[str], b: Sequence[str], most: int) -> list[tuple[str, in
 
 
 def _common_start(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return how many words, or characters, two texts begin with alike."""
     shorter = min(len(a), len(b))
     return next((i for i in range(shorter) if a[i] != b[i]), shorter)
 
 
 def _levenshtein(a: str, b: str) -> int:
-    """Return the edit distance by Myers' bit-vectors (in Hyyrö's form): one big integer a row."""
+    """Return the edit distance by Myers' bit-vectors (in Hyyrö's form).
+
+    A column of the table of distances is held as its differences: bit i of ``rises`` is set if the
+    distance grows by one from row i to row i + 1, bit i of ``falls`` if it shrinks by one. The
+    distance in the last row is followed from column to column.
+    """
     if len(a) > len(b):
         a, b = b, a
     if not a:
         return len(b)
-    places: dict[str, int] = defaultdict(int)
+    positions: dict[str, int] = defaultdict(int)  # of each character of a, as bits
     for i, character in enumerate(a):
-        places[character] |= 1 << i
+        positions[character] |= 1 << i
     full, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
     rises, falls, distance = full, 0, len(a)
     for character in b:
-        matches = places.get(character, 0)
+        matches = positions.get(character, 0)
+        # Set where the diagonal step into this cell costs nothing.
         diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
         right_rises = falls | (~(diagonal | rises) & full)
         right_falls = diagonal & rises
+        # Horizontal differences in the last row say how the distance changes.
         distance += bool(right_rises & last) - bool(right_falls & last)
         right_rises = ((right_rises << 1) | 1) & full
         right_falls = (right_falls << 1) & full

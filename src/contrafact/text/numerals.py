@@ -1,4 +1,4 @@
-"""Numbers as English prose writes them, in digits and in words, and what they are worth."""
+"""Numbers as English prose writes them, in digits and in words, and their values."""
 
 import re
 import unicodedata
@@ -22,9 +22,9 @@ __all__ = [
     "words_value",
 ]
 
-# Regular expressions as text, to build grammars from. All are matched without regard to case,
-# and use possessive repeats, so that long runs of digits cost linear time; of a group, which Python
-# repeats wrongly before 3.11.5, the greedy repeat is atomic instead.
+# Regular expressions as text, to build grammars from. All are matched without regard to case, and
+# use possessive repeats, so that long runs of digits take linear time. Python before 3.11.5 repeats
+# groups possessively in a wrong way: these are greedy in an atomic group instead.
 
 VULGAR = "½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 """Fractions in one character."""
@@ -57,13 +57,13 @@ _POWERS_OF_TEN = {
 }
 SCALES = {name: 10**power for power, names in _POWERS_OF_TEN.items() for name in names}
 SCALES["dozen"] = 12
-"""What the names of magnitudes stand for, in small letters."""
+"""The values of magnitudes by their names in small letters."""
 
 MAGNITUDE = (
     r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"
     r"|mn|mln|mil|bn|bln|bil|tn|trn|trln|cr|mm|mio|mrd)|[kmbt])(?![^\W_])"
 )
-"""A magnitude after digits: letters alone stand close (``5m``), words may stand apart."""
+"""A magnitude after digits; a space may stand before it unless it is one letter (``5m``)."""
 
 _UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _TEENS = (
@@ -83,7 +83,7 @@ _UNIT_WORD = "|".join(_UNITS)
 _PIECE = f"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT_WORD})\\b)?|{'|'.join(_TEENS)}|{_UNIT_WORD})"
 _BIG = r"(?:lakh\scrore|thousand|million|billion|trillion|crore|lakh|dozen)"
 
-# Fails at once where no number word stands, which is nearly everywhere.
+# Fails at once if no number word follows, which is nearly everywhere.
 _GUARD = rf"(?=(?:{alternation([*_SMALL, 'half'])})(?![^\W_]))"
 
 WORDS = (
@@ -104,14 +104,14 @@ _STATED_IN_WORDS = re.compile(
 
 @lru_cache(maxsize=512)
 def has_words(small: str) -> bool:
-    """Return whether a text in small letters may have a number in words; if not, it has none."""
+    """Return whether a text in small letters may have a number in words; False is certain."""
     return _STATED_IN_WORDS.search(small) is not None
 
 
 def digits_value(text: str) -> Decimal:
-    """Return what a number in digits, as `DIGITS` matches it, is worth.
+    """Return the value of a number in digits, as `DIGITS` matches it.
 
-    A comma before one or two last digits is a point, and so is the only one after points.
+    A comma before the last one or two digits is a decimal point.
     """
     if text[-1] in VULGAR:
         part = unicodedata.normalize("NFKC", text[-1])
@@ -140,22 +140,22 @@ _MINUS = re.compile(r"(?<![^\s(])–(?=[0-9.])")
 
 
 def plain_digits(text: str) -> str:
-    """Return a text of the same length whose numbers the grammar reads.
+    """Return a text of the same length whose numbers the grammar can read.
 
-    Digits of any script are ASCII ones in it, and so are full-width and Arabic signs; spaces that
-    do not break or are thin are spaces, a dash that begins a number is a minus.
+    Digits of any script and full-width and Arabic signs become ASCII ones, non-breaking and thin
+    spaces become spaces, and a dash that begins a number becomes a minus.
     """
     return text if text.isascii() else _MINUS.sub("-", text.translate(_PLAIN))
 
 
 def magnitude_value(text: str) -> Decimal:
-    """Return the factor that a magnitude stands for (``bn`` is 1e9); 1 for an empty text."""
+    """Return the value of a magnitude (``bn`` is 1e9); 1 for an empty text."""
     name = " ".join(folded(text.replace("-", " ")).split())
     return Decimal(SCALES[name]) if name else Decimal(1)
 
 
 def words_value(text: str) -> Decimal:
-    """Return what a number in words (as `WORDS` matches it) is worth."""
+    """Return the value of a number in words, as `WORDS` matches it."""
     words = [w for w in re.split(r"[\s-]+", folded(text)) if w != "and"]
     if "half" in words[1:]:
         i = words.index("half")
@@ -194,7 +194,7 @@ def number_words(number: int) -> str:
 
 
 def scale_tail(words: str) -> tuple[str, float]:
-    """Return the magnitude at the end of a number in words, separator included, and its worth.
+    """Return the magnitude at the end of a number in words, separator included, and its value.
 
     ``"two million"`` gives ``(" million", 1e6)``, ``"two"`` gives ``("", 1.0)``.
     """

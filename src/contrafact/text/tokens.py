@@ -1,4 +1,4 @@
-"""Sentences and words of English prose: where they end, and what words are compared by."""
+"""Sentences and words of English prose: where they end, and how words are compared."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,8 +16,8 @@ __all__ = [
     "stem",
 ]
 
-# A stop, what closes behind it, and a space before what a sentence begins with; a line's end; the
-# marks by which feeds part headlines; a semicolon, after which another statement stands.
+# A full stop with closing quotes or brackets, before a space and what can begin a sentence; the end
+# of a line; the marks by which feeds separate headlines; a semicolon, which ends a statement.
 _END = r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9$€£¥])|\n+|\s[|•]\s|;\s"
 _ENDS = {False: re.compile(_END), True: re.compile(rf"{_END}|\s[-–—]\s(?=[A-Z])")}
 _ABBREVIATION = re.compile(
@@ -25,17 +25,17 @@ _ABBREVIATION = re.compile(
     r"|Sen|Rep|Prof|Gen|Lt|Sgt|(?<!/)[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
     r"|[ap]\.m|e\.g|i\.e)|\b(?:[A-Z]\.){1,9}[A-Z])\Z"
 )
-# Of these the point may also end a sentence: it does before a capital.
+# After these, the point also ends a sentence if a capital follows.
 _MAY_END = re.compile(r"(?:Inc|Corp|Co|Ltd|Plc|[ap]\.m)\Z")
-# What runs on for longer is no sentence: it is cut, so that reading it costs linear time.
+# A longer sentence is cut, so that reading it takes linear time.
 _LONGEST = 800
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
 
 
 def folded(text: str) -> str:
-    """Return a text in small letters: where a pattern finds ASCII letters in any case, they are.
+    """Return a text in small letters, as patterns that ignore case match it.
 
-    The two letters i of Turkish, which patterns take for one without regard to case, become "i".
+    To such a pattern Turkish dotted and dotless i are the letter "i", which they become here.
     """
     return text.casefold().replace("\u0131", "i").replace("i\u0307", "i")
 
@@ -43,8 +43,8 @@ def folded(text: str) -> str:
 def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:
     """Return where the sentences of a text begin and end, by punctuation alone.
 
-    Together they cover the text; the space after a sentence is part of it. Clauses that a
-    semicolon parts are sentences, and what is longer than 800 characters is cut at a space.
+    Together they cover the text; the space after a sentence is part of it. A semicolon ends a
+    sentence, and a sentence of more than 800 characters is cut at a space.
 
     Args:
         dashes: Whether a dash between spaces ends a sentence before a capital, as in a headline
@@ -80,7 +80,7 @@ def normal(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return a rough stem, by which inflections of a word are equal."""
+    """Return a rough stem, which is equal for the inflections of a word."""
     word = normal(word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -94,8 +94,8 @@ def stem(word: str) -> str:
 def same_root(a: str, b: str) -> bool:
     """Return whether two names have one root, as "Nigeria" and "Nigerian" have.
 
-    Their endings are others than those `stem` takes off ("China", "Chinese"): they have one root
-    where they begin alike, but for the last two letters of the shorter, in four letters at least.
+    Names have endings that `stem` does not remove ("China", "Chinese"): two share a root if they
+    begin with the same letters, except the last two of the shorter, and with four at least.
     """
     shared = max(4, min(len(a), len(b)) - 2)
     return a == b or a[:shared] == b[:shared]
@@ -104,8 +104,8 @@ def same_root(a: str, b: str) -> bool:
 def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
     """Return a pattern that matches any of the terms, the longest that fits first.
 
-    Terms share their beginnings in it, so that a word is tried letter by letter and not term by
-    term. Unless ``literal``, a space stands for any white space or a hyphen.
+    The pattern is a tree of shared beginnings, so that a word is tried letter by letter instead of
+    term by term. Unless ``literal``, a space stands for any white space or a hyphen.
     """
     tree: dict[str, Any] = {}
     for term in terms:
@@ -130,23 +130,23 @@ def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
 
 
 class Presence:
-    """Which rows of strings a text has any of, by one pass over it; none of an empty row."""
+    """A search, in one pass over a text, for the rows of which the text has any string."""
 
     def __init__(self, rows: Sequence[Iterable[str]]) -> None:
-        of: dict[str, set[int]] = {}
+        with_string: dict[str, set[int]] = {}
         for number, strings in enumerate(rows):
             for string in strings:
-                of.setdefault(string, set()).add(number)
-        # Of strings that begin alike the longest is found, which has the others in it.
+                with_string.setdefault(string, set()).add(number)
+        # The pattern matches the longest of strings that begin alike, which contains the others.
         self._rows = {
             string: frozenset().union(
-                *(of.get(string[:length], ()) for length in range(len(string) + 1))
+                *(with_string.get(string[:length], ()) for length in range(len(string) + 1))
             )
-            for string in of
+            for string in with_string
         }
-        self._pattern = re.compile(f"(?=({alternation(of, literal=True)}))")
+        self._pattern = re.compile(f"(?=({alternation(with_string, literal=True)}))")
 
     def rows(self, text: str) -> set[int]:
         """Return the numbers of the rows of which a text has a string."""
-        found = set(self._pattern.findall(text))
-        return set().union(*(self._rows.get(string, ()) for string in found))
+        strings = set(self._pattern.findall(text))
+        return set().union(*(self._rows.get(string, ()) for string in strings))

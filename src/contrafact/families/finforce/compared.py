@@ -1,7 +1,7 @@
-"""What the demo's counterfactuals are compared with: references, and texts that must not pass.
+"""What the demo's counterfactuals are compared with: references, and controls that must not pass.
 
-The references are of our own writing (``samples/references.jsonl``). The controls are made of them:
-each one under another headline, and the headline said again.
+The references are of our own writing (``samples/references.jsonl``). The controls are the headline
+repeated, and the reference of another headline.
 """
 
 import json
@@ -13,29 +13,28 @@ from contrafact.families.finforce.records import SIDES
 
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
-    """Return rows of outputs for the first bundled headlines that have references.
+    """Return outputs for at most ``count`` bundled headlines that have references.
 
-    They are as ``contrafact score finforce`` reads them, three systems a headline; fewer headlines
-    than asked for where fewer have references.
+    They are rows as ``contrafact score finforce`` reads them, three systems a headline.
     """
     samples = Path(__file__).with_name("samples")
     headlines = {row["headline"]: row for row in _rows(samples / "headlines.jsonl")}
-    own = [row for row in _rows(samples / "references.jsonl") if row["headline"] in headlines]
-    own = own[:count]
-    found: list[Mapping[str, Any]] = []
-    for place, row in enumerate(own):
-        other = own[(place + 1) % len(own)]
+    rows = [row for row in _rows(samples / "references.jsonl") if row["headline"] in headlines]
+    rows = rows[:count]
+    outputs: list[Mapping[str, Any]] = []
+    for i, row in enumerate(rows):
+        other = rows[(i + 1) % len(rows)]
         risk, opportunity = (row[side] for side in SIDES)
         texts = {
             "reference (ours)": (risk, opportunity),
             "control: headline said again": (row["headline"], row["headline"]),
         }
-        if len(own) > 1:
+        if len(rows) > 1:
             texts["control: another headline's"] = (other["risk"], other["opportunity"])
         for system, both in texts.items():
             pair = {f"{side}_counterfactual": text for side, text in zip(SIDES, both, strict=True)}
-            found.append({**headlines[row["headline"]], "system": system, **pair})
-    return found
+            outputs.append({**headlines[row["headline"]], "system": system, **pair})
+    return outputs
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What is in a headline file, and what is wrong with it.
+"""The contents and the faults of a headline file.
 
 FIN-FORCE, section 3.3 and table 1 (categories and counts).
 """
@@ -32,12 +32,12 @@ _UNKNOWN, _NONE = "unknown: ", "(none)"
 
 
 class _Pass:
-    """One pass over a headline file.
+    """What one pass over a headline file collects.
 
     Attributes:
-        wrong: Lines, by what is wrong there and makes a loader stop or leave something out; ``odd``
-            are those of what is worth knowing and stops nothing.
-        labels: (line, text, label) of each text that has one, by what the label is.
+        wrong: The lines by a fault that makes a loader stop or leave something out.
+        odd: The lines by what is worth knowing and stops no loader.
+        labels: (line, text, label) of each text that has a label, by the kind of label.
     """
 
     def __init__(self) -> None:
@@ -54,15 +54,15 @@ class _Pass:
 
     def add(self, item: RawItem) -> None:
         self.layouts[item.layout] += 1
-        given = {name: self._text(item, name) for name in _FIELDS}
-        headline = given["headline"]
+        texts = {name: self._text(item, name) for name in _FIELDS}
+        headline = texts["headline"]
         if headline and len(headline.strip()) < SHORTEST:
             self.odd[f"with a headline under {SHORTEST} characters"].append(item.line)
         if len(headline) > LONGEST:
             self.odd[f"with a headline over {LONGEST:,} characters"].append(item.line)
         if headline and item.original_headline not in (None, headline):
             self.odd["whose original_headline is not the headline"].append(item.line)
-        sides = [bool(given[side]) for side in SIDES]
+        sides = [bool(texts[side]) for side in SIDES]
         self.with_reference += all(sides)
         if any(sides) and not all(sides):
             self.wrong["with one counterfactual of two"].append(item.line)
@@ -72,15 +72,15 @@ class _Pass:
         if label not in ("", _EXPECTED_CLASS):
             what = f"classified '{label}', not '{_EXPECTED_CLASS}'"
             self.odd[what].append(item.line)
-        self._category(item, given["category"])
+        self._category(item, texts["category"])
         for what, text, value in labels_of(item):
             self.labels[what].append((item.line, text, value))
-        kinds = {kind for text in given.values() for kind in hostile_characters(text)}
+        kinds = {kind for text in texts.values() for kind in hostile_characters(text)}
         for kind in sorted(kinds | ({"half a character (now U+FFFD)"} if item.broken else set())):
             self.odd[f"with characters that mislead or break programs: {kind}"].append(item.line)
 
     def _text(self, item: RawItem, name: str) -> str:
-        """Return a field's text; empty if it has none, or something else, which is noted."""
+        """Return a field's text, or "" if it is absent or no text, with a note of the fault."""
         value = getattr(item, name)
         if is_absent(value):
             if name == "headline" or (name == "category" and item.layout != "table"):
@@ -141,19 +141,19 @@ class _Pass:
 
 
 def check_items(items: Iterable[RawItem]) -> DataReport:
-    """Return what is in a headline file; rows are named by their lines."""
-    found = _Pass()
+    """Return the contents and the faults of a headline file, by line."""
+    whole = _Pass()
     for item in items:
-        found.add(item)
-    rows = found.layouts.total()
-    distinct = {content_id(printable(text), prefix="h") for _, text in found.texts["headline"]}
+        whole.add(item)
+    rows = whole.layouts.total()
+    distinct = {content_id(printable(text), prefix="h") for _, text in whole.texts["headline"]}
     facts = (
-        f"Layout: {found.layout}; {rows:,} rows, {len(distinct):,} distinct headlines, "
-        f"{len(found.texts['description']):,} with a description, "
-        f"{found.with_reference:,} with both counterfactuals."
+        f"Layout: {whole.layout}; {rows:,} rows, {len(distinct):,} distinct headlines, "
+        f"{len(whole.texts['description']):,} with a description, "
+        f"{whole.with_reference:,} with both counterfactuals."
     )
-    contents = (facts, found.by_category(), found.lengths())
-    return DataReport(rows, contents, tuple(found.violations()), tuple(found.notes()))
+    contents = (facts, whole.by_category(), whole.lengths())
+    return DataReport(rows, contents, tuple(whole.violations()), tuple(whole.notes()))
 
 
 def _recognises(row: Mapping[str, Any]) -> bool:

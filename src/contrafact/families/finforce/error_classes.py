@@ -1,7 +1,7 @@
 """The error classes that can be computed (FIN-FORCE, figure 4 and section 5.2).
 
-The paper found them by reading; these are proxies, each with its threshold named and its reason
-given. Trivial consequences and financial realism need judgement and are not here.
+The paper's authors found them by reading; these are proxies, each with a named threshold and its
+reason. Trivial consequences and financial realism need a judge (`judging`).
 """
 
 import math
@@ -20,24 +20,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIMILAR_DISTANCE = 0.10
-"""A counterfactual at most this far from its headline says much the same. In the supplement's
-3,368 counterfactuals, what lies below is nearly always one word or one figure exchanged; clauses
-begin to change above."""
+"""A counterfactual at most this far from its headline says much the same. Of the supplement's 3,368
+counterfactuals, those below nearly always exchange one word or figure; above, clauses change."""
 
 ENTITIES_LOST = 0.5
-"""A counterfactual that drops more than this share of the headline's named entities has left its
-subject; one of two is often named in passing."""
+"""A counterfactual that drops more than this share of the headline's named entities has another
+subject. One of two is often only mentioned in passing."""
 
 PERPLEXITY_RATIO = 4.0
-"""A counterfactual more than this many times as surprising as its own headline may read badly. Of
-300 counterfactuals of the supplement, which read well, the embedded model puts 5% above (median
-0.84, three quarters under 1.5), mostly where a figure that mattered went: a flag, not a verdict."""
+"""A counterfactual more than this many times as surprising as its own headline may read badly. The
+embedded model puts 5% of 300 counterfactuals of the supplement, which read well, above this (median
+0.84, three quarters under 1.5), mostly for a missing figure: it is a flag, not a verdict."""
 
 # spaCy's labels of things with a name; the others are numbers, dates and languages.
 _NAMED = frozenset(
     ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW")
 )
-# Words that many names share, which alone do not name anyone.
+# Words that many names share, which do not identify anyone.
 _COMMON = frozenset(
     (
         *("a", "an", "and", "at", "by", "for", "in", "of", "on", "the", "to", "with"),
@@ -47,19 +46,19 @@ _COMMON = frozenset(
     )
 )
 _WORD = re.compile(r"[^\W_]+(?:[&.’'][^\W_]+)*")
-# Where a headline's own words end and its source begins: "… - Example News", "… | Example".
+# Where a headline ends and its source begins: "… - Example News", "… | Example".
 _CREDIT = re.compile(r"\s[-–—|]\s(?:[^\s|]+\s?){1,4}\Z")
-# A name has a capital letter in it that does not stand for a quarter or a magnitude.
+# A name has a capital letter that is not part of a quarter or a magnitude.
 _NAME = re.compile(r"\b(?![QH][1-4]\b)[^\W\d_a-z]")
 
 
 def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items frame with a column for each error class; each headline is parsed once.
 
-    ``text`` is None or NaN where invalid, perplexities (of one model) are NaN where not scored.
+    ``text`` is None or NaN if invalid; perplexities (of one model) are NaN if not scored. The added
     ``edit_distance`` is in characters over the longer length, 0 to 1, case and punctuation aside,
-    and NaN where invalid. The others are True, False, or None where a class does not apply, as
-    ``fantastical_edit`` where the headline names nobody, or spaCy, which finds names, is not there.
+    and NaN if invalid. The classes are True, False, or None if one does not apply:
+    ``fantastical_edit`` does not if the headline names nobody or spaCy is not installed.
     """
     import pandas as pd
 
@@ -69,7 +68,7 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     else:
         say_once("lost entities are left out: they need spaCy (pip install 'contrafact[nlp]')")
         named = {headline: [] for headline in headlines}
-    found = [
+    classes = [
         _classes(headline, text, named[headline], ratio) if isinstance(text, str) else {}
         for headline, text, ratio in zip(
             items["headline"],
@@ -78,9 +77,9 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
             strict=True,
         )
     ]
-    result = items.assign(edit_distance=[one.get("edit_distance", math.nan) for one in found])
+    result = items.assign(edit_distance=[row.get("edit_distance", math.nan) for row in classes])
     for flag in ("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction"):
-        values = [one.get(flag) for one in found]
+        values = [row.get(flag) for row in classes]
         result[flag] = pd.Series(values, index=result.index, dtype=object)
     return result
 
@@ -103,12 +102,12 @@ def _classes(
 
 
 def _plain(text: str) -> str:
-    """Return a text in one case, without punctuation; signs that carry meaning stay."""
+    """Return a text in one case without punctuation, except signs that carry meaning."""
     return " ".join(re.findall(r"[\w%$€£¥₹+\-]+", text.casefold()))
 
 
 def entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -> float | None:
-    """Return the share of named entities of which the counterfactual keeps no naming word."""
+    """Return the share of named entities of which no word is kept; None if there are no names."""
     credit = _CREDIT.search(headline)
     end = credit.start() if credit else len(headline)
     names = [
@@ -124,6 +123,6 @@ def entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text in one case: possessives and the points of "U.S." taken off."""
-    found = (re.sub(r"['’]s?$", "", word) for word in _WORD.findall(text.casefold()))
-    return {word.replace(".", "") for word in found}
+    """Return the words of a text in one case, without possessives and the points of "U.S."."""
+    words = (re.sub(r"['’]s?$", "", word) for word in _WORD.findall(text.casefold()))
+    return {word.replace(".", "") for word in words}

@@ -1,15 +1,15 @@
-"""FIN-FORCE items with known verdicts, of the project's own writing, crossed.
+"""Items with known verdicts for an exam of FIN-FORCE's judge, of our own writing.
 
-``exam_items.jsonl`` holds 20 events (two of each category of table 1), each with two parties either
-of which may meet with it. Two headlines are made of each: that one party meets with it and the
-other does not, and the other way round. Risk and opportunity counterfactuals, in two wordings each,
-name their party and its event. So by the guidelines of appendix A.7, and by construction:
+``exam_items.jsonl`` holds 20 events (two of each category of table 1), each with two parties. Two
+headlines are made of each: the event happens to one party and not to the other, and the other way
+round. Risk and opportunity counterfactuals, in two wordings each, name their party and its event.
+So, by the guidelines of appendix A.7 and by construction:
 
 ================  =====================  ==============  ==========================================
 kind              forward compatibility  directionality  made of
 ================  =====================  ==============  ==========================================
-``pass``          true                   true            a text on the party that the event meets
-``denied``        false                  not asked       the same on the party that it does not meet
+``pass``          true                   true            a text on the party of the event
+``denied``        false                  not asked       the same on the other party
 ``wrong-side``    not asked              false           a text that passes or turns, asked of the
                                                          other side
 ``restated``      not asked              false           the second wording after a headline that
@@ -20,8 +20,8 @@ kind              forward compatibility  directionality  made of
 ================  =====================  ==============  ==========================================
 
 Every text but the vague ones is right on some items and wrong on others, the headlines of an event
-hold the same words, and of short headlines and long ones equal shares pass, so that neither a text
-nor what it repeats tells which it is. A criterion is asked only where its verdict is certain.
+have the same words, and the items of short and of long headlines pass equally often, so that no
+surface feature tells a verdict. A criterion is asked only if its verdict is certain.
 """
 
 import json
@@ -47,14 +47,14 @@ _FORWARD, _DIRECTION = CRITERIA
 def finforce_items() -> tuple[ExamItem, ...]:
     """Return all items: 160 that pass, 80 that turn, and 160, 240, 80 and 20 that fail."""
     lines = Path(__file__).with_name("exam_items.jsonl").read_text(encoding="utf-8").splitlines()
-    found: list[ExamItem] = []
+    items: list[ExamItem] = []
     for event, row in enumerate(map(json.loads, lines)):
-        found += _crossed(row, reverse=event % 2 == 1)
-    return tuple(found)
+        items += _crossed(row, reverse=event % 2 == 1)
+    return tuple(items)
 
 
 def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
-    """Return the items of one event; in half of the headlines its denial comes first."""
+    """Return the items of one event; ``reverse`` puts the denial first in its headlines."""
     parties = row["parties"]
 
     def headline(text: str, other: str) -> Headline:
@@ -74,22 +74,21 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
             material=about,
         )
 
-    found: list[ExamItem] = []
-    for place, party in enumerate(parties):
-        other = parties[1 - place]
+    items: list[ExamItem] = []
+    for party, other in (parties, reversed(parties)):
         met = headline(row["event"].format(x=party), other)
         for side, opposite in zip(SIDES, reversed(SIDES), strict=True):
             first, again = (text.format(x=party) for text in row[side])
             turn = row[opposite][1].format(x=party)
             for text in (first, again):
                 denied = headline(row["event"].format(x=other), party)
-                found += [
+                items += [
                     item(met, "pass", side, text, **{_FORWARD: True, _DIRECTION: True}),
                     item(denied, "denied", side, text, **{_FORWARD: False}),
                     item(met, "wrong-side", opposite, text, **{_DIRECTION: False}),
                 ]
             restated = headline(f"{first[0].lower()}{first[1:]}" if reverse else first, other)
-            found += [
+            items += [
                 item(restated, "restated", side, again, **{_DIRECTION: False}),
                 item(restated, "turned", opposite, turn, **{_DIRECTION: True}),
                 item(restated, "wrong-side", side, turn, **{_DIRECTION: False}),
@@ -97,12 +96,12 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
     party = parties[reverse]
     about = headline(row["event"].format(x=party), parties[1 - reverse])
     vague = row["vague"].format(x=party)
-    found.append(item(about, "vague", SIDES[reverse], vague, **{_DIRECTION: False}))
-    return found
+    items.append(item(about, "vague", SIDES[reverse], vague, **{_DIRECTION: False}))
+    return items
 
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
-    """Return how a judge is asked, as `contrafact.families.finforce.judging.Judging` asks."""
+    """Return how the exam asks a judge: as `contrafact.families.finforce.judging.Judging` does."""
     from contrafact.families.finforce.judging import Judging, criteria_of
     from contrafact.judges.rubric import true_or_false
 
@@ -121,7 +120,7 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
 
 
 def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
-    """Return items as readers see them that know no news: the text, its headline, the side."""
+    """Return items for readers of surface features: the text, its headline, the side."""
     from contrafact.judges.surface import LeakItem
 
     return [

@@ -1,4 +1,4 @@
-"""What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
+"""The output of a method, and reading it in replies (FIN-FORCE, section 4 and table 8)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ __all__ = [
     "run_method",
 ]
 
-# A counterfactual is a headline; what is longer than this is a reply that lost its way.
+# A counterfactual is a headline; a longer text is a reply that ran on.
 MAX_CHARACTERS = 2_000
 
 _KEYS: Mapping[Side, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ WRAPPER = "Counterfactuals"
 class Generation(BaseModel):
     """A method's result for one headline: an output for each side, and what they have in common.
 
-    It is made, and written to logs and files, by what each side has: texts, reasons why there is
+    It is made, and written to logs and files, from what each side has: texts, reasons why there is
     none, reasons why a text is no counterfactual. A side with a reason has no text.
     """
 
@@ -121,7 +121,7 @@ def headline_turn(
     reply_tokens: int,
     schema: ResponseSchema | None = None,
 ) -> Turn[Headline]:
-    """Return a turn that asks by a template with the headline in it."""
+    """Return a turn whose prompt is a template with the headline in it."""
     asked = context.pack.template(f"finforce/{template}", required={"headline"})
 
     def prompt(headline: Headline) -> str:
@@ -137,29 +137,29 @@ async def run_method(
     *,
     batch: Batch | None = None,
 ) -> Generation:
-    """Run a method on one headline of a batch; a model that gives no answer makes it invalid."""
+    """Run a method on one headline of a batch; without a model's answer both sides are invalid."""
     exchanges: list[tuple[str, str]] = []
     try:
-        made = await method(headline, replace(ask, exchanges=exchanges))
+        generation = await method(headline, replace(ask, exchanges=exchanges))
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
     shown = exchanges or [(call.prompt, "") for call in method.plan(headline)]
-    return check_texts(batch or Batch([headline.text]), headline, made, shown)
+    return check_texts(batch or Batch([headline.text]), headline, generation, shown)
 
 
 def check_texts(
-    batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
+    batch: Batch, headline: Headline, generation: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
-    """Return a result with the reasons why texts are no counterfactuals; known ones stay."""
+    """Return a result with the reasons why its texts are no counterfactuals; it keeps its own."""
     outputs = {}
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
-        output = made.outputs[side]
+        output = generation.outputs[side]
         if output.text is not None and output.degenerate is None:
-            other_text = made.outputs[other].text
+            other_text = generation.outputs[other].text
             reason = batch.reason(output.text, headline.text, shown=shown, other=other_text)
             output = output.model_copy(update={"degenerate": reason})
         outputs[side] = output
-    return made.model_copy(update={"outputs": outputs})
+    return generation.model_copy(update={"outputs": outputs})
 
 
 @cache
@@ -167,11 +167,11 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     """Return the schema of a reply: the named text fields first, then both counterfactuals.
 
     The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8);
-    ``nested`` puts the object into the paper's ``{"Counterfactuals": [{…}]}``.
+    ``nested`` wraps the object in the paper's ``{"Counterfactuals": [{…}]}``.
     """
     pair = closed_object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
     if nested:
-        # A list that may go on is where a small model goes round in circles.
+        # A small model repeats itself without end in a list that may go on.
         pair = closed_object({WRAPPER: OneItemArray(type="array", items=pair)})
     return SharedSchema(name="counterfactuals", json_schema=pair, strict=True)
 
@@ -184,9 +184,9 @@ def pair_keys() -> tuple[str, str]:
 def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Generation:
     """Return the two counterfactuals in a reply (FIN-FORCE, table 8's output formats).
 
-    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are both read; so are the
-    published data's longer key names. A side without text is invalid; the other still counts. A
-    pair that the list repeats counts once, and is a repair; a list of different pairs is invalid.
+    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are read, with the longer keys of
+    the published data too. A side without text is invalid, whatever the other is. A pair that the
+    list repeats counts once, as a repair; a list of different pairs is invalid.
     """
     if (reason := no_answer(output)) is not None:
         return Generation.none(reason, trace)
@@ -208,16 +208,17 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
     for side in SIDES:
-        given = {key: item for key, item in value.items() if _plain(key) in _KEYS[side]}
+        of_side = {key: item for key, item in value.items() if _plain(key) in _KEYS[side]}
+        first, *others = of_side.values() or [None]
         texts[side], reason = None, f"no {side} counterfactual in the reply"
-        if any(other != item for item in given.values() for other in given.values()):
+        if any(other != first for other in others):
             reason = f"several different {side} counterfactuals"
-        elif given:
-            texts[side], reason = read_side(next(iter(given.values())), side)
+        elif of_side:
+            texts[side], reason = read_side(first, side)
         if texts[side] is None:
             invalid[side] = reason
-        elif _KEYS[side][0] not in map(_plain, given):
-            repairs.append(f"key '{_plain(next(iter(given)))}'")
+        elif _KEYS[side][0] not in map(_plain, of_side):
+            repairs.append(f"key '{_plain(next(iter(of_side)))}'")
     kept = dict(trace or {})
     for key, item in value.items():
         if _plain(key) == "reasoning" and isinstance(item, str):
@@ -226,7 +227,7 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
 
 
 def read_side(text: Any, side: Side) -> tuple[str | None, str]:
-    """Return the counterfactual of one side, or None and the reason why it is none."""
+    """Return the counterfactual of one side and "", or None and the reason why it is invalid."""
     if not isinstance(text, str):
         return None, f"the {side} counterfactual is not text"
     if not text.strip(" .…"):

@@ -1,10 +1,10 @@
 """Judging counterfactuals: forward compatibility and directionality, each in a call of its own.
 
-FIN-FORCE, section 3.5, B.1, tables 6 and 7. Every counterfactual is judged alone, and every
-criterion separately; directionality has a rubric for risk and one for opportunity. The rubric comes
-first in the prompt, so that prefix caches serve.
+FIN-FORCE, section 3.5, B.1, tables 6 and 7. Every counterfactual is judged alone, and on one
+criterion at a time; directionality has a rubric for risk and one for opportunity. The rubric comes
+first in the prompt, so that services can cache this prefix.
 
-The task's scorer gives the validity and the verdicts of one sample, and their rates over samples.
+The task's scorer gives the validity and the verdicts of one sample; its metric, their rates.
 """
 
 import json
@@ -42,7 +42,6 @@ FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
 
 
 def criteria_of(side: Side, *, faults: bool = False) -> list[Criterion]:
-    """Return the criteria that a counterfactual of one side is judged by."""
     criteria = [
         Criterion(name=CRITERIA[0], template="finforce/judge-forward-compatibility"),
         Criterion(name=CRITERIA[1], template=f"finforce/judge-directionality-{side}"),
@@ -56,7 +55,7 @@ def criteria_of(side: Side, *, faults: bool = False) -> list[Criterion]:
 
 @dataclass
 class Judging:
-    """The rubrics, opened and checked; ``faults`` asks the two classes that need judgement too."""
+    """The rubrics, opened and checked; ``faults`` adds the two error classes that need a judge."""
 
     pack: PromptPack
     faults: bool = False
@@ -79,18 +78,18 @@ class Judging:
     async def judge(
         self, judges: Sequence[Model], headline: Headline, texts: Mapping[Side, str | None]
     ) -> dict[Side, Judged[Verdict]]:
-        """Judge the counterfactuals that there are, all at once; an invalid side is not judged."""
-        made = {side: text for side in SIDES if (text := texts.get(side)) is not None}
-        found = await gathered(
+        """Judge the valid counterfactuals, all at once."""
+        valid = {side: text for side in SIDES if (text := texts.get(side)) is not None}
+        judged = await gathered(
             self._rubric.judge(
                 judges,
                 criteria_of(side, faults=self.faults),
                 headline=headline.text,
                 counterfactual=text,
             )
-            for side, text in made.items()
+            for side, text in valid.items()
         )
-        return dict(zip(made, found, strict=True))
+        return dict(zip(valid, judged, strict=True))
 
 
 @metric(name="counterfactual_rates")
@@ -98,14 +97,13 @@ def rates() -> Metric:
     """Rates over samples: valid counterfactuals, and each criterion in two forms.
 
     ``forward_compatibility`` and ``directionality`` are over counterfactuals with a valid
-    verdict, as in the paper; the ``_strict`` forms count everything invalid, and what is no
-    counterfactual, as failed. Each comes with its standard error, ``_stderr``, clustered by
-    headline.
+    verdict, as in the paper; the ``_strict`` forms count what is invalid or no counterfactual as
+    failed. Each has its standard error, ``_stderr``, clustered by headline.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
-        none = [
+        degenerate = [
             side in (score.score.metadata or {}).get("degenerate", {})
             for score in scores
             for side in SIDES
@@ -117,7 +115,7 @@ def rates() -> Metric:
             if not any(f"{side}_{name}" in row for row in rows for side in SIDES):
                 continue
             values = [number(row.get(f"{side}_{name}")) for row in rows for side in SIDES]
-            result |= rates_of_criterion(name, values, none, headlines)
+            result |= rates_of_criterion(name, values, degenerate, headlines)
         return result
 
     return compute
@@ -155,15 +153,15 @@ def counterfactuals(
         metadata: dict[str, Any] = {"degenerate": degenerate}
         if judging is not None:
             headline = Headline.of(state.input_text)
-            found = await judging.judge(judges_of_role(), headline, texts)
+            by_side = await judging.judge(judges_of_role(), headline, texts)
             for side in SIDES:
-                verdicts = found[side].panel if side in found else {}
+                verdicts = by_side[side].panel if side in by_side else {}
                 for name in CRITERIA:
                     passed = verdicts[name].passed if name in verdicts else None
                     value[f"{side}_{name}"] = number(passed)
-            metadata["verdicts"] = {side: one.as_json() for side, one in found.items()}
-        none = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
-        reasons = "; ".join([*generation.invalid.values(), *none])
+            metadata["verdicts"] = {side: one.as_json() for side, one in by_side.items()}
+        no_answer = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
+        reasons = "; ".join([*generation.invalid.values(), *no_answer])
         return Score(
             value=cast(Any, value),
             answer=json.dumps(texts, ensure_ascii=False),

@@ -1,8 +1,8 @@
 """The published figures of FIN-FORCE: tables 2, 14 and 15, figure 3, and the agreement study.
 
-They are data (``published/*.csv``, ``facts.json``), typed in from the paper as printed. Shares
-are percentages and perplexities are GPT-2's, as the paper has them. Nothing printed fails to follow
-from the other columns within its rounding, which a test holds.
+They are data (``published/*.csv``, ``facts.json``), copied from the paper as printed. Shares are
+percentages and perplexities are GPT-2's, as the paper has them. A test holds that every average and
+difference follows from the other columns within its rounding.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from contrafact.family.report import ChapterData
 
 PAPER = "contrafact.families.finforce"
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
-"""Names of the fluency model whose perplexities the paper's may stand beside."""
+"""The names of the paper's fluency model, whose perplexities compare with the paper's."""
 
 
 def paper_fluency(models: Sequence[str]) -> bool:
-    """Whether all perplexities are of the paper's fluency model."""
+    """Return whether all perplexities are of the paper's fluency model."""
     if len(models) != 1:
         return False
     name = models[0]
@@ -28,20 +28,20 @@ def paper_fluency(models: Sequence[str]) -> bool:
     return plain in PAPER_FLUENCY or ("/" in name and plain.rsplit("/", 1)[-1] == "gpt2")
 
 
-def with_published_scope(data: ChapterData, own: Table) -> Table:
+def with_published_scope(data: ChapterData, table: Table) -> Table:
     """Return an overall, risk or opportunity table with the rows of table 2, 14 or 15 below."""
-    facts, rows = published_facts(PAPER), published_table(PAPER, own.key)
+    facts, rows = published_facts(PAPER), published_table(PAPER, table.key)
     frame = pd.DataFrame({"system": rows["system"], "headlines": facts["headlines"]})
     if paper_fluency(data.meta.fluency_models):
         frame[["perplexity", "delta_perplexity"]] = rows[["perplexity", "delta_perplexity"]]
     for measure in (*CRITERIA, "average"):
         frame[f"{measure}_valid"] = rows[measure] / 100
-    where = listed([facts["tables"][one] for one in ("overall", *SIDES)])
-    return with_paper(own, frame, where, fluency_notes(data))
+    where = listed([facts["tables"][scope] for scope in ("overall", *SIDES)])
+    return with_paper(table, frame, where, fluency_notes(data))
 
 
 def fluency_notes(data: ChapterData) -> tuple[str, ...]:
-    """Return what there is to say of the paper's perplexities beside a report's own."""
+    """Return notes on the paper's perplexities beside those of a report."""
     facts = published_facts(PAPER)
     if not data.scored:
         return ()
@@ -59,14 +59,14 @@ def fluency_notes(data: ChapterData) -> tuple[str, ...]:
     )
 
 
-def with_paper(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
-    """Return a table with the paper's rows (columns named as its own), where it has any figures.
+def with_paper(table: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
+    """Return a table with the paper's rows below, if they have a figure in any of its columns.
 
-    ``where`` says where they are printed; ``notes`` are what there is to say of them first.
+    ``where`` says where the paper prints them; ``notes`` come before the usual note.
     """
-    shown = {column.key for column in own.columns} & set(rows.columns)
+    shown = {column.key for column in table.columns} & set(rows.columns)
     if shown <= {"system", "model", "headlines", "draws"}:
-        return own  # without a judge or the paper's fluency model there is nothing to set below
+        return table  # without a judge or the paper's fluency model there is no figure to compare
     facts = published_facts(PAPER)
     label = (
         f"Published · FIN-FORCE, {where} · judge {facts['judge']} · "
@@ -76,4 +76,4 @@ def with_paper(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...
         "Published rows are as printed, without intervals: another judge on other headlines. "
         "They are context, not a comparison, and take no part in the marks."
     )
-    return with_published(own, rows, label, (*notes, context))
+    return with_published(table, rows, label, (*notes, context))

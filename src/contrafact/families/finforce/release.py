@@ -1,9 +1,8 @@
-"""The release: headlines that people took for market events, categorised, in the benchmark's shape.
+"""The release: headlines that people took for market events, in the benchmark's format.
 
-FIN-FORCE, sections 3.2 and 3.3. A release is a folder: ``headlines.json`` in the very shape of the
-published benchmark, ``headlines.jsonl`` with where each came from, a schema, a card, Croissant
-metadata and checksums.
-The same decisions give the same bytes.
+FIN-FORCE, sections 3.2 and 3.3. A release is a folder: ``headlines.json`` in the format of the
+published benchmark, ``headlines.jsonl`` with the origin of each headline, a schema, a card,
+Croissant metadata and checksums. The same decisions give the same bytes.
 """
 
 import json
@@ -50,47 +49,40 @@ _OPTIONAL = ("date", "url", "source")
 
 @dataclass(frozen=True)
 class Released:
-    """One headline of a release."""
+    """One headline of a release: its screened row, and how many people decided on it."""
 
     row: Mapping[str, Any]
-    """The screened row."""
     category: str
     people: int
-    """How many decided on it."""
 
     def fields(self) -> dict[str, Any]:
-        """Return it as a row of ``headlines.jsonl``."""
-        own = {
+        return {
             "id": self.row["id"],
             "headline": self.row["headline"],
             "classification": CLASSIFICATION,
             "category": self.category,
-        }
-        return {
-            **own,
             **{name: self.row.get(name) for name in _OPTIONAL},
             "reviewed_by": self.people,
         }
 
 
 def row_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a row of ``headlines.jsonl``."""
-    own: dict[str, dict[str, Any]] = {
+    limits: dict[str, dict[str, Any]] = {
         "classification": {"const": CLASSIFICATION},
         "category": {"enum": list(CATEGORIES)},
         "reviewed_by": {"minimum": 0},
     }
-    return schema_of("A headline that reports a financial market event", _FIELDS, _OPTIONAL, own)
+    return schema_of("A headline that reports a financial market event", _FIELDS, _OPTIONAL, limits)
 
 
 def release_files(
     released: Sequence[Released], facts: Facts, counts: Mapping[str, int]
 ) -> dict[str, str]:
-    """Return the files of a release: contents by name, checksums among them.
+    """Return the contents of a release's files by name, checksums included.
 
-    ``counts`` say what became of the screened headlines, for the card.
+    ``counts``, for the card, are the screened headlines by what was decided.
     """
-    rows = [one.fields() for one in released]
+    rows = [headline.fields() for headline in released]
     plain = [
         {name: row[name] for name in ("headline", "classification", "category")} for row in rows
     ]
@@ -159,7 +151,7 @@ def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, 
 
 
 def _front_matter(rows: int, facts: Facts) -> list[str]:
-    """Return the lines that the hub reads of a card."""
+    """Return the lines of a card that the hub reads."""
     size = next(
         (name for most, name in ((1_000, "n<1K"), (10_000, "1K<n<10K")) if rows < most),
         "10K<n<100K",

@@ -1,9 +1,9 @@
-"""FIN-FORCE's chapter of a report: what it measures, shows and says.
+"""FIN-FORCE's chapter of a report: its measures, tables, figures and terms.
 
-Two forms. ``valid`` is the paper's: over outputs that could be read and, for judged scores,
-verdicts that could be read. ``strict`` counts what is invalid as wrong. Perplexity has only the
-first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4 (figure 3 is
-a table here).
+Figures have two forms. ``valid`` is the paper's: over outputs that could be read and, for judged
+scores, verdicts that could be read. ``strict`` counts what is invalid as wrong. Perplexity has only
+the first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4 (figure
+3 is a table here).
 """
 
 from dataclasses import replace
@@ -51,11 +51,13 @@ _CLASS_LABELS = {
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
-    """Check the sides, and add which texts are sound and what only some runs have.
+    """Check the sides, and add which texts are sound and the columns that only some runs have.
 
-    Of methods that write a factual first, the items have its text (``base``) and the
-    counterfactual's edit distance from it (``base_distance``); judged error classes where they
-    were asked for. An unknown side is a ValueError: the caller's mistake.
+    These are the text of the factual (``base``) and the counterfactual's edit distance from it
+    (``base_distance``), of methods that write one first, and judged error classes, if asked for.
+
+    Raises:
+        ValueError: A side is unknown: the caller's mistake.
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
@@ -94,7 +96,7 @@ def _scope_caption(data: ChapterData) -> str:
 
 
 def _unread(criterion: str, rows: pd.DataFrame, *, missing: bool) -> int | None:
-    """Count verdicts on valid outputs that could not be read, or were never given."""
+    """Count verdicts on valid outputs that could not be read, or that are missing."""
     if not rows["was_judged"].any():
         return None
     valid = rows[rows["valid"] == 1]
@@ -123,10 +125,10 @@ def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
 
 def _results(data: ChapterData) -> Section:
     titles = {"overall": "Both sides"}
-    if data.items["side"].nunique() > 1:  # of a file of one side the whole is that side
+    if data.items["side"].nunique() > 1:  # with one side, "both" would be the same table
         titles |= {side: side.title() for side in SIDES}
-    made = {title: _scope_table(data, scope, title) for scope, title in titles.items()}
-    parts = {title: table for title, table in made.items() if table is not None}
+    tables = {title: _scope_table(data, scope, title) for scope, title in titles.items()}
+    parts = {title: table for title, table in tables.items() if table is not None}
     return Section("results", "Results", (stacked("overall", "Overall", "scope", parts),))
 
 
@@ -157,12 +159,8 @@ def _errors(data: ChapterData) -> Section:
     classes = measure_table(data, "errors", "Error classes", ERROR_CLASSES, caption, notes=False)
     if classes is not None:
         classes = replace(classes, frame=classes.frame.drop(columns="source"))
-    shown = (
-        _invalid(data),
-        reason_table(data),
-        measure_chart(data, "errors", "Error classes", _CLASS_LABELS),
-        classes,
-    )
+    chart = measure_chart(data, "errors", "Error classes", _CLASS_LABELS)
+    shown = (_invalid(data), reason_table(data), chart, classes)
     return Section("errors", "Errors and invalid outputs", shown)
 
 

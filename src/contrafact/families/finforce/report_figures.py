@@ -1,7 +1,7 @@
-"""FIN-FORCE's own figures in a report: both sides and all draws, few-shot change.
+"""FIN-FORCE's own figures in a report: over both sides and all draws, and the few-shot change.
 
-Every figure is a mean over draws of the examples, and an overall one the mean of the two sides
-(FIN-FORCE, sections 3.5 and B.4): each is computed on the same resampled headlines.
+Every figure is a mean over draws of the examples, and an overall figure the mean of the two sides
+(FIN-FORCE, sections 3.5 and B.4). Draws and sides are resampled with the same headlines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,8 +39,8 @@ ERROR_CLASSES: tuple[str, ...] = (
 and the items frame may lack them."""
 
 COSTS: Mapping[str, str] = {"calls": "Calls", "tokens": "Tokens", "dollars_per_1000": "$ per 1,000"}
-"""What it takes to write both counterfactuals of a headline, all calls but the judge's: means over
-headlines, dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
+"""The cost of writing both counterfactuals of a headline, without the judge: means over headlines,
+dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
 
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
@@ -65,8 +65,10 @@ _BETWEEN = "risk-opportunity"
 
 @dataclass(frozen=True)
 class _Figure:
-    """A figure, draw by draw, and what it rests on: values, or the two figures that it is the mean
-    of, or the difference where they ``differ``."""
+    """A figure, draw by draw, and its basis: values, or two other figures.
+
+    It is the mean of the two ``parts``, or their difference if it is a ``difference``.
+    """
 
     draws: tuple[Replicates, ...]
     n: int
@@ -74,13 +76,13 @@ class _Figure:
     values: NDArray[np.float64] | None = None
     labels: NDArray[np.object_] | None = None
     parts: tuple["_Figure", ...] = ()
-    differ: bool = False
+    difference: bool = False
 
 
 def side_figures(part: Part) -> Iterator[Estimate]:
-    """Yield every figure of some rows: over both sides, of each side, and risk minus opportunity.
+    """Yield every figure of a part: over both sides, of each side, and risk minus opportunity.
 
-    Perplexity has a median besides, which pools the draws.
+    Perplexity also has a median, which pools the draws.
     """
     rows, sampler = part.rows, part.bootstrap.sampler(part.rows["sample_id"])
     for scope, figures in _figures(rows, sampler).items():
@@ -108,17 +110,17 @@ _EXACT = "all verdicts agree: exact binomial bounds, of a mean or a difference f
 
 
 def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
-    """Return bounds of a figure whose resamples are all the same: exact ones of equal values.
+    """Return bounds of a figure whose resamples are all equal: exact ones if its values are.
 
-    Those of a mean are the means of its parts': each has half the error at either end.
+    The bounds of a mean or difference come from those of its parts.
     """
     if figure.values is not None and len(set(figure.values)) == 1:
-        found = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
-        return found.low, found.high
+        exact = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
+        return exact.low, exact.high
     if len(figure.parts) < 2:
         return float("nan"), float("nan")
-    (a, b), (c, d) = (_bounds(one, bootstrap) for one in figure.parts)
-    return (a - d, b - c) if figure.differ else ((a + c) / 2, (b + d) / 2)
+    (a, b), (c, d) = (_bounds(part, bootstrap) for part in figure.parts)
+    return (a - d, b - c) if figure.difference else ((a + c) / 2, (b + d) / 2)
 
 
 def _spread(draws: Sequence[Replicates]) -> float:
@@ -128,57 +130,53 @@ def _spread(draws: Sequence[Replicates]) -> float:
 
 
 def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
-    """Return the figures of one system by scope and key, draw by draw."""
+    """Return the figures of one system by scope and key, draw by draw (sections 3.5, 5, B.4)."""
     sides = _by_side(rows, sampler)
     headline = _headline(rows, sampler)
     for figures in sides.values():
+        # Average: the mean of the two judged scores (section 5).
         for form in ("valid", "strict"):
             first, second = (figures.get((criterion, form)) for criterion in CRITERIA)
             if first is not None and second is not None:
                 n, headlines = min(first.n, second.n), min(first.headlines, second.headlines)
-                # The mean of the two judged scores (section 5).
                 figures["average", form] = _of_two(first, second, n, headlines)
+        # Δ perplexity: counterfactuals minus headlines; negative reads more fluently (section 3.5).
         perplexity = figures.get(("perplexity", "valid"))
         if headline is not None and perplexity is not None:
-            # Of counterfactuals minus that of headlines: negative reads more fluently (3.5).
             draws = tuple(draw - headline.draws[0] for draw in perplexity.draws)
             figures["delta_perplexity", "valid"] = replace(
                 perplexity, draws=draws, values=None, labels=None
             )
+    # Overall: the mean of the two sides (appendix B.4); of a file of one side, that side.
     risk, opportunity = (sides[side] for side in SIDES)
     shared = [key for key in risk if key in opportunity]
     both = {key: _both(risk[key], opportunity[key]) for key in shared}
-    if rows["side"].nunique() == 1:  # a file of one side alone: the whole is that side
+    if rows["side"].nunique() == 1:
         both = dict(risk or opportunity)
     if headline is not None:
         for figures in (both, *sides.values()):
             figures["headline_perplexity", "valid"] = headline
-    difference = {}
-    for key in shared:
-        n = risk[key].n + opportunity[key].n
-        headlines = max(risk[key].headlines, opportunity[key].headlines)
-        difference[key] = _of_two(risk[key], opportunity[key], n, headlines, differ=True)
-    return {"overall": both, **sides, _BETWEEN: difference}
+    between = {key: _both(risk[key], opportunity[key], difference=True) for key in shared}
+    return {"overall": both, **sides, _BETWEEN: between}
 
 
-def _of_two(a: _Figure, b: _Figure, n: int, headlines: int, *, differ: bool = False) -> _Figure:
-    """Return the mean of two figures, or the first minus the second where they differ."""
+def _of_two(a: _Figure, b: _Figure, n: int, headlines: int, difference: bool = False) -> _Figure:
     pairs = zip(a.draws, b.draws, strict=True)
-    draws = tuple(x - y if differ else (x + y) / 2 for x, y in pairs)
-    return _Figure(draws, n, headlines, parts=(a, b), differ=differ)
+    draws = tuple(x - y if difference else (x + y) / 2 for x, y in pairs)
+    return _Figure(draws, n, headlines, parts=(a, b), difference=difference)
 
 
-def _both(risk: _Figure, opportunity: _Figure) -> _Figure:
-    """Return the mean of the two sides' figures (appendix B.4)."""
+def _both(risk: _Figure, opportunity: _Figure, *, difference: bool = False) -> _Figure:
+    """Return the mean of the two sides' figures (appendix B.4), or risk minus opportunity."""
     n, headlines = risk.n + opportunity.n, max(risk.headlines, opportunity.headlines)
-    found = _of_two(risk, opportunity, n, headlines)
-    if risk.labels is None or opportunity.labels is None:
-        return found
+    figure = _of_two(risk, opportunity, n, headlines, difference)
+    if difference or risk.labels is None or opportunity.labels is None:
+        return figure
     labels = np.concatenate([risk.labels, opportunity.labels])
     values = None
     if risk.values is not None and opportunity.values is not None:
         values = np.concatenate([risk.values, opportunity.values])
-    return replace(found, headlines=len(set(labels)), values=values, labels=labels)
+    return replace(figure, headlines=len(set(labels)), values=values, labels=labels)
 
 
 def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
@@ -192,28 +190,27 @@ def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
 
 
 def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
-    """Return each side's means, draw by draw, all from one matrix product."""
+    """Return each side's means, draw by draw, all computed by one matrix product."""
     draws = sorted(int(draw) for draw in rows["draw"].unique())
     columns: dict[tuple[str, Key, int], tuple[NDArray[np.float64], NDArray[np.object_]]] = {}
     for (side, draw), part in rows.groupby(["side", "draw"], sort=False):
         labels = part["sample_id"].to_numpy(object)
         for key, column in _COLUMNS.items():
             values = part[column].to_numpy(float)
-            known = ~np.isnan(values)
-            if known.any():
-                columns[str(side), key, int(str(draw))] = (values[known], labels[known])
+            measured = ~np.isnan(values)
+            if measured.any():
+                columns[str(side), key, int(str(draw))] = (values[measured], labels[measured])
     means = dict(zip(columns, sampler.means(list(columns.values())), strict=True))
     missing = np.full(1 + sampler.resamples, np.nan)
     sides: dict[str, dict[Key, _Figure]] = {side: {} for side in SIDES}
     for side in SIDES:
         for key in _COLUMNS:
-            held_draws = [draw for draw in draws if (side, key, draw) in columns]
-            if not held_draws:
+            of_draws = [columns[side, key, draw] for draw in draws if (side, key, draw) in columns]
+            if not of_draws:
                 continue
-            values = np.concatenate([columns[side, key, draw][0] for draw in held_draws])
-            labels = np.concatenate([columns[side, key, draw][1] for draw in held_draws])
+            values, labels = map(np.concatenate, zip(*of_draws, strict=True))
             sides[side][key] = _Figure(
-                # A draw without values keeps its place, so that measures combine draw by draw.
+                # A draw without values stays in the list, so that measures combine draw by draw.
                 tuple(means.get((side, key, draw), missing) for draw in draws),
                 len(values),
                 len(set(labels)),
@@ -224,7 +221,7 @@ def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
 
 
 def risk_against_opportunity(data: ChapterData) -> Section:
-    """Return how the judged scores of risk and opportunity differ (figure 2), where one judged."""
+    """Return how the judged scores of risk and opportunity differ (figure 2), if any."""
     section = Section("sides", "Risk against opportunity")
     if not data.judged:
         return section
@@ -276,7 +273,7 @@ def _sides_chart(frame: pd.DataFrame) -> GridChart | None:
 
 
 def few_shot_change(data: ChapterData) -> Section:
-    """Return few-shot minus zero-shot by model (figure 3), both resampled at once."""
+    """Return few-shot minus zero-shot by model (figure 3), both on the same resamples."""
     items = data.items
     systems = items.drop_duplicates("system")[["system", "model", "method", "shots", "judge"]]
     zero = systems[systems["method"].eq("zero-shot")]
@@ -312,7 +309,7 @@ def few_shot_change(data: ChapterData) -> Section:
         "change is more than chance. Scores in percentage points."
     )
     frame = pd.DataFrame(lines)
-    # A pair of which one had no valid text has no change in the valid form.
+    # A pair has no change in the valid form if one of the two has no valid text.
     columns = [column for column in columns if column.key in frame]
     notes = notes_on(data, "perplexity", *SHORT_NAMES)
     title = "Few-shot minus zero-shot"
@@ -342,10 +339,10 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
         "shots": label["shots"],
         "draws": int(few["draw"].nunique()),
     }
-    wanted: list[Key] = [("perplexity", "valid")]
-    for measure in SHORT_NAMES:
-        wanted += [(measure, "valid"), (measure, "strict")]
-    for key in wanted:
+    forms: tuple[Form, ...] = ("valid", "strict")
+    keys: list[Key] = [("perplexity", "valid")]
+    keys += [(measure, form) for measure in SHORT_NAMES for form in forms]
+    for key in keys:
         if key in a and key in b:
             interval = sampler.interval(
                 a[key] - b[key], n=len(few) + len(zero), clusters=ids.nunique()
@@ -355,7 +352,7 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
 
 
 def base_distance(data: ChapterData) -> Section:
-    """Return how far counterfactuals are from their factual, where a method wrote one."""
+    """Return how far counterfactuals are from their factual, for methods that write one."""
     caption = (
         "Between each valid counterfactual and the base continuation of its headline, the text "
         "that the model wrote when no side was asked for: character edits over the longer "

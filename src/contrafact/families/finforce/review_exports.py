@@ -1,8 +1,8 @@
-"""What a review of headlines came to, as the studio exports it (FIN-FORCE, section 3.3).
+"""The results of a review of headlines, as the studio exports them (FIN-FORCE, section 3.3).
 
-Exported items and exported decisions both say what became of a headline: its outcome in the
-review, the answers that more than half agreed on, and who took part. `finforce release` reads
-either beside the sheets of `finforce screen`.
+Exported items and exported decisions both hold a headline's outcome in the review, the answers that
+more than half agreed on, and who took part. `finforce release` reads either beside the sheets of
+`finforce screen`.
 """
 
 import json
@@ -25,13 +25,13 @@ _OUTCOMES: dict[str, Decision] = {
 
 @dataclass(frozen=True)
 class ReviewedHeadline:
-    """What a review came to about one headline.
+    """The result of a review of one headline.
 
     Attributes:
-        outcome: What was decided; none while the headline is under way.
-        by: Who took part, in order of names.
-        when: The time of the last decision, where the export says it.
-        edited: The headline's fields that were changed in the review, as they are now.
+        outcome: The decision; None while the headline is under way.
+        by: The names of those who took part, in order.
+        when: The time of the last decision, if the export has it.
+        edited: The headline's fields that the review changed, with their new values.
     """
 
     outcome: Outcome | None
@@ -41,22 +41,21 @@ class ReviewedHeadline:
 
 
 def is_review_export(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is of a review's exported items or decisions."""
     return "review_outcome" in row and "item_id" in row
 
 
 def read_review_export(
     rows: Iterable[tuple[int, Mapping[str, Any]]], known: set[str], file: str
 ) -> dict[str, ReviewedHeadline]:
-    """Return what became of each headline, by id; a market event without a category is a hard case.
+    """Return the result of each headline, by id; a market event without a category is a hard case.
 
-    Rows are items, or decisions, of which an item has several.
+    Rows are items, or decisions, of which a headline has several.
 
     Raises:
-        InputError: An id that is not among those known, an outcome or category that is none, or
-            rows of one headline that disagree; the message names the line.
+        InputError: An unknown id, outcome or category, or rows of one headline that disagree; the
+            message names the line.
     """
-    found: dict[str, ReviewedHeadline] = {}
+    reviewed: dict[str, ReviewedHeadline] = {}
     for line, row in rows:
 
         def wrong(problem: str, hint: str, line: int = line) -> InputError:
@@ -68,43 +67,41 @@ def read_review_export(
                 f"'{item[:40]}' is no headline of the file",
                 "give the file that was imported into the review, or the exported items alone",
             )
-        people = row.get("review_by") or row.get("decided_by") or ""
-        names = people if isinstance(people, list) else _json(people)
-        by = {str(name) for name in (names if isinstance(names, list) else [people])}
+        people = _json(row.get("review_by") or row.get("decided_by") or "")
+        names = [*(people if isinstance(people, list) else [people])]
+        by = {str(name) for name in (*names, *(_json(row.get("discussed_by")) or ()))}
         outcome = _outcome(row, wrong)
-        by |= {str(name) for name in _json(row.get("discussed_by")) or ()}
         when = row.get("when") or None
-        if (earlier := found.get(item)) is not None:
+        if (earlier := reviewed.get(item)) is not None:
             if _facts(earlier.outcome) != _facts(outcome):
                 raise wrong(
                     f"the rows of '{item[:40]}' do not come to one outcome",
                     "export the review again, and give one export of it",
                 )
             by |= set(earlier.by)
-            when = max((one for one in (when, earlier.when) if one), default=None)
+            when = max(filter(None, (when, earlier.when)), default=None)
         by.discard("")
         if outcome is not None:
             outcome = Outcome(outcome.decision, outcome.category, outcome.why, len(by))
         edited = _json(row.get("review_edited") or {})
-        found[item] = ReviewedHeadline(outcome, tuple(sorted(by)), when, edited)
-    return found
+        reviewed[item] = ReviewedHeadline(outcome, tuple(sorted(by)), when, edited)
+    return reviewed
 
 
 def rows_of_items(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a review's exported items as rows of headlines, with ids as `finforce screen` gives.
+    """Return a review's exported items as rows of headlines, with the ids of `finforce screen`.
 
-    Headlines that went into the review unscreened get their id from their text. One that is there
-    twice is kept twice: whoever releases them tells what to do. Cells of text tables are empty
-    where nothing is.
+    A headline that was not screened before the review gets its id from its text. One that is there
+    twice is kept twice, for the caller to decide. An empty cell of a text table becomes None.
     """
-    made = []
+    headlines = []
     for cells in rows:
         row = {name: None if value == "" else value for name, value in cells.items()}
         headline = str(row.get("headline") or "")
         screened = "market_event" in row and row.get("id")
-        name = str(row["id"]) if screened else content_id(headline, prefix="h")
-        made.append({**row, "id": name, "item_id": name, "headline": headline})
-    return made
+        id = str(row["id"]) if screened else content_id(headline, prefix="h")
+        headlines.append({**row, "id": id, "item_id": id, "headline": headline})
+    return headlines
 
 
 def _outcome(row: Mapping[str, Any], wrong: Any) -> Outcome | None:
@@ -131,7 +128,7 @@ def _facts(outcome: Outcome | None) -> tuple[str, str | None] | None:
 
 
 def _json(value: Any) -> Any:
-    """Return a cell's list or object, which text tables hold as JSON; other cells as they are."""
+    """Return a cell's list or object, which is JSON in text tables; other cells unchanged."""
     if not isinstance(value, str) or not value.startswith(("[", "{")):
         return value
     try:

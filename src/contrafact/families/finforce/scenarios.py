@@ -1,7 +1,7 @@
-"""Scenarios for the headlines of a table: every row back in order, with its two counterfactuals.
+"""Scenarios for the headlines of a table: every row, in order, with its two counterfactuals.
 
-No evaluation is built around the calls; they still go through Inspect's model interface. Headlines
-of a file, or of a partition past one machine, are worked on together.
+The calls go through Inspect's model interface, without an evaluation around them. The headlines of
+a file, or of a partition on Ray, are worked on together.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 __all__ = ["result_frame"]
 
 SAMPLED_BY = ("temperature", "top_p", "max_tokens")
-_VERDICT_TOKENS = 12  # of a judge's reply, about
+_VERDICT_TOKENS = 12  # of a judge's reply, roughly
 MAX_HEADLINE = 2_000
 _NUMBER = re.compile(r"[\s\d.,:;/%$€£¥₹+()-]+")  # dates and amounts among them
 _LINK = re.compile(r"\A\s*(?:https?://|www\.)\S+\s*", re.IGNORECASE)
@@ -77,14 +77,14 @@ _VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
 
 @dataclass
 class _Scenarios:
-    """What is made of a row.
+    """A row's headline and result.
 
     Attributes:
         added: Our columns by their plain names.
-        headline: The headline that it has; None where there is none to work on.
-        text: The same, as it stands in the row.
+        headline: None if there is none to work on.
+        text: The headline as the row has it.
         outcome: ``valid``; ``invalid``, the answer cannot be used; ``degenerate``, it can be read
-            and a scenario is none; ``bad``, there is no headline; ``failed``, a call failed.
+            and a text is no scenario; ``bad``, there is no headline; ``failed``, a call failed.
     """
 
     added: dict[str, Any]
@@ -94,14 +94,14 @@ class _Scenarios:
 
     @property
     def key(self) -> tuple[str | None, ...]:
-        """What two rows share that are asked about once: all that a method may read."""
+        """All that a method may read: rows with equal keys are asked about once."""
         assert self.headline is not None
         text = " ".join(self.headline.text.split())
         return text, self.headline.description, self.headline.date
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """Return the name of each added column; ``contrafact_`` stands before what the input has."""
+    """Return the name of each added column, with ``contrafact_`` before one that is taken."""
     names = {}
     for plain in added:
         name = plain
@@ -134,8 +134,7 @@ def row_problem(text: object) -> str | None:
 def result_frame(rows: Sequence[InputRow], suffix: str) -> "pd.DataFrame":
     """Return the results as a table: the input's columns in their order, then ours.
 
-    For CSV, an apostrophe stands before what a model wrote that a spreadsheet would run as a
-    formula.
+    For CSV, text by a model that a spreadsheet would run as a formula gets an apostrophe in front.
     """
     import pandas as pd
 
@@ -157,12 +156,11 @@ def result_frame(rows: Sequence[InputRow], suffix: str) -> "pd.DataFrame":
 
 
 def _merged(row: InputRow, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the input's columns, then ours under the names they have in the result."""
     return {**row.fields, **{names[key]: value for key, value in row.value.added.items()}}
 
 
 def _inner(fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what stands under ``input_item``, where the published supplement has headlines."""
+    """Return the object in ``input_item``, where the published supplement has its headlines."""
     inner = fields.get("input_item")
     return inner if isinstance(inner, dict) else None
 
@@ -172,9 +170,9 @@ class GenerateStage(Stage):
     """Headlines in, scenarios out.
 
     Attributes:
-        columns: What the input calls a field's column, where they differ.
-        shots_from: A pool of examples; our own if none.
-        sampling: How the model decodes, where the user says.
+        columns: The input's column of a field, if it has another name.
+        shots_from: A file of examples; our own if None.
+        sampling: The decoding settings that the user gives.
     """
 
     model: str
@@ -201,12 +199,10 @@ class GenerateStage(Stage):
 
     @property
     def asked(self) -> Asked:
-        """The model that writes, and who judges."""
         return Asked(self.model, self.max_connections, self.judge_names, self.model_args)
 
     @cached_property
     def pack(self) -> PromptPack:
-        """The prompt pack."""
         return open_pack(self.prompts)
 
     @cached_property
@@ -216,7 +212,7 @@ class GenerateStage(Stage):
 
     @cached_property
     def context(self) -> MethodContext:
-        """What the method is made from, but for the headlines it is used on."""
+        """What the method is made from, except the headlines that it is used on."""
         settings = RunSettings(
             task="finforce",
             models=(self.model,),
@@ -228,7 +224,6 @@ class GenerateStage(Stage):
 
     @cached_property
     def judging(self) -> Judging | None:
-        """The rubrics, where judges are named."""
         return Judging(self.pack, structured=self.structured) if self.judges else None
 
     @property
@@ -237,18 +232,18 @@ class GenerateStage(Stage):
         return tuple(judge_names(self.judges))
 
     def chosen(self, items: Sequence[Headline] = ()) -> Method[Headline, Generation]:
-        """Return the method, for headlines that are worked on together."""
+        """Return the method for headlines that are worked on together."""
         return METHODS.make(self.spec, replace(self.context, items=items))
 
     def checked(self) -> Method[Headline, Generation]:
-        """Return the method, having checked all that can be wrong before the first call."""
+        """Return the method; raise what can be known to be wrong before the first call."""
         chosen = self.chosen()
         check_verifiers("finforce", self.judge_names)
         _ = self.judging
         return chosen
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results, once `checked` has opened the templates."""
+        """Return the settings that decide the results."""
         self.checked()
         arguments = {"-M": self.model_args, "--judge-arg": self.judge_args}.items()
         return {
@@ -262,11 +257,11 @@ class GenerateStage(Stage):
             "structured": self.structured,
             **{name.replace("_", "-"): self.sampling.get(name) for name in SAMPLED_BY},
             **({"columns": dict(self.columns)} if self.columns else {}),
-            **{option: without_secrets(dict(given)) for option, given in arguments if given},
+            **{option: without_secrets(dict(values)) for option, values in arguments if values},
         }
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
-        """Set the row's value to the headline, or to what is wrong with it."""
+        """Set the row's value: its headline, or why it has none."""
         inner, (text, _) = _inner(row.fields), self._headline(row.fields)
         sides = (f"{side}_counterfactual" for side in SIDES)
         names = ("id", *sides, "valid", "degenerate", "repairs", "error")
@@ -278,10 +273,10 @@ class GenerateStage(Stage):
         if problem := row_problem(text):
             row.value.added["error"] = problem
             return
-        given = (
+        fields = (
             rename_row(row.fields, self.columns)[0] if inner is None else {**row.fields, **inner}
         )
-        folded = fold_row(given)
+        folded = fold_row(fields)
         description, date = (
             None if (value := value_of(folded, name)) is None else replace_surrogates(str(value))
             for name in ("description", "date")
@@ -295,12 +290,11 @@ class GenerateStage(Stage):
     def _headline(self, fields: Mapping[str, Any]) -> tuple[object, bool]:
         """Return a row's headline, and whether it has a column for one."""
         inner = _inner(fields)
-        given = fold_row(rename_row(fields, self.columns)[0] if inner is None else inner)
-        column = column_of(given, "headline")
-        return (None, False) if column is None else (given[column], True)
+        folded = fold_row(rename_row(fields, self.columns)[0] if inner is None else inner)
+        column = column_of(folded, "headline")
+        return (None, False) if column is None else (folded[column], True)
 
     def guard(self, out: str | Path, source: str | Path) -> None:
-        """Refuse an output that is not written."""
         if str(out).endswith("/") or Path(out).is_dir():
             raise InputError("is a folder", file=out, hint="name a file in it")
         if Path(out).suffix.lower() not in TABLE_SUFFIXES:
@@ -313,14 +307,14 @@ class GenerateStage(Stage):
     def check(
         self, rows: Sequence[InputRow], name: str, out: str | Path | None
     ) -> Iterable[tuple[int, str]]:
-        """Check the columns, and the cells of a workbook; return what is wrong with headlines."""
+        """Check the columns, and a workbook's cells; return the faults of headlines by line."""
         for want, have in self.columns.items():
             if not any(rename_row(row.fields, {want: have})[1] for row in rows):
                 raise no_column(have, want, rows[0].fields, name)
         if not any(self._headline(row.fields)[1] for row in rows):
-            found = ", ".join(printable(str(key)) for key in list(rows[0].fields)[:8]) or "none"
+            columns = ", ".join(printable(str(key)) for key in list(rows[0].fields)[:8]) or "none"
             raise InputError(
-                f"no column 'headline' (found: {found})",
+                f"no column 'headline' (found: {columns})",
                 file=name,
                 line=rows[0].line,
                 hint="name the column 'headline', 'title' or 'text', or say --columns "
@@ -333,12 +327,11 @@ class GenerateStage(Stage):
         return [(row.line, row.value.added["error"]) for row in rows if not row.value.headline]
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return what the method and the judges are asked about the headlines."""
         headlines, chosen = _headlines(rows), self.checked()
         some = sampled(headlines)
         times = len(headlines) / max(1, len(some))
         plans = {chosen.name: [call for headline in some for call in chosen.plan(headline)]}
-        found = subject_estimates([self.model], plans, {chosen.name: times}, tokens=tokens)
+        calls = subject_estimates([self.model], plans, {chosen.name: times}, tokens=tokens)
         if (judging := self.judging) is not None:
             asked = [
                 text
@@ -346,14 +339,14 @@ class GenerateStage(Stage):
                 for side in SIDES
                 for text in judging.prompts(headline, side, headline.text)
             ]
-            found += judge_estimates(
+            calls += judge_estimates(
                 self.judge_names, asked, times, reply_tokens=_VERDICT_TOKENS, tokens=tokens
             )
-        return found
+        return calls
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work; what is worked on together are the headlines of its rows."""
-        if hasattr(chosen := self.checked(), "open"):  # it runs models itself
+        """Return the work on rows, whose headlines are worked on together."""
+        if hasattr(chosen := self.checked(), "open"):  # a method that runs models itself
             chosen.open(self.model, dict(self.model_args))
         calls = call_config(self.max_connections, **self.bounds)
         config = calls.merge(GenerateConfig(**self.sampling))
@@ -364,7 +357,7 @@ class GenerateStage(Stage):
         ]
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
-            made, free = StageOutput(figures=list(rows)), asyncio.Semaphore(at_once)
+            output, free = StageOutput(figures=list(rows)), asyncio.Semaphore(at_once)
             batch = Batch([row.value.text for row in rows if row.value.headline])
             method = self.chosen(_headlines(rows))
             write = partial(self._written, method=method, ask=ask, judges=judges, batch=batch)
@@ -375,14 +368,14 @@ class GenerateStage(Stage):
                 if value.headline is None:
                     return
                 async with free:
-                    if value.key not in asked:  # rows that repeat a headline share what it gets
+                    if value.key not in asked:  # rows that repeat a headline share its result
                         asked[value.key] = asyncio.ensure_future(write(value.headline, value.key))
                     try:
                         value.added |= await asyncio.shield(asked[value.key])
-                    except Exception as error:  # noqa: BLE001 - this row's call; a rerun asks again
+                    except Exception as error:  # noqa: BLE001 - one row fails; a rerun asks again
                         cause = failure_cause(error)
                         value.outcome, value.added["error"] = "failed", f"call failed: {cause}"
-                        made.fail(row, value.added["error"], cause=cause)
+                        output.fail(row, value.added["error"], cause=cause)
                     else:
                         bad = "degenerate" if value.added["degenerate"] else "invalid"
                         value.outcome = "valid" if value.added["valid"] else bad
@@ -391,14 +384,14 @@ class GenerateStage(Stage):
             await asyncio.gather(*map(settle, rows))
             taken = {key for row in rows for key in row.fields}
             for row in rows:
-                made.counts[row.value.outcome] += 1
+                output.counts[row.value.outcome] += 1
                 if row.value.outcome == "bad":
                     reason = {"reason": row.value.added["error"]}
-                    made.add(REJECTS, row.index, {**row.fields, **reason})
+                    output.add(REJECTS, row.index, {**row.fields, **reason})
                 elif row.value.outcome != "failed":
                     merged = _merged(row, column_names(row.value.added, taken))
-                    made.add(KEPT, row.index, merged)
-            return made
+                    output.add(KEPT, row.index, merged)
+            return output
 
         return work
 
@@ -412,44 +405,43 @@ class GenerateStage(Stage):
         judges: Sequence[Model],
         batch: Batch,
     ) -> Mapping[str, Any]:
-        """Return our columns of a headline, but for what only its row can say."""
+        """Return our columns of a headline, except those that depend on its row."""
 
         async def write() -> Mapping[str, Any]:
             generation = await run_method(method, headline, ask, batch=batch)
-            made: dict[str, Any] = {
+            columns: dict[str, Any] = {
                 f"{side}_counterfactual": generation.texts[side] for side in SIDES
             }
-            made["repairs"] = ", ".join(generation.repairs) or None
-            none = [f"{side} {why}" for side, why in generation.degenerate.items()]
-            made["degenerate"] = "; ".join(none) or None
+            columns["repairs"] = ", ".join(generation.repairs) or None
+            degenerate = [f"{side} {why}" for side, why in generation.degenerate.items()]
+            columns["degenerate"] = "; ".join(degenerate) or None
             if generation.invalid:
-                made["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
+                columns["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
             if self.judging is not None:
                 judged = await self.judging.judge(judges, headline, generation.texts)
                 for side, verdicts in judged.items():
                     for name in CRITERIA:
-                        made[f"{side}_{name}"] = verdicts.panel[name].passed
-            made["valid"] = not (generation.invalid or generation.degenerate)
-            return made
+                        columns[f"{side}_{name}"] = verdicts.panel[name].passed
+            columns["valid"] = not (generation.invalid or generation.degenerate)
+            return columns
 
         if not hasattr(method, "open"):
             return await write()
-        # A method that runs a model itself: what it writes is kept whole.
+        # A method that runs a model itself has no calls to keep for a rerun: its result is kept.
         kept: Mapping[str, Any] = await kept_piece(["scenarios", *key], write)
         return kept
 
     def failed(self, made: StageOutput, failure: Failure) -> None:
-        """Keep a row whose call failed, which is among the figures."""
+        """Add nothing: a row whose call failed is among the figures already."""
 
     def write(
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
     ) -> None:
-        """Write all rows as a table: the input's columns, then ours."""
-        rows: list[InputRow] = [row for made in pieces for row in made.figures]
+        rows: list[InputRow] = [row for output in pieces for row in output.figures]
         write_frame(result_frame(rows, Path(out).suffix.lower()), out, dialect)
 
     def show(self, result: StageResult) -> None:
-        """Print what became of the rows, in a line."""
+        """Print the outcomes of the rows in one line."""
         counts = result.counts
         others = (f"{counts[key]:,} {name}" for key, name in OUTCOMES.items() if counts[key])
         rows = f"{result.given:,} {'row' if result.given == 1 else 'rows'}"
@@ -459,7 +451,6 @@ class GenerateStage(Stage):
 
 
 def _headlines(rows: Iterable[InputRow]) -> list[Headline]:
-    """Return the headlines of rows, each once, with what came with them."""
     return list({row.value.key: row.value.headline for row in rows if row.value.headline}.values())
 
 
@@ -469,4 +460,4 @@ OUTCOMES: Mapping[str, str] = {
     "bad": "without a headline to work on",
     "failed": "failed",
 }
-"""What is said of rows that are not valid, by what came of them."""
+"""The words for rows that are not valid, by outcome."""

@@ -1,9 +1,9 @@
-"""Which headlines are candidates for the benchmark: proposals, and what people decide on them.
+"""Which headlines are candidates for the benchmark: proposals, and people's decisions on them.
 
 FIN-FORCE, sections 3.2 and 3.3 and appendix A.6: a headline reports a market event if it has *event
 status* (a current, factual development) and *material relevance* (it concerns one of the ten
-categories). Rules decide where a headline's form leaves no doubt; a model is asked about the rest;
-what neither settles is left open. People decide on a sheet, and flag what they are not sure of.
+categories). Rules propose if a headline's form leaves no doubt, a model is asked about the rest,
+and what neither settles stays open. People decide on a sheet, and flag what they are unsure of.
 """
 
 import re
@@ -36,6 +36,7 @@ from contrafact.models.asking import Ask, Unanswered, kept_reply
 from contrafact.models.estimate import CallEstimate
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.prices import is_paid
+from contrafact.models.requests import closed_object
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import NewsItem, content_id
 from contrafact.stages.news import NewsStage
@@ -71,7 +72,7 @@ _DECISIONS = {
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a rule or a model makes of a headline; none where it says nothing."""
+    """What a rule or a model says of a headline; None for what it does not say."""
 
     event_status: bool | None
     material_relevance: bool | None
@@ -82,23 +83,9 @@ class Proposal:
 
     @property
     def market_event(self) -> bool | None:
-        """Whether both criteria hold; none where that is open."""
-        if self.event_status is False or self.material_relevance is False:
-            return False
-        if self.event_status and self.material_relevance:
-            return True
-        return None
-
-    def fields(self) -> dict[str, Any]:
-        """Return it as the fields of a screened row."""
-        return {
-            "market_event": self.market_event,
-            "event_status": self.event_status,
-            "material_relevance": self.material_relevance,
-            "proposed_category": self.category,
-            "labelled_by": self.labelled_by,
-            "why": self.why,
-        }
+        """Whether both criteria hold; None if that is open."""
+        criteria = (self.event_status, self.material_relevance)
+        return False if False in criteria else None if None in criteria else True
 
 
 @dataclass(frozen=True)
@@ -120,21 +107,18 @@ class ScreeningRules:
     open: tuple[re.Pattern[str], ...]
 
 
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
+
+
 @cache
 def screening_rules() -> ScreeningRules:
-    file = resources.files("contrafact.families.finforce").joinpath("screen_rules.toml")
-    data = tomllib.loads(file.read_text("utf-8"))
+    data = _data("screen_rules.toml")
 
-    def rule(entry: dict[str, str]) -> _Rule:
-        unless = entry.get("unless")
-        return _Rule(
-            name=entry["name"],
-            pattern=re.compile(entry["pattern"], re.IGNORECASE),
-            why=entry["why"],
-            criterion=entry.get("criterion"),
-            category=entry.get("category"),
-            unless=re.compile(unless, re.IGNORECASE) if unless else None,
-        )
+    def rule(entry: dict[str, Any]) -> _Rule:
+        patterns = ("pattern", "unless")
+        compiled = {p: re.compile(entry[p], re.IGNORECASE) for p in patterns if entry.get(p)}
+        return _Rule(**{**entry, **compiled})
 
     return ScreeningRules(
         against=tuple(map(rule, data["against"])),
@@ -144,7 +128,7 @@ def screening_rules() -> ScreeningRules:
 
 
 def proposal_by_rule(headline: str) -> Proposal | None:
-    """Return what the rules say of a headline; none where they leave it open."""
+    """Return what the rules say of a headline; None if they leave it open."""
     text = " ".join(headline.replace("’", "'").split())
     if len(text) < SHORTEST:
         return _against("event_status", "rule:too short", f"has under {SHORTEST} characters")
@@ -156,12 +140,13 @@ def proposal_by_rule(headline: str) -> Proposal | None:
             return _against(rule.criterion or "event_status", f"rule:{rule.name}", rule.why)
     if any(pattern.search(text) for pattern in rules.open):
         return None
-    found = [rule for rule in rules.in_favour if rule.pattern.search(text)]
-    if len({rule.category for rule in found}) != 1:
+    matched = [rule for rule in rules.in_favour if rule.pattern.search(text)]
+    if len({rule.category for rule in matched}) != 1:
         return None
-    if any(rule.unless and rule.unless.search(text) for rule in found):
+    if any(rule.unless and rule.unless.search(text) for rule in matched):
         return None
-    return Proposal(True, True, found[0].category, f"rule:{found[0].name}", found[0].why)
+    first = matched[0]
+    return Proposal(True, True, first.category, f"rule:{first.name}", first.why)
 
 
 def _against(criterion: str, by: str, why: str) -> Proposal:
@@ -171,10 +156,10 @@ def _against(criterion: str, by: str, why: str) -> Proposal:
 
 
 def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
-    """Return what a model's reply says of a headline; an invalid one leaves it open, with why.
+    """Return what a model's reply says of a headline; an invalid reply leaves it open.
 
-    It is JSON with ``event_status``, ``material_relevance`` (true or false), ``category`` (one of
-    the ten, or null) and ``reason``.
+    A reply is JSON with ``event_status``, ``material_relevance`` (true or false), ``category`` (one
+    of the ten, or null) and ``reason``.
     """
     read = read_json_object(reply, [headline])
     if read.value is None:
@@ -208,7 +193,6 @@ class SheetDecision:
 
 
 def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
-    """Return a headline with what is proposed about it, as a row of the screened file."""
     return {
         "id": id,
         "headline": item.title,
@@ -217,12 +201,16 @@ def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
         "url": item.url,
         "source": item.source,
         "ticker": item.ticker,
-        **proposal.fields(),
+        "market_event": proposal.market_event,
+        "event_status": proposal.event_status,
+        "material_relevance": proposal.material_relevance,
+        "proposed_category": proposal.category,
+        "labelled_by": proposal.labelled_by,
+        "why": proposal.why,
     }
 
 
 def sheet_row(row: dict[str, Any]) -> dict[str, str]:
-    """Return the row of the sheet on which a person decides about a screened headline."""
     proposed = {True: "yes", False: "no", None: ""}[row["market_event"]]
     shown = {
         "item_id": row["id"],
@@ -236,7 +224,7 @@ def sheet_row(row: dict[str, Any]) -> dict[str, str]:
 
 
 def proposal_event(row: dict[str, Any]) -> LedgerEvent:
-    """Return the ledger's event of a proposal; an open one is a hard case for people."""
+    """Return the ledger's event of a proposal; an open one is a hard case, for people."""
     decision = {True: "kept", False: "dropped", None: "hard case"}[row["market_event"]]
     by = row["labelled_by"] if ":" in row["labelled_by"] else "rule:open"
     return LedgerEvent.of("screen (proposal)", row["id"], decision, by, row["why"])
@@ -244,13 +232,13 @@ def proposal_event(row: dict[str, Any]) -> LedgerEvent:
 
 @dataclass(frozen=True)
 class ScreenStage(NewsStage, RowStage):
-    """``finforce screen``: headlines in, proposals and a sheet to decide on out.
+    """``finforce screen``: headlines in; proposals, and a sheet to decide on, out.
 
-    Rules decide where they can, a model is asked about the rest; duplicates are left out.
+    Duplicates are left out, rules propose if they can, and a model is asked about the rest.
 
     Attributes:
-        against: Files of headlines that must not come again.
-        near: Similarity from which two headlines are one.
+        against: Files of headlines whose duplicates are left out too.
+        near: The similarity from which two headlines are duplicates.
     """
 
     model: str | None = None
@@ -267,11 +255,10 @@ class ScreenStage(NewsStage, RowStage):
 
     @property
     def asked(self) -> Asked | None:
-        """The model that screens."""
         return None if self.model is None else Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
+        """Return the settings that decide the results."""
         pack = open_pack(self.prompts)
         screening_template(pack)
         return {
@@ -284,15 +271,15 @@ class ScreenStage(NewsStage, RowStage):
 
     def input_facts(self, rows: Sequence[InputRow]) -> dict[str, Any]:
         """Return the hash of the headlines that are no duplicates."""
-        given = [[_id(row), row.value.model_dump()] for row in rows if not row.note]
-        return {"input": hash_of(given)}
+        kept = [[_id(row), row.value.model_dump()] for row in rows if not row.note]
+        return {"input": hash_of(kept)}
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
-        """Leave out a row whose title and summary came before; the notes say so."""
+        """Write nothing for a row whose title and summary came before; a note says so."""
 
     def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
-        """Return what each headline repeats that is a duplicate."""
-        ((places, texts),) = survey.map_parts(
+        """Return for each duplicate which headline it repeats."""
+        ((indices, texts),) = survey.map_parts(
             lambda rows: (
                 [row.index for row in rows],
                 [Text(_id(row), row.value.title, row.value.url) for row in rows],
@@ -301,30 +288,30 @@ class ScreenStage(NewsStage, RowStage):
         others = [
             Text(row.item.id, row.item.title) for path in self.against for row in news_rows(path)
         ]
-        found = find_duplicates(texts, others, threshold=self.near)
-        return {places[duplicate.position]: vars(duplicate) for duplicate in found}
+        duplicates = find_duplicates(texts, others, threshold=self.near)
+        return {indices[duplicate.position]: vars(duplicate) for duplicate in duplicates}
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return a call for each headline that rules leave open; tokens are not counted."""
+        """Return one call for each headline that the rules leave open, tokens uncounted."""
         calls = sum(not row.note and proposal_by_rule(row.value.title) is None for row in rows)
         model = str(self.model)
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work: duplicates first, then what is proposed of the others."""
+        """Return the work: duplicates are dropped first, then proposals are made."""
         propose = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
-            made = StageOutput()
+            output = StageOutput()
             for row in rows:
                 if row.note:
-                    self._drop(made, row)
-            made.merge(await propose([row for row in rows if not row.note]))
-            return made
+                    self._drop(output, row)
+            output.merge(await propose([row for row in rows if not row.note]))
+            return output
 
         return work
 
-    def _drop(self, made: StageOutput, row: InputRow) -> None:
+    def _drop(self, output: StageOutput, row: InputRow) -> None:
         duplicate, by = Duplicate(**row.note), f"rule:dedupe at {self.near:g}"
         dropped = {
             "id": _id(row),
@@ -333,10 +320,10 @@ class ScreenStage(NewsStage, RowStage):
             "duplicate_of": duplicate.of,
         }
         event = LedgerEvent.of("screen (duplicates)", _id(row), "dropped", by, duplicate.reason)
-        made.add(REJECTS, row.index, dropped, event)
+        output.add(REJECTS, row.index, dropped, event)
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return what proposes whether a headline reports a market event, with the model open."""
+        """Return the function that proposes whether a headline reports a market event."""
         ask, template = None, screening_template(open_pack(self.prompts))
         if self.model is not None:
             config = call_config(self.max_connections, **self.bounds)
@@ -366,17 +353,17 @@ class ScreenStage(NewsStage, RowStage):
     def write(
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
     ) -> None:
-        """Write proposals, duplicates and decisions, and before them the sheet for people."""
+        """Write the sheet for people, then proposals, duplicates and the ledger."""
         import pandas as pd
 
-        whole = list(pieces)
-        rows = [sheet_row(row) for made in whole for row in made.table(KEPT)]
+        outputs = list(pieces)
+        rows = [sheet_row(row) for output in outputs for row in output.table(KEPT)]
         sheet = pd.DataFrame(rows, columns=list(SHEET_COLUMNS))
         write_frame(sheet, f"{out}.sheet.csv", Dialect(mark=True))
-        super().write(out, whole)
+        super().write(out, outputs)
 
     def show(self, result: StageResult) -> None:
-        """Print what is proposed, by whom, and the market events by category."""
+        """Print the proposals by who made them, and the market events by category."""
         counts, out = result.counts, result.out
         proposed = [
             (what, who, f"{number:,}")
@@ -399,64 +386,55 @@ class ScreenStage(NewsStage, RowStage):
 
 
 def _id(row: InputRow) -> str:
-    """Return the id that a row's headline has anywhere in the project."""
     return content_id(row.value.title, prefix="h")
 
 
 def read_sheets(paths: Sequence[str | Path], known: set[str]) -> dict[str, list[SheetDecision]]:
-    """Return what people decided, by headline; rows without a decision are passed over.
+    """Return people's decisions by headline; rows without a decision are skipped.
 
-    A sheet is a table with ``item_id``, ``decision`` (yes, no or unsure), ``decided_by`` and, where
-    the proposed category is not the one, ``category``. A person's later decision on a headline
-    replaces an earlier one.
+    A sheet is a table with ``item_id``, ``decision`` (yes, no or unsure), ``decided_by`` and, if
+    the proposed category is wrong, ``category``. A person's later decision on a headline replaces
+    an earlier one.
 
     Raises:
-        InputError: An id that is not among those known, a decision that is none, no name, or a
-            category that is none of the ten; the message names the line.
+        InputError: An unknown id, decision or category, or no name; the message names the line.
     """
-    found: dict[str, dict[str, SheetDecision]] = defaultdict(dict)
+    decisions: dict[str, dict[str, SheetDecision]] = defaultdict(dict)
     for path in paths:
         name = source_name(path)
         for line, row in read_rows(path):
-            text = {key: str(value or "").strip() for key, value in row.items()}
-            if not text.get("decision"):
-                continue
-            decision = _decision(text, known, name, line)
-            found[decision.item_id][decision.decided_by] = decision
-    return {item: list(decisions.values()) for item, decisions in found.items()}
+            cells = {key: str(value or "").strip() for key, value in row.items()}
+            if cells.get("decision"):
+                decision = _decision(cells, known, name, line)
+                decisions[decision.item_id][decision.decided_by] = decision
+    return {item: list(by_person.values()) for item, by_person in decisions.items()}
 
 
-def _decision(text: dict[str, str], known: set[str], file: str, line: int) -> SheetDecision:
+def _decision(cells: dict[str, str], known: set[str], file: str, line: int) -> SheetDecision:
     def wrong(problem: str, hint: str) -> InputError:
         return InputError(problem, file=file, line=line, hint=hint)
 
-    item, written = text.get("item_id", ""), text["decision"]
+    item, written = cells.get("item_id", ""), cells["decision"]
     decision = _DECISIONS.get(written.casefold())
     if item not in known:
         raise wrong(f"'{item[:40]}' is no headline of the file", "is it the right sheet?")
     if decision is None:
         raise wrong(f"'{written[:40]}' is no decision", "write yes, no or unsure")
-    if not text.get("decided_by"):
+    if not cells.get("decided_by"):
         raise wrong("nobody is named in decided_by", "write who decided")
-    named = unguarded(text.get("category", ""))
+    named = unguarded(cells.get("category", ""))
     category = canonical_category(named)[0] if named else None
     if named and category is None:
         raise wrong(
             f"'{named[:40]}' is none of the ten categories",
             f"write one of: {'; '.join(CATEGORIES)}",
         )
-    return SheetDecision(
-        item_id=item,
-        decision=decision,
-        category=category,
-        decided_by=text["decided_by"],
-        when=text.get("when") or None,
-    )
+    return SheetDecision(item, decision, category, cells["decided_by"], cells.get("when") or None)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the people who decided on a headline come to."""
+    """The joint decision of the people who decided on a headline."""
 
     decision: Decision
     category: str | None
@@ -467,8 +445,8 @@ class Outcome:
 def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outcome:
     """Return what the majority decides (section 3.3); ties and doubts make a hard case.
 
-    A decision without a category stands for the proposed one. A market event needs a majority for
-    one category too.
+    A yes without a category is for the proposed one. A market event also needs a majority for one
+    category.
     """
     votes = Counter(one.decision for one in decisions)
     tally = ", ".join(f"{number} {word}" for word, number in sorted(votes.items()))
@@ -492,25 +470,23 @@ def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outc
 def outcome_event(
     item_id: str, by: Sequence[str], when: str | None, outcome: Outcome
 ) -> LedgerEvent:
-    """Return the ledger's event of what people decided on a headline, now if no time is known."""
+    """Return the ledger's event of a joint decision, at the present time if ``when`` is None."""
     who, when = f"person:{', '.join(sorted(by))}", when or event_time()
     return LedgerEvent.of("screen (people)", item_id, outcome.decision, who, outcome.why, when=when)
 
 
 @cache
 def category_meanings() -> tuple[tuple[str, str], ...]:
-    file = resources.files("contrafact.families.finforce").joinpath("screen_categories.toml")
-    meanings = tomllib.loads(file.read_text("utf-8"))
+    meanings = _data("screen_categories.toml")
     return tuple((name, meanings[name]) for name in CATEGORIES)
 
 
 def screening_template(pack: PromptPack) -> PromptTemplate:
-    """Return the pack's template ``finforce/screen``."""
     return pack.template("finforce/screen", required={"headline", "categories"})
 
 
 async def ask_screening(headline: str, ask: Ask, template: PromptTemplate) -> str:
-    """Ask a model about a headline; return its reply, or in brackets why there is none."""
+    """Return a model's reply about a headline, or in brackets why there is none."""
     prompt = template.render(headline=delimit(headline), categories=category_meanings())
     try:
         return kept_reply(await ask(prompt, _schema()))
@@ -527,13 +503,4 @@ def _schema() -> ResponseSchema:
             anyOf=[JSONSchema(type="string", enum=list(CATEGORIES)), JSONSchema(type="null")]
         ),
     }
-    return ResponseSchema(
-        name="screening",
-        json_schema=JSONSchema(
-            type="object",
-            properties=properties,
-            required=list(properties),
-            additionalProperties=False,
-        ),
-        strict=True,
-    )
+    return ResponseSchema(name="screening", json_schema=closed_object(properties), strict=True)

@@ -1,7 +1,7 @@
-"""FIN-FORCE in self-rewarding training: what is asked, how replies are read, what checks say.
+"""FIN-FORCE in self-rewarding training: its prompts, the reading of replies, its checks.
 
-FIN-FORCE, sections 4 and 5.3 and appendix B.2. The prompt for a pair is the method zero-shot's, so
-that a checkpoint is used as any model is; the reply is the JSON object that it asks for.
+FIN-FORCE, sections 4 and 5.3 and appendix B.2. The prompt for a pair is that of the method
+zero-shot, so that a checkpoint is used like any model; the reply is the JSON object it asks for.
 """
 
 import json
@@ -54,12 +54,12 @@ def load_items(path: Path | None) -> list[TrainingItem]:
         }
     return [
         TrainingItem(
-            one.id,
-            one.text,
-            None if one.reference is None else {s: one.reference.side(s) for s in SIDES},
-            lines.get(one.id),
+            headline.id,
+            headline.text,
+            None if headline.reference is None else {s: headline.reference.side(s) for s in SIDES},
+            lines.get(headline.id),
         )
-        for one in headlines
+        for headline in headlines
     ]
 
 
@@ -88,7 +88,7 @@ class PairPrompts:
 
     def new_item(self, examples: Sequence[str]) -> str:
         """Return the prompt for one new headline, from examples (FIN-FORCE, table 12)."""
-        return self._headline.render(examples=[delimit(one) for one in examples])
+        return self._headline.render(examples=[*map(delimit, examples)])
 
     def score(self, item: str, answer: Answer) -> str:
         """Return the prompt for a pair's points, 0 to 10 (FIN-FORCE, table 13)."""
@@ -114,7 +114,7 @@ def read_reply(text: str, ended: bool = True) -> ReadReply:
     return ReadReply({side: read.texts[side] for side in SIDES}, invalid, read.repairs)
 
 
-_JUDGE_CALLS = 16  # under way at the same time
+_JUDGE_CALLS = 16  # at the same time
 
 
 async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) -> dict[str, float]:
@@ -124,12 +124,11 @@ async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) ->
 
     model = open_model(judge, config=call_config(_JUDGE_CALLS))
     texts: dict[Side, str | None] = {side: answer[side] for side in SIDES}
-    found = await Judging(pack).judge([model], Headline.of(item), texts)
+    judged = await Judging(pack).judge([model], Headline.of(item), texts)
     shares = {}
     for name in CRITERIA:
-        passed = [
-            verdict for side in SIDES if (verdict := found[side].panel[name].passed) is not None
-        ]
+        verdicts = [judged[side].panel[name].passed for side in SIDES]
+        passed = [verdict for verdict in verdicts if verdict is not None]
         if passed:
             shares[name] = sum(passed) / len(passed)
     return shares
@@ -148,7 +147,7 @@ _LABEL = re.compile(
 
 
 def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
-    """Return the headline in a reply, of its first line, and why it is none."""
+    """Return the headline in a reply's first line, and why it is none, or None."""
     answer = answer_text(text)
     lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     if not lines:
@@ -181,11 +180,11 @@ def _repeats(words: Sequence[str]) -> bool:
 # Checks without a model
 
 KINDS = ("subject", "edit", "forward", "form")
-"""What a side has a point for, in the order of the paper's scale (FIN-FORCE, table 13)."""
+"""What each side gets a point for, in the order of the paper's scale (FIN-FORCE, table 13)."""
 
 _HIGHEST = float(len(SIDES) * len(KINDS))
 _NAMES = {"ORG", "GPE", "PERSON", "NORP", "LOC", "PRODUCT", "FAC", "EVENT", "LAW"}
-_NEAR, _FAR = 0.35, 0.95  # edit distances up to which all of the point is given, and none
+_NEAR, _FAR = 0.35, 0.95  # the edit distances up to which a text gets all of a point, and none
 _NEW_WORDS = 3
 _WORDS = (4, 45)
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
@@ -195,24 +194,23 @@ _CONTENT_LETTERS = 4  # of a word that carries a headline's subject
 
 
 def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[CheckedReply]:
-    """Return the points of each reply, 0 to 8: what can be said of it without any model.
+    """Return the points of each reply, 0 to 8, by checks that need no model.
 
-    Four points a side, after kinds of the paper's scale (FIN-FORCE, table 13): subject, minimal
-    edit, a step forward, form. Which way a text points is no matter of its words, and has none.
-    Points are shares where there is more and less, so that candidates rarely tie. A scenario that
-    could not happen has its points all the same. A reply that has to be repaired to be read loses a
-    point; one that cannot be read has none.
+    Each side has four points, after kinds of the paper's scale (FIN-FORCE, table 13): subject,
+    minimal edit, a step forward, form. There is none for direction, which words do not show, nor
+    for realism. Points may be fractions, so that candidates rarely tie. A reply that has to be
+    repaired to be read loses a point; one that cannot be read has none.
     """
     pairs = [reply.answer for reply in replies]
     once = list(dict.fromkeys(headlines))
     names = {
-        text: [one.text.casefold() for one in found if one.label in _NAMES]
-        for text, found in zip(once, entities_many(once), strict=True)
+        text: [entity.text.casefold() for entity in entities if entity.label in _NAMES]
+        for text, entities in zip(once, entities_many(once), strict=True)
     }
-    made = []
+    checked = []
     for headline, reply, pair in zip(headlines, replies, pairs, strict=True):
         if pair is None:
-            made.append(CheckedReply(0.0))
+            checked.append(CheckedReply(0.0))
             continue
         distances = {side: normalised_edit_distance(headline, pair[side]) for side in SIDES}
         same = _words(pair["risk"]) == _words(pair["opportunity"])
@@ -227,17 +225,17 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[
         total = sum(sum(points.values()) for points in sides.values()) - bool(reply.repairs)
         values = {kind: float(np.mean([sides[side][kind] for side in SIDES])) for kind in KINDS}
         values["edit_distance"] = float(np.mean(list(distances.values())))
-        made.append(CheckedReply(min(_HIGHEST, max(0.0, total)), values))
-    return made
+        checked.append(CheckedReply(min(_HIGHEST, max(0.0, total)), values))
+    return checked
 
 
 def _subject_kept(headline: str, text: str, names: Sequence[str]) -> float:
-    """Return the share of the headline's names that the text has; of its words if it has none."""
+    """Return the share of the headline's names that the text has; without names, of its words."""
     folded = text.casefold()
     if names:
         return sum(name in folded for name in names) / len(names)
-    own = {word for word in _words(headline) if len(word) >= _CONTENT_LETTERS}
-    return len(own & set(_words(text))) / len(own) if own else 1.0
+    content = {word for word in _words(headline) if len(word) >= _CONTENT_LETTERS}
+    return len(content & set(_words(text))) / len(content) if content else 1.0
 
 
 def _adds(headline: str, text: str) -> bool:
@@ -247,7 +245,7 @@ def _adds(headline: str, text: str) -> bool:
 
 
 def _is_one_headline(text: str) -> bool:
-    """Tell whether a text has a headline's form: no label, no list, nothing repeated."""
+    """Return whether a text has a headline's form: no label, no list, nothing repeated."""
     words = _words(text)
     return (
         _WORDS[0] <= len(words) <= _WORDS[1]

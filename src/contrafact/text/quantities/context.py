@@ -25,13 +25,13 @@ from contrafact.text.tokens import alternation, folded, sentence_spans
 
 __all__ = ["Movement", "movements", "new_quantities", "quantities"]
 
-# Two words of a sentence between which more than this stands have nothing to do with each other.
+# Two words of a sentence that are further apart, in characters, have nothing to do with each other.
 _REACH = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """A word that says up or down; ``direction`` is None where the text denies the movement."""
+    """A word that says up or down; ``direction`` is None if the text denies the movement."""
 
     start: int
     end: int
@@ -41,10 +41,10 @@ class Movement:
 
 
 class Statement(NamedTuple):
-    """What the words around say.
+    """What a sentence says of a quantity.
 
-    ``worded`` is False where they say nothing of a movement; ``leads`` is True where the
-    movement stands before the quantity, so that what follows may continue it.
+    ``worded`` says whether it has words of movement for it; ``leads``, whether these are before the
+    quantity, so that a following quantity may continue the movement.
     """
 
     direction: Direction | None
@@ -73,14 +73,14 @@ _PHRASAL = re.compile(rf"\b(?:{alternation(_DATA['phrasal'])})\s\Z", re.IGNORECA
 _OTHER_SENSE_AFTER = re.compile(
     r"\s(?:payments?\b|time\b|side\b|to\sdate\b|the\sroad|for\sgrabs|and\srunning)", re.IGNORECASE
 )
-# "up to 5%" is a bound, unless a verb of moving or being stands before it.
+# "up to 5%" is a bound, unless a verb of moving or being is before it.
 _BOUND = re.compile(r"\sto\s", re.IGNORECASE)
 _MOVED = expression("movement", "moved")
 
 
 def movements(text: str) -> list[Movement]:
     """Return the words of a text that say up or down, in order."""
-    found = []
+    moves = []
     for match in _MOVING.finditer(text):
         word = " ".join(re.split(r"[\s-]+", folded(match[0])))
         before = text[max(0, match.start() - 40) : match.start()]
@@ -94,13 +94,13 @@ def movements(text: str) -> list[Movement]:
         direction: Direction | None = "up" if word in _UP else "down"
         if _NEGATION.search(before):
             direction = None
-        found.append(Movement(match.start(), match.end(), word, direction, word in _NOUNS))
-    return found
+        moves.append(Movement(match.start(), match.end(), word, direction, word in _NOUNS))
+    return moves
 
 
 _BETWEEN_AFTER = expression("movement", "between_after")
 _OBJECT_STOP = expression("movement", "object_stop")
-# "cut rates 25 bps": what moves stands between, and no preposition.
+# "cut rates 25 bps": what moves is between verb and figure, without a preposition.
 _BARE_OBJECT = expression("movement", "bare_object")
 _OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
 _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
@@ -109,7 +109,7 @@ _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 def moving(
     text: str, found: list[Quantity], moves: list[Movement], ends: list[int]
 ) -> list[Statement]:
-    """Return for each quantity its direction and whether it is a level."""
+    """Return what the sentences say of each quantity; ``ends`` are the ends of the sentences."""
     by_sentence: dict[int, list[Movement]] = {}
     for move in moves:
         by_sentence.setdefault(bisect_right(ends, move.start), []).append(move)
@@ -130,7 +130,7 @@ def moving(
         else:
             result.append(Statement(*moved, worded=True, leads=leading is not None))
         if quantity.kind != "duration":
-            # A time between does not part what belongs together: "rose $5 in two years to $20".
+            # A duration does not separate what belongs together: "rose $5 in two years to $20".
             last = i
     return result
 
@@ -139,7 +139,7 @@ _LEVEL_BEFORE = re.compile(r"\b(?:at|to|from|below|above|is|was|were)\s\Z", re.I
 
 
 def _by_itself(text: str, quantity: Quantity) -> Statement:
-    """Return what a quantity shows by itself: "-2.4%" is a fall, "25 bps" a change."""
+    """Return what a quantity says by itself: "-2.4%" is a fall, "25 bps" a change."""
     sign = quantity.form.sign if quantity.kind in ("money", "percent", "basis points") else ""
     if sign and not _LEVEL_BEFORE.search(text[max(0, quantity.start - 8) : quantity.start]):
         return Statement("up" if sign == "+" else "down", is_level=False, worded=False)
@@ -159,7 +159,7 @@ _AT_LEAST = re.compile(r"\bat\s(?:least|most)\b", re.IGNORECASE)
 
 
 def _level(gap: str) -> bool:
-    """Tell by the last preposition of a gap whether a level follows."""
+    """Return whether a level follows, by the last preposition of a gap."""
     last = _last(_PREPOSITION, _AT_LEAST.sub("", gap))
     return last is not None and " ".join(re.split(r"[\s-]+", folded(last[0]))) in _LEVELS
 
@@ -174,8 +174,12 @@ def _moved_before(
             continue
         gap = text[move.end : quantity.start]
         if _FILLERS.fullmatch(gap):
-            if _raises_money(move, gap, quantity):
-                return None
+            if (
+                quantity.kind == "money"
+                and _RAISED_MONEY.match(move.word)
+                and not re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
+            ):
+                return None  # "raised $5 million" is no rise
             if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
                 return None
             return move.direction, _level(gap) or bool(_OWN.search(gap))
@@ -193,20 +197,12 @@ def _moved_before(
         of_noun = folded(ending["to"]) == "of"
         if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
             continue
-        # "cut its growth forecast to 5%": the verb before the noun is what moves.
+        # "cut its growth forecast to 5%": the verb before the noun says the movement.
         governed = any(not m.is_noun and 0 < move.start - m.end < _REACH for m in moves)
         if move.is_noun and not of_noun and governed:
             continue
         return move.direction, _level(gap[ending.start() :])
     return None
-
-
-def _raises_money(move: Movement, gap: str, quantity: Quantity) -> bool:
-    return (
-        quantity.kind == "money"
-        and bool(_RAISED_MONEY.match(move.word))
-        and not re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
-    )
 
 
 def _moved_after(
@@ -242,7 +238,7 @@ def _chained(
     stated: Statement,
     moves: list[Movement],
 ) -> tuple[Direction | None, bool] | None:
-    """Return what a quantity has from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
+    """Return what a quantity takes from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
     if not stated.leads or quantity.kind == "duration":
         return None
     if any(previous.end <= m.start < quantity.start for m in moves):
@@ -260,22 +256,20 @@ def _chained(
     return stated.direction, True
 
 
-def by_values(first: Quantity, second: Quantity) -> Direction | None:
-    """Return where two levels in the order old, new move."""
-    if first.value is None or second.value is None or first.value == second.value:
+def by_values(old: Quantity, new: Quantity) -> Direction | None:
+    """Return the direction from an old level to a new one; None if it is unknown or none."""
+    if old.value is None or new.value is None or old.value == new.value:
         return None
-    return "up" if second.value > first.value else "down"
+    return "up" if new.value > old.value else "down"
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    match = None
-    for found in pattern.finditer(text):
-        match = found
-    return match
+    matches = [*pattern.finditer(text)]
+    return matches[-1] if matches else None
 
 
 class Pair(NamedTuple):
-    """Two quantities of one sentence, by index; ``old`` is the old one of from-to."""
+    """Two quantities of one sentence, by index; ``old`` is the old one of a from-to pair."""
 
     first: int
     second: int
@@ -302,10 +296,10 @@ _DASH = re.compile(r"\s?[-–—]\s?|\sto\s(?:about\s|around\s)?")
 
 
 def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) -> list[Pair]:
-    """Return the pairs of a text's quantities; a quantity is in one pair at most.
+    """Return the pairs of a text's quantities; each quantity is in one pair at most.
 
     Args:
-        changed: The indices of the changes that follow a word of movement ("rose $5").
+        changed: The indices of the changes that a word of movement states ("rose $5").
     """
     result: list[Pair] = []
     used: set[int] = set()
@@ -314,7 +308,7 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
             continue
         sentence = bisect_right(ends, low.start)
         first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
-        # The next quantity; or the one after an aside: "$5 million, or 12 cents a share".
+        # The next quantity, or the one after an aside: "$5 million, or 12 cents a share".
         aside = i + 2 < len(found) and _ASIDE.fullmatch(text, low.end, found[i + 1].start)
         for j in (i + 2, i + 1) if aside else (i + 1,):
             if found[j].kind != low.kind or found[j].end > end or j in used:
@@ -340,9 +334,9 @@ def _pair(
             return Pair(i, j, "range", None)
         if _FROM.search(before):
             return Pair(i, j, "from-to", i)
-    # "beat estimates from 2% to 3%": the quantity after "from" has its own "to".
-    own = j + 1 < len(found) and _DASH.fullmatch(text, high.end, found[j + 1].start)
-    if "from" in between and _FROM_AFTER.fullmatch(gap) and not own:
+    # "beat estimates from 2% to 3%": the quantity after "from" has a "to" of its own.
+    own_to = j + 1 < len(found) and _DASH.fullmatch(text, high.end, found[j + 1].start)
+    if "from" in between and _FROM_AFTER.fullmatch(gap) and not own_to:
         return Pair(i, j, "from-to", j)
     compared = any(word in between for word in ("compared", "versus", "vs", "against"))
     if compared and _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
@@ -367,8 +361,8 @@ def quantities(text: str) -> list[Quantity]:
 
     For each, ``text[q.start:q.end]`` is ``q.text``. Both ends of a range are quantities of the
     range's kind: "3-5%" is 3 and 5 percent, "$1 to $2 billion" is one and two billion. Years,
-    dates, hours, quarters, index names, ranks, forms, tenors of instruments and versions are not
-    returned; see `identifiers`.
+    dates, hours, quarters, index names, ranks, forms, tenors of instruments and versions are
+    `identifiers` instead.
 
     Raises:
         InputError: There are more than `contrafact.text.identifiers.MOST_FIGURES`.
@@ -389,32 +383,24 @@ def quantities(text: str) -> list[Quantity]:
     ]
     for pair in linked:
         _join(result, pair, stated)
-    found_cues = cues(text)
-    economy = any("gdp" in cue.groups for cue in found_cues)
-    central_bank = any("central_bank" in cue.groups for cue in found_cues)
-    by_sentence: dict[int, list[Cue]] = {}
-    for found_cue in found_cues:
-        by_sentence.setdefault(bisect_right(ends, found_cue.start), []).append(found_cue)
-    quantities_of: dict[int, list[Quantity]] = {}
+    all_cues = cues(text)
+    economy = any("gdp" in cue.groups for cue in all_cues)
+    central_bank = any("central_bank" in cue.groups for cue in all_cues)
+    cues_in: dict[int, list[Cue]] = {}  # by sentence
+    for cue in all_cues:
+        cues_in.setdefault(bisect_right(ends, cue.start), []).append(cue)
+    quantities_in: dict[int, list[Quantity]] = {}
     for quantity in found:
-        quantities_of.setdefault(bisect_right(ends, quantity.start), []).append(quantity)
+        quantities_in.setdefault(bisect_right(ends, quantity.start), []).append(quantity)
     for i, quantity in enumerate(result):
         sentence = bisect_right(ends, quantity.start)
         first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
-        near = by_sentence.get(sentence, [])
-        others = quantities_of[sentence]
-        cue = nearest_cue(text, quantity, near, others)
-        role, unit = role_and_unit(text, quantity, cue, central_bank=central_bank)
+        nearest = nearest_cue(text, quantity, cues_in.get(sentence, []), quantities_in[sentence])
+        role, unit = role_and_unit(text, quantity, nearest, central_bank=central_bank)
         if role == "percent" and economy and _GROWTH.search(text, first, end):
             role = "gdp"
-        is_loss, is_estimate = outcome(text, quantity, first, end)
-        result[i] = replace(
-            quantity,
-            role=role,
-            unit=unit,
-            is_loss=is_loss,
-            is_estimate=is_estimate,
-        )
+        loss, estimate = outcome(text, quantity, first, end)
+        result[i] = replace(quantity, role=role, unit=unit, is_loss=loss, is_estimate=estimate)
     for pair in linked:
         _share(result, pair)
     if written is not text:
@@ -425,15 +411,15 @@ def quantities(text: str) -> list[Quantity]:
 def new_quantities(original: str, other: str) -> list[Quantity]:
     """Return the quantities of ``other`` that ``original`` does not state.
 
-    Two quantities are the same when kind and value agree, however they are written ("25 bps" and
-    "a quarter point"); vague ones when kind and words agree.
+    Two quantities are the same if kind and value are, however they are written ("25 bps" and "a
+    quarter point"); vague ones if kind and words are.
     """
-    known = {_key(quantity) for quantity in quantities(original)}
-    return [quantity for quantity in quantities(other) if _key(quantity) not in known]
+    stated = {_key(quantity) for quantity in quantities(original)}
+    return [quantity for quantity in quantities(other) if _key(quantity) not in stated]
 
 
 def _join(result: list[Quantity], pair: Pair, stated: list[Statement]) -> None:
-    """Link two quantities, and give both what one of them has from the words around."""
+    """Link two quantities, and give both what the sentence says of one of them."""
     first, second = result[pair.first], result[pair.second]
     direction = first.direction or second.direction
     level = first.is_level if stated[pair.first].worded else second.is_level
@@ -454,7 +440,7 @@ def _join(result: list[Quantity], pair: Pair, stated: list[Statement]) -> None:
 
 
 def _share(result: list[Quantity], pair: Pair) -> None:
-    """Give the ends of a pair one unit, and the role of the more particular one."""
+    """Give both quantities of a pair one unit, and the more specific role."""
     first, second = result[pair.first], result[pair.second]
     plain = ("money", "percent", "number", "rate", "multiple")
     model = second if first.role in plain and second.role not in plain else first

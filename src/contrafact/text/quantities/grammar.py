@@ -1,7 +1,7 @@
 """The grammar of quantities: money, percentages, basis points, durations, plain numbers.
 
-Rules are tried in order on what earlier ones left, and on what names nothing (`identifiers`); each
-is a pattern and a reader that turns a match into a quantity.
+A rule is a pattern and a reader that turns a match into a quantity. Rules are tried in order on the
+text that `identifiers` and earlier rules have left.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from contrafact.text.identifiers import MOST_FIGURES, identifiers, too_many_figures
@@ -37,7 +38,7 @@ _OF_COUNTRY = {
 
 @cache
 def _currencies(name: str) -> dict[str, str]:
-    """Return the codes of currencies by their ``signs``, or by their ``words``."""
+    """Return the ISO codes of currencies by their ``signs`` or by their ``words``."""
     rows: dict[str, str] = cue_data()["currency"][name]
     return {spelled: code for code, row in rows.items() for spelled in row.split()}
 
@@ -45,8 +46,8 @@ def _currencies(name: str) -> dict[str, str]:
 def currency_code(text: str) -> str | None:
     """Return the ISO code of a currency as written ("€", "Rs.", "Canadian dollars", "HKD").
 
-    A bare dollar is the US dollar and a bare peso the Mexican one. None where the word alone
-    does not say which ("crowns", "dinars").
+    A bare dollar is the US dollar and a bare peso the Mexican one. None if the word alone does not
+    tell which ("crowns", "dinars").
     """
     name = re.sub(r"[\s-]+", " ", folded(text.strip(" -.\t\n")))
     name = name.removeprefix("of ")
@@ -63,7 +64,7 @@ def currency_code(text: str) -> str | None:
 _SYMBOL = (
     r"(?:(?:US|AU?|CA?|HK|S|NZ?|NT|R|Z|T|MX)?\$|[€£¥₹₩₽₦฿₺₱₫₴₿]"
     r"|(?<!\w)(?:Rs\.?|Rp\.?|RM|R\$|kr)"
-    # One letter stands for a currency where a large amount follows: N300bn, P17.4B.
+    # One letter is a currency only before a large amount: N300bn, P17.4B.
     r"|(?<!\w)(?-i:N(?=[0-9]{3}|[0-9]+,[0-9]|[0-9.]+(?-i:[mbt]n?\b))"
     r"|[PBK](?=[0-9.]+(?:[mbt]n|[MBT])\b)))"
 )
@@ -94,12 +95,12 @@ _DURATION = rf"[\s-](?P<span>{'|'.join(_DAYS)})s?\b(?!-point)"
 _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
-# What an amount in digits begins with: a guard that fails at once where none does.
+# What an amount in digits begins with: a guard that fails at once if there is none.
 _DIGITS_FOLLOW = (
     r"(?=[-+−$€£¥₹₩₽₦฿₺₱₫₴₿0-9.½¼¾⅓⅔⅕-⅞]|(?<![A-Za-z0-9])[A-Za-z]{1,3}(?:\.|\$)?\s?[0-9.])"
 )
-# A number: a sign where no word or number stands before it, digits or words, a magnitude.
-# Digits stuck to letters ("A320", "3D") are names; "GPT-4" is known by its missing unit.
+# A number: a sign unless a word or number is before it, digits or words, a magnitude. Digits that
+# touch letters ("A320", "3D") are names; "GPT-4" is one because it has no unit.
 _AMOUNT_START = (
     rf"(?P<sign>(?<![\w%)$€£¥])[+\-−])?"
     rf"(?:(?P<symbol>(?<![A-Za-z0-9]){_SYMBOL}\s?|(?<!\w){_CODE}\s?)"
@@ -118,9 +119,9 @@ _IN_BRACKETS = (
     rf"(?P<inside>{_PERCENT})?\)(?P<scale>{MAGNITUDE})?{_UNIT}"
 )
 _IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
-# A longer run of digits is no amount that anyone states.
+# Nobody states an amount with more digits.
 _MAX_DIGITS = 40
-# "3D", "10th", "1:30" are no numbers, whatever stands before them.
+# "3D", "10th", "1:30" are no numbers, whatever is before them.
 _NO_NAME_AFTER = r"(?![^\W_]|_|[.,:/][0-9])"
 _NAME_BEFORE = re.compile(r"[^\W\d_]{2}[-–]\Z|[A-Z][-–]\Z")
 
@@ -142,8 +143,6 @@ _Style = Literal["fraction", "multiple", "fold", "part", "split"]
 
 
 class _Amount(NamedTuple):
-    """What a reader makes of a match."""
-
     value: Decimal | None
     kind: QuantityKind
     unit: str | None
@@ -154,7 +153,7 @@ _Reader = Callable[[re.Match[str]], _Amount | None]
 
 
 def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | None]:
-    """Return what one of the amount's unit is worth, what it counts, and the unit's name."""
+    """Return the value of one unit of an amount, the amount's kind, and the unit's name."""
     if part["points"]:
         return Decimal(100), "basis points", "pp"
     if part["percent"]:
@@ -212,7 +211,7 @@ def _read_amount(match: re.Match[str]) -> _Amount | None:
     return _Amount((-value if sign in ("-", "−") else value) * worth, kind, unit, form)
 
 
-# What a number follows; an amount in brackets after other words is an aside: "fell (4.5%)".
+# After these, an amount in brackets is a loss; after other words it is an aside: "fell (4.5%)".
 _NUMBER_FOLLOWS = re.compile(
     r"(?:\b(?:of|was|were|is|are|be|to|at|on|by|from|in|with|and|or|than|versus|vs\.?|against|posted"
     r"|reported|EPS)|[:=|])\s*\Z",
@@ -221,7 +220,7 @@ _NUMBER_FOLLOWS = re.compile(
 
 
 def _read_in_brackets(match: re.Match[str]) -> _Amount | None:
-    """Return a loss, where a unit or a scale stands outside the brackets or a number is due."""
+    """Return a loss, if a unit or scale is outside the brackets or the words before ask for one."""
     part = match.groupdict()
     part["symbol"] = part["symbol"] or part["outside"]
     part["percent"] = part["percent"] or part["inside"]
@@ -301,12 +300,12 @@ def _has_digits(small: str) -> bool:
 
 
 def _may_be_part(small: str) -> bool:
-    """Whether "3 in 5" may be in a text, with numbers in digits or in words."""
+    # "3 in 5", or "three in five"
     return has_words(small) or _OF_DIGITS.search(small) is not None
 
 
-# The last part of each rule: of these, in small letters, a text has one or the rule finds nothing;
-# or a function that says so.
+# Each rule's last part is a cheap test: strings in small letters of which a text that the rule can
+# match has one, or a function of the text in small letters.
 _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], bool]], ...] = (
     tuple(
         (re.compile(pattern, re.IGNORECASE), reader, needs)
@@ -414,7 +413,7 @@ def _possible_rules(small: str) -> list[int]:
 
 
 def found_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text without what its sentences say of them, in order."""
+    """Return the quantities of a text in order, without what its sentences say of them."""
     text = plain_digits(text)
     taken = bytearray(len(text))
     for name in identifiers(text):
@@ -449,13 +448,10 @@ _BETWEEN = re.compile(r"\bbetween\s\Z", re.IGNORECASE)
 
 
 def _with_ranges(text: str, found: list[tuple[Quantity, re.Match[str]]]) -> list[Quantity]:
-    """Give the two ends of each range one kind and one magnitude."""
+    """Return the quantities, with one kind and one magnitude for both ends of each range."""
     result = [quantity for quantity, _ in found]
-    for i in range(len(found) - 1):
-        (low, low_match), (high, high_match) = (
-            (result[i], found[i][1]),
-            (result[i + 1], found[i + 1][1]),
-        )
+    for i, ((_, low_match), (_, high_match)) in enumerate(pairwise(found)):
+        low, high = result[i], result[i + 1]
         joined = _JOINER.fullmatch(text, low.end, high.start) or (
             folded(text[low.end : high.start]) == " and "
             and _BETWEEN.search(text[max(0, low.start - 10) : low.start])

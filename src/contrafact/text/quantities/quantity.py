@@ -1,4 +1,4 @@
-"""What a quantity is: its place, worth and context; and how another value is written."""
+"""What a quantity is: its text, value and context; and how another value is written."""
 
 import math
 import re
@@ -53,17 +53,17 @@ ROLES: tuple[Role, ...] = get_args(Role)
 class Form:
     """How a quantity is written, so that another value can be written the same way.
 
-    ``sign + before + number + after`` is the quantity's text, and its value is what ``number``
-    is worth times ``factor``.
+    The quantity's text is ``sign + before + number + after``; its value is that of ``number`` times
+    ``factor``.
 
     Attributes:
         style: In digits ("3.5%"), in words ("two million"), as a fraction ("two-thirds"), a
             multiple in a verb ("doubled") or a fold ("threefold"), a part of a percentage point
             ("quarter-point"), a stock split ("10-for-1"), or vaguely ("billions").
-        sign: "+", "-", "−" or nothing; "(" or "$(" of a loss in brackets.
-        before: What stands before the number: a currency sign or code.
-        after: What stands after it: magnitude and unit.
-        factor: What one of ``number`` is worth.
+        sign: "+", "-", "−" or nothing; "(" or "$(" for a loss in brackets.
+        before: The currency sign or code before the number.
+        after: Magnitude and unit after it.
+        factor: The value of a ``number`` of 1.
     """
 
     style: Literal["digits", "words", "fraction", "multiple", "fold", "part", "split", "vague"]
@@ -81,23 +81,23 @@ class Quantity:
     Attributes:
         text: The words, sign, currency and unit included: ``source[start:end]``. The noun that
             is counted is not part of it ("12,000" of "12,000 jobs").
-        value: Its worth: units of currency (whichever it is), percent, basis points (percentage
-            points times 100), days, a multiple ("doubled" is 2), a fraction of the whole
-            ("halved" and "by half" are 0.5), or the number itself. None where the words are
-            vague ("billions", "double-digit").
-        unit: The unit as the text has it: a currency's ISO code ("$" alone is "USD"), "%", "pp"
-            (percentage points), "bps", "x", "days" and the like, or the noun counted ("jobs",
-            "units"). None where nothing is named.
-        role: What the quantity measures, by the words around it; one of `ROLES`.
-        direction: Where the sentence says that the measured thing moves; where it says so only
-            by two figures ("from $90 to $96"), the figures decide. None where nothing moves or
-            the movement is denied.
-        link: The partner of a pair, by its index in the list returned: ("range", i) for
+        value: In units of currency (whichever it is), percent, basis points (percentage points
+            times 100), days, as a multiple ("doubled" is 2), a fraction of the whole ("halved" and
+            "by half" are 0.5), or the number itself. None for vague words ("billions",
+            "double-digit").
+        unit: As the text has it: a currency's ISO code ("$" alone is "USD"), "%", "pp" (percentage
+            points), "bps", "x", "days" and the like, or the noun counted ("jobs", "units"). None if
+            nothing is named.
+        role: What the quantity measures, by the words around it.
+        direction: The direction in which the sentence says that the measured thing moves; if only
+            two figures say it ("from $90 to $96"), theirs. None if nothing moves or the movement is
+            denied.
+        link: The other quantity of a pair, by its index in the list returned: ("range", i) for
             "10% to 14%", ("from-to", i) for "from $90 to $96" and "to $41 from $38.50".
-        is_old: True for the old value of a from-to pair.
-        is_level: True for a level ("at $96", "to 5%"), False for a change ("up 12%", "by $3").
-        is_loss: True where the amount is a loss ("net loss of $5 million").
-        is_estimate: True where the amount is what analysts or markets expected.
+        is_old: Whether it is the old value of a from-to pair.
+        is_level: Whether it is a level ("at $96", "to 5%") and no change ("up 12%", "by $3").
+        is_loss: Whether the amount is a loss ("net loss of $5 million").
+        is_estimate: Whether analysts or markets expected the amount.
     """
 
     text: str
@@ -117,31 +117,47 @@ class Quantity:
 
 
 _FRACTIONS = {
-    "a tenth": 1 / 10,
-    "a fifth": 1 / 5,
-    "a quarter": 1 / 4,
-    "a third": 1 / 3,
-    "two-fifths": 2 / 5,
-    "half": 1 / 2,
-    "three-fifths": 3 / 5,
-    "two-thirds": 2 / 3,
-    "three-quarters": 3 / 4,
-    "four-fifths": 4 / 5,
+    1 / 10: "a tenth",
+    1 / 5: "a fifth",
+    1 / 4: "a quarter",
+    1 / 3: "a third",
+    2 / 5: "two-fifths",
+    1 / 2: "half",
+    3 / 5: "three-fifths",
+    2 / 3: "two-thirds",
+    3 / 4: "three-quarters",
+    4 / 5: "four-fifths",
 }
-_VERBS = {2.0: "doubl", 3.0: "tripl", 4.0: "quadrupl"}
-_FOLDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 10: "ten"}
-_PARTS = {25: "quarter", 50: "half", 75: "three-quarter", 100: "full"}
+_VERBS: dict[float, str] = {2: "doubl", 3: "tripl", 4: "quadrupl"}
+_FOLDS: dict[float, str] = {
+    2: "two",
+    3: "three",
+    4: "four",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    10: "ten",
+}
+_PARTS: dict[float, str] = {25: "quarter", 50: "half", 75: "three-quarter", 100: "full"}
+_IN_WORDS = {
+    "fraction": _FRACTIONS,
+    "multiple": _VERBS,
+    "fold": _FOLDS,
+    "part": _PARTS,
+}
+"""The values that there are words for, by style."""
 
 
 def render(quantity: Quantity, new_value: float) -> str:
     """Return the text of another value, in the style in which a quantity is written.
 
-    Sign, currency, magnitude, unit, grouping and the number of decimals stay; words stay words
-    where words can say the value, and become digits where they cannot. A fraction or a multiple
-    in words ("two-thirds", "doubled") becomes the nearest one that words can say.
+    Sign, currency, magnitude, unit, grouping and the number of decimals stay. Words stay words if
+    they can express the value, else they become digits. A fraction or a multiple in words
+    ("two-thirds", "doubled") becomes the nearest one that there are words for.
 
     Args:
-        new_value: The value to write, in the measure of ``quantity.value``.
+        new_value: In the measure of ``quantity.value``.
 
     Raises:
         ValueError: The quantity is vague ("billions"): it has no value to change.
@@ -152,7 +168,7 @@ def render(quantity: Quantity, new_value: float) -> str:
     if style in ("digits", "words"):
         number = float(new_value) / form.factor
         written = _digits(form, abs(number)) if style == "digits" else _words(form, abs(number))
-        if form.sign.endswith("("):  # the brackets are a minus
+        if form.sign.endswith("("):  # brackets mean minus
             sign, after = form.sign, form.after
             if number > 0:
                 sign, after = sign[:-1], after.replace(")", "", 1)
@@ -161,24 +177,18 @@ def render(quantity: Quantity, new_value: float) -> str:
         if number < 0 and form.sign in ("-", "−"):
             sign = form.sign
         return f"{sign}{form.before}{written}{form.after}"
-    if style == "fraction":
-        return _cased(form.number, min(_FRACTIONS, key=lambda n: abs(_FRACTIONS[n] - new_value)))
-    if style == "multiple":
-        stem = _VERBS[min(_VERBS, key=lambda v: abs(v - new_value))]
-        return _cased(form.number, stem) + form.after if quantity.value > 1 else quantity.text
-    if style == "fold":
-        return (
-            _cased(form.number, _FOLDS[min(_FOLDS, key=lambda v: abs(v - new_value))]) + form.after
-        )
-    if style == "part":
-        part = _PARTS[min(_PARTS, key=lambda v: abs(v - new_value))]
-        return form.before + _cased(form.number, part) + form.after
+    if style == "multiple" and quantity.value <= 1:
+        return quantity.text
+    if style in _IN_WORDS:
+        words = _IN_WORDS[style]
+        nearest = words[min(words, key=lambda value: abs(value - new_value))]
+        return form.before + _cased(form.number, nearest) + form.after
     top = Decimal(repr(new_value / form.factor)).quantize(Decimal(1), ROUND_HALF_EVEN)
     return f"{top}{form.after}"
 
 
 def written_value(quantity: Quantity, new_value: float) -> float | None:
-    """Return the value that `render` would write in digits, which rounds; None of words."""
+    """Return the value that `render` would write in digits, rounded; None if it writes words."""
     if quantity.value is None or quantity.form.style != "digits":
         return None
     written = _digits(quantity.form, abs(float(new_value) / quantity.form.factor))
@@ -194,7 +204,7 @@ def _cased(like: str, text: str) -> str:
 
 def _digits(form: Form, number: float) -> str:
     old = form.number
-    if "/" in old:  # "2 1/2" has no other fractions to give: 3.2 is written so
+    if "/" in old:  # of another "2 1/2": 3.2
         return format(Decimal(repr(round(number, 1))).normalize(), "f")
     comma = re.fullmatch(r"[0-9]+,[0-9]{1,2}", old)
     decimals = len(old.rpartition("," if comma else ".")[2]) if comma or "." in old else 0
@@ -207,7 +217,7 @@ def _digits(form: Form, number: float) -> str:
         pairs = [head[max(0, i - 2) : i] for i in range(len(head), 0, -2)][::-1]
         whole = ",".join([*pairs, last])
     elif "," in old or len(old.partition(".")[0]) < 4 or 1900 <= int(whole) < 2100:
-        # Ungrouped, the last would read as a year.
+        # Without the comma, 1,950 would read as a year.
         whole = f"{int(whole):,}"
     if old.startswith(".") and whole == "0":
         whole = ""
@@ -224,13 +234,13 @@ def _words(form: Form, number: float) -> str:
 
 
 def worth(quantity: Quantity) -> float:
-    """Return a quantity's value, basis points in percent; 0 if it has none."""
+    """Return a quantity's value, with basis points in percent; 0 if it has none."""
     value = quantity.value or 0.0
     return value / 100 if quantity.kind == "basis points" else value
 
 
 def precision(quantity: Quantity) -> float:
-    """Return half of the last place that a quantity is written to, in its measure."""
+    """Return half a unit of the last digit that a quantity is written to, in its measure."""
     if quantity.form.style == "part":
         return 0.0
     number = quantity.form.number
@@ -245,7 +255,7 @@ def same_measure(a: Quantity, b: Quantity) -> bool:
 
 
 def same_value(a: Quantity, b: Quantity) -> bool:
-    """Return whether two quantities are worth the same, however they are written."""
+    """Return whether two quantities have the same value, however they are written."""
     if a.value is None or b.value is None:
         return a.value is b.value and in_one_spelling(a.text) == in_one_spelling(b.text)
     return math.isclose(worth(a), worth(b), rel_tol=1e-9, abs_tol=1e-12)

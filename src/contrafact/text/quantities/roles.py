@@ -1,4 +1,4 @@
-"""What a quantity measures, by the words around it: role and unit, loss and estimate."""
+"""What a quantity measures, by the words around it: role, unit, loss or not, estimate or not."""
 
 import re
 import tomllib
@@ -19,14 +19,14 @@ def cue_data() -> dict[str, Any]:
 
 
 def expression(module: str, name: str) -> re.Pattern[str]:
-    """Return a pattern of ``cues.toml``, which matches in any case."""
+    """Return a pattern of ``cues.toml``, which ignores case."""
     lines: str = cue_data()["expressions"][module][name]
     return re.compile("".join(lines.splitlines()), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A word that says what is measured; ``groups`` are its lists."""
+    """A word that says what is measured; ``groups`` are the lists that it is in."""
 
     start: int
     end: int
@@ -37,12 +37,11 @@ _IMPLIED = {"stock": "price", "index": "price", "index_name": "price", "interest
 
 
 def _groups() -> dict[str, frozenset[str]]:
-    """Return of each word that says what is measured the lists that it is in."""
-    found: dict[str, set[str]] = {}
+    groups: dict[str, frozenset[str]] = {}
     for name, terms in cue_data()["roles"].items():
         for term in terms:
-            found.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
-    return {term: frozenset(names) for term, names in found.items()}
+            groups[term] = groups.get(term, frozenset()) | {name, _IMPLIED.get(name, name)}
+    return groups
 
 
 _GROUPS = _groups()
@@ -50,7 +49,7 @@ _CUE = re.compile(rf"(?<!\w)(?:{alternation(_GROUPS)})(?!\w)", re.IGNORECASE)
 
 
 def cues(text: str) -> list[Cue]:
-    """Return the words of a text that say what is measured, in order, the longest at each place."""
+    """Return the words of a text that say what is measured, in order, the longest that match."""
     return [
         Cue(m.start(), m.end(), _GROUPS[" ".join(re.split(r"[\s-]+", folded(m[0])))])
         for m in _CUE.finditer(text)
@@ -70,7 +69,7 @@ _MEASURED: dict[QuantityKind, frozenset[str]] = {
     "money": frozenset(("money", "price", "eps", "revenue")),
     "number": frozenset(("count", "index", "index_name")),
 }
-"""The lists of cues that can say what a quantity of a kind measures."""
+"""The lists of cues that can apply to a quantity of a kind."""
 _PER_SHARE = re.compile(r"\s?(?:per|a|/)\s?share\b", re.IGNORECASE)
 _PER_UNIT = expression("roles", "per_unit")
 _OF_WHOLE = expression("roles", "of_whole")
@@ -98,7 +97,6 @@ def role_and_unit(
     *,
     central_bank: bool,
 ) -> tuple[Role, str | None]:
-    """Return a quantity's role and unit."""
     kind, style, after = quantity.kind, quantity.form.style, quantity.end
     if kind == "duration":
         return "duration", quantity.unit
@@ -123,7 +121,7 @@ def role_and_unit(
 
 
 def _policy(role: Role, quantity: Quantity, cue: Cue | None, central_bank: bool) -> Role:
-    """Return the policy rate for a rate of no other kind, where a central bank is spoken of."""
+    """Return the policy rate for a rate of unknown kind, if the text names a central bank."""
     generic = cue is None or "interest" in cue.groups
     if role == "rate" and central_bank and generic:
         return "policy rate"
@@ -152,7 +150,7 @@ def _counted(text: str, quantity: Quantity, cue: Cue | None) -> tuple[Role, str 
 def nearest_cue(
     text: str, quantity: Quantity, found: Sequence[Cue], others: Sequence[Quantity]
 ) -> Cue | None:
-    """Return the cue that stands nearest, by words, clauses and figures between."""
+    """Return the nearest cue, by the words, clauses and figures between; None if all are far."""
     best: Cue | None = None
     best_cost = 26.0
     for cue in found:
@@ -178,7 +176,7 @@ def nearest_cue(
     return best
 
 
-# Words further off, in characters, say nothing of a quantity.
+# Words further away, in characters, do not concern a quantity.
 _REACH = 160
 
 
@@ -197,7 +195,7 @@ _COMPANY_GUIDES = re.compile(
 
 
 def outcome(text: str, quantity: Quantity, first: int, end: int) -> tuple[bool, bool]:
-    """Return whether a quantity is a loss, and whether an estimate."""
+    """Return whether a quantity is a loss, and whether it is an estimate."""
     before = text[max(first, quantity.start - _REACH) : quantity.start]
     after = text[quantity.end : min(end, quantity.end + _REACH)]
     expected = _EXPECTED_BEFORE.search(before[-90:]) and not _COMPANY_GUIDES.search(before[-90:])

@@ -1,8 +1,8 @@
-"""The word lists of financial news, and which of their terms stand where in a text.
+"""The word lists of financial news, and where their terms are in a text.
 
 RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``lists.toml``, with the word
-forms that spelling rules get wrong in ``irregular.toml``. The words around a term may say that it
-is something else: "May" is a hedge or a month, "since" a reason or a time.
+forms that spelling rules get wrong in ``irregular.toml``. A guard tells by the words around a term
+whether it has another meaning: "May" is a hedge or a month, "since" a reason or a time.
 """
 
 import itertools
@@ -18,23 +18,22 @@ __all__ = ["LISTS", "Spot", "spots"]
 LISTS = (
     "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
 )  # fmt: skip
-"""The lists there are."""
 
 _SECTIONS = {"v": "verb", "n": "noun", "a": "adjective"}
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
 _WORD = re.compile(r"\w+")
 _HYPHENS = frozenset("-‐‑–")
-# Letters that Python's regular expressions take for an ASCII one where case does not count.
+# Letters that Python's regular expressions take for ASCII ones when they ignore case.
 _ODD_LETTERS = str.maketrans({"ſ": "s", "\u212a": "k", "İ": "i", "ı": "i"})
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
-# One syllable that ends in one vowel and one consonant: slip, trim, hit, big.
+# Verbs and adjectives of one syllable that double their last consonant: slip, trim, hit, big.
 _DOUBLES = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
 _REACH = 60
-"""Characters before a term in which the word before it is looked for (ours)."""
+"""The characters before a term in which the word before it is looked for (ours)."""
 
 
 class Spot(NamedTuple):
-    """Where a term of a list, in its plain form, stands in a text: ``text[start:end]``."""
+    """Where a term of a list, given in its plain form, is in a text: ``text[start:end]``."""
 
     list: str
     term: str
@@ -43,31 +42,32 @@ class Spot(NamedTuple):
 
 
 def spots(text: str) -> Iterator[Spot]:
-    """Yield where terms stand in a text, list by list.
+    """Yield where terms are in a text, list by list.
 
-    Words match whole and in any case, parted by any spaces or one hyphen. Within one list terms do
-    not overlap (the leftmost, then the longest, counts). What a guard refuses (the month in "in
-    May", the "since" of "since 2019") is not found.
+    Whole words match in any case, with spaces or one hyphen between them. Terms of one list do not
+    overlap: the leftmost counts, then the longest. Terms that a guard refuses (the month in "in
+    May", the "since" of "since 2019") are left out.
     """
-    small, guards, begun = text.translate(_ODD_LETTERS).lower(), _guards(), _begun()
+    small, guards, by_beginning = text.translate(_ODD_LETTERS).lower(), _guards(), _by_beginning()
     words = [(match[0], *match.span()) for match in _WORD.finditer(small)]
-    found: dict[str, list[Spot]] = {name: [] for name in LISTS}
-    free = dict.fromkeys(LISTS, 0)  # where the last term of a list ended
-    for at, (word, start, _) in enumerate(words):
-        after = words[at + 1][0] if at + 1 < len(words) else ""
-        for name, others, term in (*begun.get((word, after), ()), *begun.get((word, ""), ())):
-            own = words[at : at + len(others) + 1]
-            if start < free[name] or (others and not _go_on(small, own, others)):
+    by_list: dict[str, list[Spot]] = {name: [] for name in LISTS}
+    ends = dict.fromkeys(LISTS, 0)  # of the last term of each list
+    for i, (word, start, _) in enumerate(words):
+        after = words[i + 1][0] if i + 1 < len(words) else ""
+        candidates = (*by_beginning.get((word, after), ()), *by_beginning.get((word, ""), ()))
+        for name, others, term in candidates:
+            matched = words[i : i + len(others) + 1]
+            if start < ends[name] or (others and not _go_on(small, matched, others)):
                 continue
-            end = free[name] = own[-1][2]
+            end = ends[name] = matched[-1][2]
             guard = guards.get((name, term))
             if guard is None or not _refuses(guard, text[start:end], small, start, end):
-                found[name].append(Spot(name, term, start, end))
-    return itertools.chain.from_iterable(found.values())
+                by_list[name].append(Spot(name, term, start, end))
+    return itertools.chain.from_iterable(by_list.values())
 
 
 def _go_on(small: str, words: Sequence[tuple[str, int, int]], others: Sequence[str]) -> bool:
-    """Return whether behind the first of some words of a text stand the others of a term."""
+    """Return whether the words of a text after the first are the other words of a term."""
     if [word for word, _, _ in words[1:]] != others:
         return False
     gaps = (small[one[2] : other[1]] for one, other in itertools.pairwise(words))
@@ -75,31 +75,30 @@ def _go_on(small: str, words: Sequence[tuple[str, int, int]], others: Sequence[s
 
 
 @cache
-def _begun() -> dict[tuple[str, str], list[tuple[str, list[str], str]]]:
-    """Return what terms two words begin, the second empty of a term that is one word.
+def _by_beginning() -> dict[tuple[str, str], list[tuple[str, list[str], str]]]:
+    """Return the terms by their first two words, the second "" for a term of one word.
 
-    A term is its list, the words behind the first, and its plain form; the longest come first.
+    A term is its list, its words after the first, and its plain form; the longest come first.
     """
-    found: dict[tuple[str, str], list[tuple[str, list[str], str]]] = {}
+    by_beginning: dict[tuple[str, str], list[tuple[str, list[str], str]]] = {}
     for name in LISTS:
         terms: dict[str, str] = {}
         for template in _data("lists")[name]:
             plain = " ".join(word.rpartition("/")[0] or word for word in template.split())
             for form in term_forms(template):
-                # Of two spelled alike the first counts.
+                # If two forms are spelled alike, the first counts.
                 terms.setdefault(" ".join(_WORD.findall(form.lower())), plain)
         for term, plain in terms.items():
             first, *others = term.split(" ")
-            begin = first, others[0] if others else ""
-            found.setdefault(begin, []).append((name, others, plain))
-    for choices in found.values():
-        choices.sort(key=lambda one: -len(one[1]))
-    return found
+            beginning = first, others[0] if others else ""
+            by_beginning.setdefault(beginning, []).append((name, others, plain))
+    for candidates in by_beginning.values():
+        candidates.sort(key=lambda candidate: -len(candidate[1]))
+    return by_beginning
 
 
 @cache
 def _guards() -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Return by which words around it, and in which spelling, a term is something else."""
     return {(rule["list"], rule["term"]): rule for rule in _data("lists")["guard"]}
 
 
@@ -114,7 +113,7 @@ def _refuses(guard: Mapping[str, Any], spelled: str, small: str, start: int, end
 
 
 def term_forms(template: str) -> Iterator[str]:
-    """Return every form of a template, the plain one first."""
+    """Yield every form of a template, the plain one first."""
     choices = []
     for word in template.split():
         stem, _, tag = word.rpartition("/")
@@ -129,11 +128,11 @@ def _data(name: str) -> Mapping[str, Any]:
 
 
 def _forms(stem: str, tag: str) -> list[str]:
-    # Of a hyphened word (sell-off, wind-down) the end is inflected.
+    # A word with a hyphen (sell-off, wind-down) is inflected at its end.
     front, hyphen, last = stem.rpartition("-")
-    given = _data("irregular")[_SECTIONS[tag]].get(last)
-    if given is not None:
-        forms = given.replace("/", " ").split()
+    irregular = _data("irregular")[_SECTIONS[tag]].get(last)
+    if irregular is not None:
+        forms = irregular.replace("/", " ").split()
     elif tag == "v":
         forms = [_with_s(last), _with_vowel(last, "ed"), _with_vowel(last, "ing")]
     elif tag == "n":

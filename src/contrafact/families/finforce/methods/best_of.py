@@ -1,10 +1,9 @@
-"""best-of: several drafts at a temperature, the soundest and likeliest of each side kept.
+"""best-of: several drafts at a temperature, of which the best text of each side is chosen.
 
-Not in the paper, whose methods each write once (FIN-FORCE, section 4). A draft that is degenerate
-is never preferred to one that is not; of sound ones the one stays whose reply was likeliest to the
-model that wrote it (mean log probability a token), or the first, where a service gives none. Sides
-are chosen one by one: the best risk may come from another draft than the best opportunity. The
-chosen and the refused are kept.
+Not in the paper, whose methods each write once (FIN-FORCE, section 4). Sound texts are preferred to
+degenerate and invalid ones. Of sound texts, the one is chosen whose reply was likeliest to the
+model that wrote it (mean log probability per token), or the first, if a service gives none. The two
+sides may come from different drafts. All drafts are kept in the trace.
 """
 
 import hashlib
@@ -25,18 +24,18 @@ from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
 OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8}
-"""``n``: how many drafts. ``temperature``: of the drafts."""
+"""``n``: the number of drafts. ``temperature``: that of the drafts."""
 
 SAMPLES_ITSELF = False
-"""The temperature of a run becomes the drafts'; all else reaches the model as it is."""
+"""A run's temperature becomes that of the drafts; its other settings reach the model unchanged."""
 
 _MOST = 64
-_PAIR_TOKENS = 110  # about how long a reply with two counterfactuals is
+_PAIR_TOKENS = 110  # of a reply with two counterfactuals, roughly
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One side of one draft (from 1); ``problem`` says why its text is not sound, if it is not."""
+    """One side of one draft (from 1); ``problem`` says why it is not sound, None if it is."""
 
     draft: int
     text: str | None
@@ -44,8 +43,8 @@ class _Candidate:
     likelihood: float | None
 
     @property
-    def place(self) -> tuple[bool, float, int]:
-        """Where it stands among others, least first: the likelier, then the earlier one."""
+    def order(self) -> tuple[bool, float, int]:
+        """The key to sort by, the best first: the likelier, then the earlier one."""
         return (self.likelihood is None, -(self.likelihood or 0.0), self.draft)
 
 
@@ -66,7 +65,8 @@ class BestOf:
                 hint="give it one of its own: --method best-of:temperature=0.8",
             )
         self._prompt = Prompted("zero-shot", context.pack)
-        self._batch = Batch([one.text for one in context.items]) if context.items else None
+        texts = [headline.text for headline in context.items]
+        self._batch = Batch(texts) if texts else None
         self._seed = context.settings.seed
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
@@ -88,11 +88,11 @@ class BestOf:
         drafts = await gathered(map(draft, range(1, self._n + 1)))
         batch = self._batch or Batch([headline.text])
         candidates: dict[Side, list[_Candidate]] = {side: [] for side in SIDES}
-        for number, (made, likelihood) in enumerate(drafts, start=1):
+        for number, (generation, likelihood) in enumerate(drafts, start=1):
             for side in SIDES:
-                text = made.texts[side]
+                text = generation.texts[side]
                 if text is None:
-                    problem: str | None = made.invalid.get(side, "no text")
+                    problem: str | None = generation.invalid.get(side, "no text")
                 else:
                     problem = batch.reason(text, headline.text, shown=exchanges)
                 candidates[side].append(_Candidate(number, text, problem, likelihood))
@@ -103,39 +103,38 @@ class BestOf:
 
 
 def method(context: MethodContext) -> BestOf:
-    """Return the method."""
     return BestOf(context)
 
 
 def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
-    """Return what a reader is shown of the drafts of one side: each with what became of it."""
-    found: dict[str, str] = {}
-    for one in trace.get("drafts", {}).get(side, ()):
-        fate = "kept" if one["chosen"] else "refused"
-        parts = [one["text"] or "(no text)", *([one["problem"]] if one["problem"] else [])]
-        if one["likelihood"] is not None:
-            parts.append(f"mean log probability {round(one['likelihood'], 3) + 0.0:.3g}")
-        found[f"Draft {one['draft']}, {fate}"] = " — ".join(parts)
-    return found
+    """Return the drafts of one side for readers: text, problem, likelihood, whether chosen."""
+    details: dict[str, str] = {}
+    for draft in trace.get("drafts", {}).get(side, ()):
+        outcome = "kept" if draft["chosen"] else "refused"
+        parts = [draft["text"] or "(no text)", *([draft["problem"]] if draft["problem"] else [])]
+        if draft["likelihood"] is not None:
+            parts.append(f"mean log probability {round(draft['likelihood'], 3) + 0.0:.3g}")
+        details[f"Draft {draft['draft']}, {outcome}"] = " — ".join(parts)
+    return details
 
 
 def _mean_log_probability(output: ModelOutput) -> float | None:
-    given = output.choices[0].logprobs if output.choices else None
-    if given is None or not given.content:
+    logprobs = output.choices[0].logprobs if output.choices else None
+    if logprobs is None or not logprobs.content:
         return None
-    return sum(one.logprob for one in given.content) / len(given.content)
+    return sum(token.logprob for token in logprobs.content) / len(logprobs.content)
 
 
 def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
     chosen = _choose(candidates)
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
-    for side, one in chosen.items():
-        texts[side] = None if one is None else one.text
-        if one is None:
+    for side, candidate in chosen.items():
+        texts[side] = None if candidate is None else candidate.text
+        if candidate is None:
             invalid[side] = f"every sound draft {EQUAL_SIDES}"
-        elif one.text is None:
-            invalid[side] = one.problem or "no text"
+        elif candidate.text is None:
+            invalid[side] = candidate.problem or "no text"
     drafts = {
         side: [{**vars(one), "chosen": one is chosen[side]} for one in candidates[side]]
         for side in SIDES
@@ -146,30 +145,27 @@ def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
 def _choose(candidates: Mapping[Side, Sequence[_Candidate]]) -> dict[Side, _Candidate | None]:
     """Return the best candidate of each side, such that the two are not the same text.
 
-    Sound ones go first. Where the only sound text is the same, the side where it stands better has
-    it, the other None. A side without one keeps its first text, or the reason for none.
+    A side without a sound candidate takes its first text, or its first reason for none. If both
+    sides have only the same sound text, the side where it is better takes it, the other None.
     """
-    sound = {
-        side: sorted(
-            (one for one in candidates[side] if one.problem is None), key=lambda one: one.place
-        )
-        for side in SIDES
-    }
-    held: dict[Side, list[_Candidate]] = {}
+    sound: dict[Side, list[_Candidate]] = {}
+    eligible: dict[Side, list[_Candidate]] = {}
     for side in SIDES:
-        readable = [one for one in candidates[side] if one.text is not None]
-        held[side] = sound[side] or readable[:1] or list(candidates[side][:1])
+        of_side = candidates[side]
+        sound[side] = sorted((c for c in of_side if c.problem is None), key=lambda c: c.order)
+        readable = [c for c in of_side if c.text is not None]
+        eligible[side] = sound[side] or readable[:1] or list(of_side[:1])
     risk, opportunity = SIDES
     pairs = sorted(
-        product(range(len(held[risk])), range(len(held[opportunity]))),
-        key=lambda places: (sum(places), max(places), places),
+        product(range(len(eligible[risk])), range(len(eligible[opportunity]))),
+        key=lambda pair: (sum(pair), max(pair), pair),
     )
-    for first, second in pairs:
-        one, other = held[risk][first], held[opportunity][second]
-        if one.text is None or other.text is None or not equal(one.text, other.text):
-            return {risk: one, opportunity: other}
+    for i, j in pairs:
+        a, b = eligible[risk][i], eligible[opportunity][j]
+        if a.text is None or b.text is None or not equal(a.text, b.text):
+            return {risk: a, opportunity: b}
     with_sound = [side for side in SIDES if sound[side]]
     if not with_sound:
-        return {side: held[side][0] for side in SIDES}
-    better = min(with_sound, key=lambda side: sound[side][0].place)
-    return {side: held[side][0] if side == better else None for side in SIDES}
+        return {side: eligible[side][0] for side in SIDES}
+    better = min(with_sound, key=lambda side: sound[side][0].order)
+    return {side: eligible[side][0] if side == better else None for side in SIDES}

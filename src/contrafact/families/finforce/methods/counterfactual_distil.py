@@ -21,8 +21,6 @@ _LAST_WORD = re.compile(r"\w+\W*$")
 
 
 class CounterfactualDistil:
-    """Two calls: name the topic word; fill the masks."""
-
     name = "counterfactual-distil"
     shots = 0
 
@@ -34,15 +32,15 @@ class CounterfactualDistil:
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         text = delimit(headline.text)
-        # Step 1: the model names the topic word.
+        # Step 1: the model names the topic word (table 10).
         reply = answer_text((await ask(self._topic.render(headline=text))).completion).text
         topic = reply.strip().strip("\"'`.:*").strip()
-        # Step 2: topic word and noun phrases are masked.
-        masked, found = mask_headline(text, topic)
-        trace = {"topic_word": topic, "topic_word_found": found, "masked_headline": masked}
+        # Step 2: the topic word and the noun phrases are masked.
+        masked, has_topic = mask_headline(text, topic)
+        trace = {"topic_word": topic, "topic_word_found": has_topic, "masked_headline": masked}
         if MASK not in masked:
             return Generation.none("nothing to mask: no noun phrase, no topic word", trace)
-        # Step 3: the masks are filled once per direction.
+        # Step 3: the model fills the masks, once for each direction (table 8).
         prompt = self._fill.render(masked_headline=masked)
         output = await ask(prompt, pair_schema("original_masked_headline"))
         return _without_masks(read_pair(output, trace))
@@ -56,13 +54,13 @@ class CounterfactualDistil:
 
 
 def mask_headline(text: str, topic: str) -> tuple[str, bool]:
-    """Return the headline with topic word and noun phrases masked, and if the topic was found.
+    """Return the headline with topic word and noun phrases masked, and if the topic is in it.
 
-    Spans grow to whole words. Some word always stays: of a headline that is one noun phrase to the
-    parser only the topic is masked, or else all words but the last.
+    Spans are extended to whole words. At least one word stays: if the parser takes the whole
+    headline for a noun phrase, only the topic is masked, or else all words but the last.
     """
-    places = re.finditer(rf"(?<!\w){re.escape(topic)}(?!\w)", text, re.IGNORECASE) if topic else ()
-    topics = [Span(*place.span(), place.group()) for place in places]
+    matches = re.finditer(rf"(?<!\w){re.escape(topic)}(?!\w)", text, re.IGNORECASE) if topic else ()
+    topics = [Span(*match.span(), match.group()) for match in matches]
     last = _LAST_WORD.search(text)
     start = last.start() if last else 0
     but_last = Span(0, start, text[:start])

@@ -1,8 +1,8 @@
 """few-shot: the zero-shot prompt with worked examples (FIN-FORCE, section 4, B.2, table 9).
 
-Examples come from a pool in seeded random draws. A draw's order depends on the seed and the
-draw alone, so that the same examples serve every model and every headline of that draw; a
-headline that is itself in the pool is passed over for its own prompt.
+Examples come from a pool in seeded random draws. A draw depends on the seed and its number alone,
+so that every model and every headline gets the same examples; a headline that is in the pool itself
+is left out of its own prompt.
 """
 
 import json
@@ -47,31 +47,25 @@ class Prompted:
             )
 
     def prompt(self, headline: Headline, draw: int = 1) -> str:
-        """Return the prompt for one headline."""
         shots = draw_shots(self._pool, self.shots, seed=self._seed, draw=draw, exclude=headline.id)
         return self._template.render(
             headline=delimit(headline.text), shots=[_shown(shot) for shot in shots]
         )
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`."""
         output = await ask(
             self.prompt(headline, draw), pair_schema("original_headline", nested=True)
         )
         return read_pair(output)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self.prompt(headline), reply_tokens=110)]
 
 
 def draw_shots(
     pool: Sequence[Headline], count: int, *, seed: int, draw: int, exclude: str
 ) -> list[Headline]:
-    """Return the first so many of a seeded permutation of the pool, without one id.
-
-    Every draw (from 1) is an order of its own.
-    """
+    """Return the first ``count`` of a permutation of the pool, seeded by draw, without one id."""
     if not count:
         return []
     order = np.random.default_rng([seed, draw]).permutation(len(pool))
@@ -80,7 +74,7 @@ def draw_shots(
 
 
 def method(context: MethodContext) -> Prompted:
-    """Return the method, with the pool of our own writing where none is given."""
+    """Return the method, with our own pool of examples if none is given."""
     from contrafact.families.finforce.data import bundled_shots
 
     return Prompted(

@@ -1,7 +1,7 @@
-"""least-to-most: fluency, then compatibility, then direction, one step each.
+"""least-to-most: fluency, then compatibility, then direction, in a call each.
 
-Proposed in FIN-FORCE, section 5.1, after Zhou et al. (2022); not run in the paper. Every
-step's reply is kept.
+Proposed in FIN-FORCE, section 5.1, after Zhou et al. (2022); not run in the paper. The replies of
+all steps are kept.
 """
 
 from contrafact.families.finforce.generation import (
@@ -16,7 +16,6 @@ from contrafact.family.task import Turns
 
 
 def method(context: MethodContext) -> Turns[Headline, Generation]:
-    """Return the method."""
     steps = {
         "fluency": pair_schema(),
         "compatibility": pair_schema(),

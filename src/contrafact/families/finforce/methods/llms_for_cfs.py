@@ -1,6 +1,6 @@
-"""llms-for-cfs: find the decisive phrases, edit them, put them back, as one reasoning chain.
+"""llms-for-cfs: find the decisive phrases, edit them, put them back, in one call.
 
-FIN-FORCE, section 4, B.2 and table 8, after Nguyen et al. (2024). The chain is kept.
+FIN-FORCE, section 4, B.2 and table 8, after Nguyen et al. (2024). The reply's reasoning is kept.
 """
 
 from contrafact.families.finforce.generation import (
@@ -15,7 +15,6 @@ from contrafact.family.task import Turns
 
 
 def method(context: MethodContext) -> Turns[Headline, Generation]:
-    """Return the method: one call whose reply reasons before it answers."""
     schema = pair_schema("original_headline", "reasoning")
     only = headline_turn(context, "answer", "llms-for-cfs", 300, schema)
     return Turns("llms-for-cfs", [only], read_pair)

@@ -2,8 +2,8 @@
 
 FIN-FORCE, section 4 and B.2, table 11, after Ravfogel et al. (2024). The model writes a base
 continuation of the headline; risk and opportunity are written under the same noise, so that they
-differ from it by what the prompt asks, and not by chance. The noise of the base is drawn here and
-thus known: it need not be inferred from the text, as in the original.
+differ from it by what the prompt asks, and not by chance. The noise of the base is drawn here, so
+it need not be inferred from the text, as in the original.
 """
 
 import asyncio
@@ -34,18 +34,16 @@ OPTIONS: Mapping[str, Option] = {
     "top-p": 1.0,
     "max-tokens": 96,
 }
-"""``noise``: ``shared`` by base, risk and opportunity, or ``fresh`` for each, to see what holding
-it buys. ``prompts``: ``each`` side has its own and is answered with a headline, or ``one`` asks
-for both and is answered with JSON. The others are the sampling of all three texts."""
+"""``noise``: ``shared`` by base, risk and opportunity, or ``fresh`` for each, as a control.
+``prompts``: ``each`` side has its own, answered by a headline, or ``one`` asks for both, answered
+by JSON. The others are the sampling settings of all three texts."""
 
 _CHOICES = {"noise": ("shared", "fresh"), "prompts": ("each", "one")}
 _REPLY_TOKENS = 40
-_ROWS = 48  # texts of a batch: those of 16 headlines, on two cores the best
+_ROWS = 48  # texts of a batch, those of 16 headlines: the fastest on two cores
 
 
 class LmCounterfactuals:
-    """A base continuation, and both counterfactuals of it under its noise."""
-
     shots = 0
 
     def __init__(self, context: MethodContext):
@@ -61,7 +59,7 @@ class LmCounterfactuals:
                 hint="give it a temperature of its own: --method lm-counterfactuals:temperature=1",
             )
         self.name = context.name or "lm-counterfactuals"
-        self._held = options["noise"] == "shared"
+        self._shared = options["noise"] == "shared"
         self._sampling = Sampling(float(options["temperature"]), float(options["top-p"]))
         self._max_tokens = int(options["max-tokens"])
         if self._max_tokens < 1:
@@ -75,7 +73,6 @@ class LmCounterfactuals:
         _engine(model, model_args)
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`. The model is run here, and not asked."""
         from contrafact.models.whitebox.completion import CompletionRequest
         from contrafact.models.whitebox.noise import draw as draw_noise
         from contrafact.models.whitebox.noise import prompt_tokens
@@ -83,13 +80,11 @@ class LmCounterfactuals:
         model = str(ask.model)
         engine = await asyncio.to_thread(_engine, model, ask.model.model_args)
         prompts = self._rendered(headline)
-        own = draw_noise(self._seed, f"{headline.id} {draw}")
-        noises = [
-            own
-            if self._held or part == "base"
-            else draw_noise(self._seed, f"{headline.id} {draw} {part}")
-            for part in prompts
-        ]
+        # Step 1: the noise of the base is drawn; the counterfactuals share it, or have their own.
+        name = f"{headline.id} {draw}"
+        own = [part for part in prompts if part != "base" and not self._shared]
+        noise = {part: draw_noise(self._seed, f"{name} {part}") for part in own}
+        base_noise = draw_noise(self._seed, name)
         tokens = [tuple(prompt_tokens(engine.causal, prompt)) for prompt in prompts.values()]
         longest, context = max(map(len, tokens)), engine.causal.context
         if longest + self._max_tokens > context:
@@ -97,15 +92,14 @@ class LmCounterfactuals:
                 f"prompt too long: a prompt of {longest:,} tokens and {self._max_tokens:,} to be "
                 f"written do not fit the context of {context:,} tokens"
             )
-        # All at once, into one batch: rows with the same noise share the work of making it.
-        texts = await asyncio.gather(
-            *(
-                engine.complete(
-                    CompletionRequest(own, self._max_tokens, sampling=self._sampling, noise=noise)
-                )
-                for own, noise in zip(tokens, noises, strict=True)
+        # Step 2: all texts are written in one batch, where rows with one noise share its making.
+        requests = [
+            CompletionRequest(
+                prompt, self._max_tokens, sampling=self._sampling, noise=noise.get(part, base_noise)
             )
-        )
+            for part, prompt in zip(prompts, tokens, strict=True)
+        ]
+        texts = await asyncio.gather(*map(engine.complete, requests))
         lengths = dict(zip(prompts, map(len, tokens), strict=True))
         return _generation(dict(zip(prompts, texts, strict=True)), lengths, model)
 
@@ -123,14 +117,14 @@ class LmCounterfactuals:
 
 
 def method(context: MethodContext) -> LmCounterfactuals:
-    """Return the method."""
     return LmCounterfactuals(context)
 
 
 def read_line(text: str, side: str, *, ended: bool) -> tuple[str | None, str | None, list[str]]:
     """Return the first line of a reply as a headline, or why it is none, and the repairs.
 
-    Repaired: an introduction before it, what follows it, marks around it. A cut line is not read.
+    An introduction before it, text after it and marks around it are repaired; a line that was cut
+    off is invalid.
     """
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     repairs: list[str] = []
@@ -153,11 +147,11 @@ def read_line(text: str, side: str, *, ended: bool) -> tuple[str | None, str | N
 
 
 def _bare(line: str) -> str:
-    """Return a line without Markdown's marks, and without quotation marks that hold all of it."""
+    """Return a line without Markdown's marks, and without quotation marks around all of it."""
     bare = line.strip("*#_ ")
     inside = bare[1:-1]
-    held = len(bare) > 2 and bare[0] + bare[-1] in ('""', "“”", "''")
-    return inside.strip() if held and not set(inside) & set('"“”') else bare
+    quoted = len(bare) > 2 and bare[0] + bare[-1] in ('""', "“”", "''")
+    return inside.strip() if quoted and not set(inside) & set('"“”') else bare
 
 
 def _generation(
@@ -170,7 +164,6 @@ def _generation(
         read = read_pair(reply)
     else:
         read = _read_each(written)
-    # The factual as a counterfactual is read; where it cannot be, all that was written of it.
     factual = read_line(base.text, "base", ended=True)[0] or ""
     distances = {
         side: None if text is None or not factual else normalised_edit_distance(text, factual)
@@ -181,12 +174,12 @@ def _generation(
         "base": factual,
         "base_ended": base.ended,
         "base_distance": distances,
-        "tokens": {part: list(one.tokens) for part, one in written.items()},
+        "tokens": {part: list(text.tokens) for part, text in written.items()},
         "prompt_tokens": lengths,
-        # Infinity where there was no runner-up, which JSON cannot say.
+        # A token without a runner-up leads by infinity, which JSON does not have.
         "least_lead": {
-            part: least if math.isfinite(least := min(one.leads)) else None
-            for part, one in written.items()
+            part: least if math.isfinite(least := min(text.leads)) else None
+            for part, text in written.items()
         },
     }
     return Generation(read.texts, read.invalid, read.repairs, trace)
@@ -197,8 +190,8 @@ def _read_each(written: "Mapping[str, Completion]") -> Generation:
     invalid: dict[Side, str] = {}
     repairs: list[str] = []
     for side in SIDES:
-        one = written[side]
-        text, reason, changes = read_line(one.text, side, ended=one.ended)
+        completion = written[side]
+        text, reason, changes = read_line(completion.text, side, ended=completion.ended)
         texts[side] = text
         if reason is not None:
             invalid[side] = reason
@@ -207,19 +200,19 @@ def _read_each(written: "Mapping[str, Completion]") -> Generation:
 
 
 def _templates(context: MethodContext, *, one: bool) -> dict[str, PromptTemplate]:
-    open_one = context.pack.template
-    prompts = {"base": open_one("finforce/lm-counterfactuals-base", required={"headline"})}
+    template = context.pack.template
+    names = ("base",) if one else ("base", *SIDES)
+    prompts = {
+        name: template(f"finforce/lm-counterfactuals-{name}", required={"headline"})
+        for name in names
+    }
     if one:
-        prompts["pair"] = open_one("finforce/generate", required={"headline", "shots"})
-    else:
-        for side in SIDES:
-            name = f"finforce/lm-counterfactuals-{side}"
-            prompts[side] = open_one(name, required={"headline"})
+        prompts["pair"] = template("finforce/generate", required={"headline", "shots"})
     return prompts
 
 
 def _weights(model: str) -> str:
-    """Return what a model's weights are loaded by; an `InputError` where it has none here."""
+    """Return the name by which a model's weights are loaded; `InputError` if it has none here."""
     from contrafact.models.whitebox.weights import WEIGHTS_HINT, check_causal, weights_name
 
     name = weights_name(model)
@@ -235,15 +228,14 @@ def _weights(model: str) -> str:
 def _engine(model: str, model_args: Mapping[str, Any]) -> "Engine":
     from contrafact.models.whitebox.provider import WhiteboxSettings
 
-    # Other providers' arguments are about how they run a model, which they do not do here.
-    known = {"device", "precision"} & {*model_args} if model.startswith("whitebox/") else ()
-    own = {name: model_args[name] for name in known}
-    return _opened(WhiteboxSettings(_weights(model), _ROWS, **own))
+    # Another provider's arguments say how it runs a model, which it does not do here.
+    names = {"device", "precision"} & {*model_args} if model.startswith("whitebox/") else ()
+    arguments = {name: model_args[name] for name in names}
+    return _opened(WhiteboxSettings(_weights(model), _ROWS, **arguments))
 
 
 @cache
 def _opened(settings: "WhiteboxSettings") -> "Engine":
-    """Return what writes with some weights, kept for the process."""
     from contrafact.models.whitebox.provider import shared_engine
 
     return shared_engine(settings)

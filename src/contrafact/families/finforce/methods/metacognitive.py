@@ -1,7 +1,7 @@
 """metacognitive: draft, reflect on the four criteria of directionality, revise.
 
-Proposed in FIN-FORCE, section 5.1, after Wang and Zhao (2023); not run in the paper. The
-draft with its reflection is kept.
+Proposed in FIN-FORCE, section 5.1, after Wang and Zhao (2023); not run in the paper. Draft and
+reflection are one reply, which is kept.
 """
 
 from contrafact.families.finforce.generation import (
@@ -16,7 +16,6 @@ from contrafact.family.task import Turns
 
 
 def method(context: MethodContext) -> Turns[Headline, Generation]:
-    """Return the method; the draft and its reflection are one reply."""
     schema = pair_schema("original_headline")
     draft = headline_turn(context, "reflection", "metacognitive-draft", 350)
     revised = headline_turn(context, "answer", "metacognitive-revise", 110, schema)

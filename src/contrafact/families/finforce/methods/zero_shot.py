@@ -5,5 +5,4 @@ from contrafact.family.method import MethodContext
 
 
 def method(context: MethodContext) -> Prompted:
-    """Return the method; how many examples others show does not concern it."""
     return Prompted("zero-shot", context.pack)

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["FAMILY_GROUP", "family_entries", "prompt_folders"]
+__all__ = ["FAMILY_GROUP", "family_entries", "family_folders"]
 
 FAMILY_GROUP = "contrafact.families"
 """The entry-point group. An entry's name is the family's, its value the family's object."""
@@ -19,14 +19,11 @@ def family_entries() -> tuple[EntryPoint, ...]:
 
 
 @cache
-def prompt_folders() -> Mapping[str, Path]:
-    """Return the folder of each family's templates, by the family's name.
-
-    It is the folder ``prompts`` of the package in which the family's object is.
-    """
+def family_folders() -> Mapping[str, Path]:
+    """Return each family's folder, by the family's name: the package of the family's object."""
     found = {}
     for entry in family_entries():
         spec = find_spec(entry.module.rpartition(".")[0])
         for place in (spec.submodule_search_locations or []) if spec else []:
-            found[entry.name] = Path(place) / "prompts"
+            found[entry.name] = Path(place)
     return found

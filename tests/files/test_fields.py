@@ -7,7 +7,7 @@ import pytest
 from contrafact.corpus.news_items import item_of
 from contrafact.families.finforce.data import raw_items
 from contrafact.families.rfc.data import load_pairs
-from contrafact.files.fields import FIELD_NAMES, column_of, fold, fold_row, names_of, value_of
+from contrafact.files.fields import FIELD_NAMES, column_of, fold, fold_row, names_of, pick
 from contrafact.files.tables import line_list
 
 
@@ -26,8 +26,7 @@ def test_no_field_has_one_name_twice(field):
 
 def test_of_several_columns_the_first_that_is_filled_counts():
     row = fold_row({"Title": " ", "Headline": "Ore exports rise", "Symbol": math.nan})
-    assert value_of(row, "title") == "Ore exports rise"
-    assert value_of(row, "ticker") is None
+    assert pick(row, ("title", "ticker")) == {"title": "Ore exports rise", "ticker": None}
     assert column_of(row, "ticker") == "symbol"
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.family.review import review_files
 from contrafact.review.field_mapping import FileFormats, file_formats, read_items
 from contrafact.review.project import builtin_projects, load_project
 
@@ -149,8 +150,9 @@ def test_what_is_wrong_with_a_file_is_reported_with_its_line(tmp_path, rows, mes
 
 
 def test_file_formats_fit_the_project_that_they_are_for():
-    folder = files("contrafact.review").joinpath("formats")
-    named = {entry.name.removesuffix(".toml") for entry in folder.iterdir()}
+    folders = {path.parent / "formats" for path in review_files().values()}
+    named = {path.stem for folder in folders for path in folder.glob("*.toml")}
+    assert named
     assert named <= set(builtin_projects())
     for name in named:
         project, formats = load_project(name), file_formats(name)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.family.review import Rule
 from contrafact.review.answers import Ballot
-from contrafact.review.project import Rule, Stage, load_project, validate_project
+from contrafact.review.project import Stage, load_project, validate_project
 from contrafact.review.residual import residual_cells, residual_error, residual_notes
 from contrafact.review.state import Batch, ReviewItem, ReviewState, Vote
 from contrafact.stats.votes import missed_at_most

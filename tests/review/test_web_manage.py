@@ -9,6 +9,7 @@ import anyio
 import pandas as pd
 import pytest
 
+from contrafact.family.review import review_files
 from contrafact.review.answers import Decision
 from contrafact.review.corrections import withdraw
 from contrafact.review.project import load_project, parse_project
@@ -295,9 +296,7 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
 def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
     project = load_project("cobe-rating")
     head = f'name = "{project.name}"\ntitle = "Other title"\n'
-    from importlib.resources import files
-
-    text = files("contrafact.review").joinpath("projects/cobe-rating.toml").read_text("utf-8")
+    text = review_files()["cobe-rating"].read_text("utf-8")
     changed = text.replace('title = "Rating of edited stories"', 'title = "Other title"')
     changed = changed.replace('guidelines = """', f'guidelines = """*Look* twice. {HOSTILE}')
     before = studio.store.read("ours", lambda state: state.project)

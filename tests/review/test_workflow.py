@@ -6,11 +6,12 @@ import pytest
 from review_acts import do, take_next
 
 from contrafact.errors import InputError
+from contrafact.family.review import Rule
 from contrafact.review.answers import Decision
 from contrafact.review.discussion import say, thread
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows
-from contrafact.review.project import Rule, load_project, parse_project
+from contrafact.review.project import load_project, parse_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import ReviewState
 from contrafact.review.workflow import (

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -18,10 +18,12 @@ from hypothesis.stateful import (
 from review_acts import do, take_next
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.decisions import ReviewDecision, follow
 from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, staffing_problems
 from contrafact.review.corrections import edit, reopen, retract, withdraw
 from contrafact.review.discussion import say, under_discussion
+from contrafact.review.export import decision_rows
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import ReviewState, replay
@@ -314,6 +316,38 @@ def test_whatever_people_do_the_promises_hold(project, trained, review_team):
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+@given(st.sampled_from(["rfc-rewrite", "rfc-rewrite-three"]), st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_replay_of_what_people_decided_ends_where_their_review_did(office, name, random):
+    made = office(name, items=6)
+
+    def say(who, stage):
+        # The first answer is the better one, and is likely: not every batch comes back.
+        likely = 0.95 if stage == "audit" else 0.6
+        answers = made.team.answers(
+            made.state.project,
+            stage,
+            lambda options: options[0] if random.random() < likely else random.choice(options),
+        )
+        new = f"Text {random.random()}." if "revise" in answers.values() else None
+        flagged = random.random() < 0.1
+        made.say(who, answers, comment="So it is.", flagged=flagged, correction=new)
+
+    for _ in range(40):
+        for who in list(made.state.people):
+            while (given := made.next(who)) is not None:
+                say(who, given.stage)
+    decided = {item: [] for item in made.state.items}
+    for row in decision_rows(made.state):
+        given = {name: value for name, value in row.items() if value is not None}
+        decided[row["item_id"]].append(ReviewDecision.model_validate(given))
+    for item in made.state.items.values():
+        fate = follow(decided[item.id])
+        assert {"retained": "final"}.get(fate.state, fate.state) == item.outcome
+        if item.outcome == "final" and fate.rewritten is not None:
+            assert fate.rewritten == item.fields["rewritten"]
 
 
 def test_a_history_rebuilds_its_state_and_a_damaged_one_is_refused(review_team):

@@ -159,9 +159,9 @@ def _import() -> None:
 def _forget_what_is_installed() -> None:
     """What was found on the path before may not be all."""
     from contrafact.family import families
-    from contrafact.plugins import family_entries, prompt_folders
+    from contrafact.plugins import family_entries, family_folders
 
-    for cached in (family_entries, prompt_folders, families, packages_distributions):
+    for cached in (family_entries, family_folders, families, packages_distributions):
         cached.cache_clear()
 
 

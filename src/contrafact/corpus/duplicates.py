@@ -16,7 +16,7 @@ from zlib import crc32
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import news_record
-from contrafact.errors import require
+from contrafact.errors import Reason, require
 from contrafact.records import NewsItem
 from contrafact.text.delimit import Characters
 from contrafact.text.numerals import DIGITS, digits_value
@@ -332,7 +332,8 @@ def kept_or_dropped(
             "duplicate_of": duplicate.of,
             "similarity": round(duplicate.similarity, 4),
         }
-    decision, why = ("kept", "") if duplicate is None else ("dropped", duplicate.reason)
+    decision = "kept" if duplicate is None else "dropped"
+    why = Reason(duplicate.kind, duplicate.reason) if duplicate else ""
     return record, LedgerEvent.of("dedupe", item.id, decision, f"rule:dedupe at {near:g}", why)
 
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from contrafact.errors import InputError, value_problem
+from contrafact.errors import InputError, Reason, value_problem
 from contrafact.files.atomic import atomic_path, os_problem
 from contrafact.files.journal import sidecar_path
 from contrafact.files.lock import locked_file
@@ -66,6 +66,10 @@ class LedgerEvent(BaseModel):
     )
     when: str = Field(default_factory=event_time, description="The time of the decision, ISO 8601.")
     why: str = Field(default="", description="The reason, in a few words.")
+    why_code: str | None = Field(
+        default=None,
+        description="Its code: the same for reasons that differ in a word or a figure.",
+    )
     inclusion_probability: float | None = Field(
         default=None,
         gt=0.0,
@@ -77,9 +81,13 @@ class LedgerEvent(BaseModel):
     )
 
     @classmethod
-    def of(cls, stage: str, item: str, decision: str, by: str, why: str, **more: Any) -> Self:
+    def of(
+        cls, stage: str, item: str, decision: str, by: str, why: str | Reason, **more: Any
+    ) -> Self:
         """Return a decision at a stage on an item, which is an article of its own by itself."""
-        given = {"stage": stage, "decision": decision, "by": by, "why": why}
+        given = {"stage": stage, "decision": decision, "by": by, "why": str(why)}
+        if isinstance(why, Reason):
+            given["why_code"] = why.code
         return cls.model_validate({"item_id": item, "article_id": item} | given | more)
 
     def identity(self) -> bytes:
@@ -271,15 +279,18 @@ def attrition(events: Sequence[LedgerEvent]) -> list[dict[str, Any]]:
 def reasons(events: Sequence[LedgerEvent], stage: str) -> list[tuple[str, int]]:
     """Return why a stage dropped items: the five most frequent reasons, with their counts.
 
-    Numbers and ids in a reason are passed over, so that reasons that differ in them alone are one.
+    Reasons of one code are one, and have the text of the first. Of those without a code, numbers
+    and ids are passed over, so that reasons that differ in them alone are one.
     """
-    dropped = [event for event in _last(events) if event.stage == stage]
-    counts = Counter(
-        re.sub(r"\b[a-z]?[0-9a-f]{12}\b|\d+(?:[.,]\d+)*%?", "…", event.why)
-        for event in dropped
-        if event.decision == "dropped"
-    )
-    return counts.most_common(5)
+    found: Counter[str] = Counter()
+    texts: dict[str, str] = {}
+    for event in _last(events):
+        if event.stage == stage and event.decision == "dropped":
+            text = re.sub(r"\b[a-z]?[0-9a-f]{12}\b|\d+(?:[.,]\d+)*%?", "…", event.why)
+            code = event.why_code or text
+            found[code] += 1
+            texts.setdefault(code, text)
+    return [(texts[code], count) for code, count in found.most_common(5)]
 
 
 def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[dict[str, Any]]:

@@ -32,13 +32,13 @@ __all__ = [
     "named_columns",
     "names_of",
     "no_column",
+    "pick",
     "present",
     "refuse_alike",
     "rename_row",
     "skeleton",
     "unguarded",
     "unguarded_row",
-    "value_of",
 ]
 
 FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -102,10 +102,12 @@ def column_of(row: Mapping[str, Any], field: str) -> str | None:
     return next((name for name in names_of(field) if name in row), None)
 
 
-def value_of(row: Mapping[str, Any], field: str) -> Any:
-    """Return the first value that a row has for a field; None where it has none."""
-    values = (row[name] for name in names_of(field) if name in row)
-    return next((value for value in values if not is_absent(value)), None)
+def pick(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Return the first value that a row by folded names has for each field; None if it has none."""
+    return {
+        field: next((row[n] for n in names_of(field) if n in row and not is_absent(row[n])), None)
+        for field in fields
+    }
 
 
 _POINT_ZERO = re.compile(r"(?<=\d)\.0+$")

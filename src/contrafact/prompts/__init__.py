@@ -18,7 +18,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.errors import InputError
-from contrafact.plugins import prompt_folders
+from contrafact.plugins import family_folders
 
 __all__ = [
     "SUFFIX",
@@ -36,9 +36,9 @@ SUFFIX = ".jinja"
 def default_templates() -> dict[str, Path]:
     """Return the files of the default pack, by the template's name."""
     return {
-        f"{family}/{path.relative_to(folder).with_suffix('').as_posix()}": path
-        for family, folder in sorted(prompt_folders().items())
-        for path in sorted(folder.rglob(f"*{SUFFIX}"))
+        f"{family}/{path.relative_to(folder / 'prompts').with_suffix('').as_posix()}": path
+        for family, folder in sorted(family_folders().items())
+        for path in sorted((folder / "prompts").rglob(f"*{SUFFIX}"))
     }
 
 
@@ -175,10 +175,10 @@ class PromptPack:
                 return path
         if first in self._own:
             return self._own[first] / f"{rest}{SUFFIX}"
-        folder = prompt_folders().get(first)
+        folder = family_folders().get(first)
         if folder is None:
             raise InputError(f"no family and no method brings the template '{name}'")
-        return folder / f"{rest}{SUFFIX}"
+        return folder / "prompts" / f"{rest}{SUFFIX}"
 
 
 def open_pack(folder: str | Path | None = None) -> PromptPack:

@@ -1,11 +1,10 @@
-"""From what somebody sends to a ballot, and from ballots to the rule that holds."""
+"""From what somebody sends to a ballot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
-from contrafact.review.project import Project, Rule, Stage
-from contrafact.stats.votes import majority
+from contrafact.review.project import Project, Stage
 
 
 @dataclass(frozen=True)
@@ -112,22 +111,3 @@ def ballot_of(
     elif correction is not None:
         raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
     return Ballot(kept, verdict, decision.flagged, comment, correction)
-
-
-def rule_for(
-    stage: Stage, verdicts: Sequence[str], *, flagged: bool = False, carried: str | None = None
-) -> Rule:
-    """Return the first rule of a stage that holds."""
-
-    def holds(rule: Rule) -> bool:
-        return (
-            (not rule.all or (bool(verdicts) and set(verdicts) <= set(rule.all)))
-            and (not rule.some or bool(set(verdicts) & set(rule.some)))
-            and (not rule.none or not set(verdicts) & set(rule.none))
-            and (not rule.same or len(set(verdicts)) == 1)
-            and (not rule.majority or majority(verdicts) in rule.majority)
-            and (not rule.flagged or flagged)
-            and (not rule.carried or carried in rule.carried)
-        )
-
-    return next(rule for rule in stage.rules if holds(rule))

@@ -2,7 +2,7 @@
 
 Files of many commands and publications are taken as they come; one row can hold several items. What
 they call the fields of a built-in project, and what its exports are called elsewhere, is in the
-folder ``formats``, one file for each project.
+folder ``formats`` beside it, one file for each project.
 """
 
 import datetime
@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.family import families
+from contrafact.family.review import review_files
 from contrafact.files.fields import rename_row
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
@@ -66,8 +66,9 @@ class FileFormats(BaseModel):
 @cache
 def file_formats(project: str) -> FileFormats:
     """Return the formats that are known for a project of this name; for others, none."""
-    path = files("contrafact.review").joinpath("formats", f"{project}.toml")
-    if not path.is_file():
+    known = review_files().get(project)
+    path = known and known.parent / "formats" / known.name
+    if path is None or not path.is_file():
         return FileFormats()
     return FileFormats.model_validate(tomllib.loads(path.read_text("utf-8")))
 

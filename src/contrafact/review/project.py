@@ -1,19 +1,19 @@
 """A review project: what is asked, of whom, in which stages, and which rule leads where.
 
-Five projects ship as TOML files, and a user writes another without code. Everything that can be
-wrong with one is found when it is read: `validate_project` checks statements about its rules,
-so they hold of every item that will ever go through it.
+Families bring projects as TOML files, and a user writes another without code. Everything that can
+be wrong with one is found when it is read: `validate_project` checks statements about its rules, so
+they hold of every item that will ever go through it.
 """
 
 from collections.abc import Callable, Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import draft_checks
+from contrafact.family.review import Names, Rule, review_files
 from contrafact.family.settings import ConfigPart
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
@@ -24,7 +24,6 @@ __all__ = [
     "OUTCOMES",
     "FirstStep",
     "Project",
-    "Rule",
     "Stage",
     "builtin_projects",
     "load_project",
@@ -52,11 +51,6 @@ _ONE_VOTE = ("full-review", "audit", "arbitration", "discussion")
 _BLIND = ("training", "independent")
 _HINT = "compare it with a built-in project: contrafact review project NAME"
 
-# A single name stands for a list of one.
-Names = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
-]
-
 
 class ReviewQuestion(ConfigPart):
     """One thing that is asked about an item."""
@@ -76,31 +70,6 @@ class VerdictRule(ConfigPart):
 
     verdict: str = Field(min_length=1, description="The verdict.")
     when: dict[str, Names] = Field(default={}, description="Answers by question; none for always.")
-
-
-class Rule(ConfigPart):
-    """Where an item goes from a stage. The first rule that holds is taken; all parts must hold."""
-
-    to: str = Field(description="A stage, or an outcome: final, removed, hard case.")
-    why: str = Field(min_length=1, description="The reason, as the history gives it.")
-    all: Names = Field(default=(), description="There are votes, and each is one of these.")
-    some: Names = Field(default=(), description="At least one vote is one of these.")
-    none: Names = Field(default=(), description="No vote is one of these.")
-    same: bool = Field(default=False, description="All votes are the same.")
-    majority: Names = Field(default=(), description="More than half are one and the same of these.")
-    flagged: bool = Field(default=False, description="Somebody flagged the item.")
-    carried: Names = Field(default=(), description="The verdict so far is one of these.")
-
-    @property
-    def unconditional(self) -> bool:
-        """Whether it always holds."""
-        conditions = self.all or self.some or self.none or self.majority or self.carried
-        return not (conditions or self.same or self.flagged)
-
-    @property
-    def resolves(self) -> bool:
-        """Whether several voters that it holds for have come to one verdict."""
-        return self.same or bool(self.majority) or len(self.all) == 1
 
 
 class CorrectedField(ConfigPart):
@@ -483,10 +452,8 @@ def _disputed(
 
 
 def builtin_projects() -> tuple[str, ...]:
-    """Return the names of the projects that ship."""
-    folder = files("contrafact.review").joinpath("projects")
-    names = (entry.name for entry in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    """Return the names of the projects that families bring."""
+    return tuple(review_files())
 
 
 def _as_in(base: object, written: dict[str, Any], name: str | Path) -> dict[str, Any]:
@@ -509,8 +476,7 @@ def _as_in(base: object, written: dict[str, Any], name: str | Path) -> dict[str,
 def load_project(name: str | Path) -> Project:
     """Return a built-in project, or one from a TOML file; `InputError` says what is wrong."""
     if isinstance(name, str) and name in builtin_projects():
-        text = files("contrafact.review").joinpath("projects", f"{name}.toml").read_text("utf-8")
-        return parse_project(text, name)
+        return parse_project(review_files()[name].read_text("utf-8"), name)
     path = Path(name)
     if not path.exists() and path.suffix != ".toml":
         raise InputError(

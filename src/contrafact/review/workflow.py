@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of, rule_for
+from contrafact.family.review import rule_for
+from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of
 from contrafact.review.discussion import voices
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, Project, Stage
@@ -260,7 +261,7 @@ def transition(change: Change, item: ReviewItem, stage: Stage) -> None:
     votes = item.counted(stage)
     verdicts = [vote.ballot.verdict for vote in votes]
     flagged = any(vote.ballot.flagged for vote in item.here())
-    rule = rule_for(stage, verdicts, flagged=flagged, carried=item.verdict)
+    rule = rule_for(stage.rules, verdicts, flagged=flagged, carried=item.verdict)
     to, why, missing = rule.to, rule.why, _open_questions(state.project, item)
     unsettled = to == "final" and bool(missing)
     if unsettled:

@@ -17,7 +17,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.finforce.records import SIDES, ForwardPair, Headline
 from contrafact.family.data import contradictions
-from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
+from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, pick
 from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.text.delimit import replace_surrogates
 
@@ -161,7 +161,7 @@ def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem
         headline=item.get("headline"),
         category=item.get("category"),
         description=item.get("description"),
-        date=value_of(fold_row({**row, **item}), "date"),
+        **pick(fold_row({**row, **item}), ("date",)),
         classification=item.get("classification"),
         risk=scenario.get("risk_counterfactual_scenario"),
         opportunity=scenario.get("opportunity_counterfactual_scenario"),
@@ -188,12 +188,10 @@ def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
             hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
     published = column == "headline" and {"classification", "category"} <= given.keys()
-    names = ("category", "description", "date", "classification", "risk", "opportunity")
     return RawItem(
         line=line,
         layout="benchmark" if published else "table",
-        headline=given[column],
-        **{name: value_of(given, name) for name in names},
+        **{**pick(given, FIELDS), "headline": given[column]},
     )
 
 

@@ -32,8 +32,8 @@ from contrafact.files.fields import (
     guarded,
     is_absent,
     no_column,
+    pick,
     rename_row,
-    value_of,
 )
 from contrafact.files.tables import TABLE_SUFFIXES, RowNotes, write_frame
 from contrafact.models.asking import Ask, failure_cause
@@ -276,10 +276,9 @@ class GenerateStage(Stage):
         fields = (
             rename_row(row.fields, self.columns)[0] if inner is None else {**row.fields, **inner}
         )
-        folded = fold_row(fields)
         description, date = (
-            None if (value := value_of(folded, name)) is None else replace_surrogates(str(value))
-            for name in ("description", "date")
+            None if value is None else replace_surrogates(str(value))
+            for value in pick(fold_row(fields), ("description", "date")).values()
         )
         row.value.text = str(text)
         row.value.headline = Headline.of(

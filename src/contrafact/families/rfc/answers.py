@@ -44,7 +44,6 @@ class Answer:
 
 
 def answering(*, logprobs: bool = False) -> Solving[Item, Answer]:
-    """Return how a sample is answered by a method."""
     return Solving(
         item_of=lambda state: item_of(state.metadata),
         unanswered=lambda reason: Answer(None, reason),
@@ -56,7 +55,6 @@ def answering(*, logprobs: bool = False) -> Solving[Item, Answer]:
 
 
 def item_of(metadata: Mapping[str, Any]) -> Item:
-    """Return the item that a sample was made from."""
     return Item(
         id=metadata["sample_id"],
         task=metadata["task"],
@@ -107,5 +105,4 @@ def read_answer(
 
 
 def reply_tokens(*, reasons: bool) -> int:
-    """Return about how long a reply is, in tokens."""
     return REASONS_TOKENS if reasons else 3

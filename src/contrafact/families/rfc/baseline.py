@@ -39,8 +39,6 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Baseline:
-    """Answers by sample id."""
-
     shots = 0
 
     def __init__(self, name: str, answers: Mapping[str, Answer]):
@@ -48,14 +46,12 @@ class Baseline:
         self._answers = answers
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
-        """See `contrafact.family.method.Method`."""
         if item.id not in self._answers:
             problem = f"the baseline does not know the item '{item.id}'"
             raise InputError(problem, hint="give task and solver the same data")
         return self._answers[item.id]
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
-        """Return no calls."""
         return []
 
 

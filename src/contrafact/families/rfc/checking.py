@@ -41,24 +41,20 @@ class JudgeSettings:
     bounds: Mapping[str, int | None] = field(default_factory=dict)
 
     def judging(self) -> Judging:
-        """Return the questions, opened and checked."""
         pack = open_pack(self.prompts)
         return Judging(pack, self.each, self.numerical, self.structured)
 
     def models(self) -> list[Model]:
-        """Return the judges, opened."""
         config = call_config(self.max_connections, **self.bounds)
         return [open_model(name, config=config, **self.judge_args) for name in self.judges]
 
     def open(
         self, at_once: int, wrap: Callable[[Model], Model]
     ) -> "Callable[..., Coroutine[Any, Any, list[JudgedPair]]]":
-        """Return `judge_pairs` with the judges open, so many pairs at a time."""
         judges = [wrap(model) for model in self.models()]
         return partial(judge_pairs, self.judging(), judges, at_once=at_once)
 
     def asked(self) -> dict[str, Any]:
-        """Return how judges are asked, as an exam has it, without secrets."""
         given = without_secrets(dict(self.judge_args))
         own = {"each": self.each, "structured": self.structured}
         return {**own, "judge_args": given} if given else own
@@ -72,7 +68,6 @@ class JudgeSettings:
         return judge_estimates(self.judges, prompts, times, reply_tokens=reply, tokens=tokens)
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the verdicts."""
         prompts = self.judging().pack.used_hash
         own = {"judge": list(self.judges), "numerical": self.numerical, "prompts": prompts}
         return {**own, **self.asked()}
@@ -80,8 +75,6 @@ class JudgeSettings:
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """What facts and judges say of a pair."""
-
     check: Check
     judged: Judged[QuotedVerdict] | None = None
     failure: str | None = None

@@ -26,7 +26,7 @@ from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of, manipulation_named
 from contrafact.families.rfc.records import Rewrite
 from contrafact.family.data import contradictions
-from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
+from contrafact.files.fields import column_of, columns_found, fold_row, names_of, pick
 from contrafact.files.tables import BAD_DATE, BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.records import content_id
 from contrafact.text.delimit import replace_surrogates
@@ -73,7 +73,6 @@ class Item:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What is asked for."""
         return labels_of(self.task)
 
     @property
@@ -83,7 +82,6 @@ class Item:
 
     @property
     def cluster(self) -> str:
-        """The source article, by which everything clusters."""
         return self.pair.article_id
 
 
@@ -182,13 +180,12 @@ def read_pairs(
 
 
 def content_of(one: Rewrite) -> tuple[str, ...]:
-    """Return what is shown of a pair, and what is right of it."""
     return (one.original, one.rewritten, one.manipulation)
 
 
 def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     columns = fold_row(row)
-    given = {name: value_of(columns, name) for name in FIELDS}
+    given = pick(columns, FIELDS)
     if given["manipulation"] is None and manipulation_named(given["category"]) is not None:
         given["manipulation"], given["category"] = given["category"], None
     found = given["manipulation"]
@@ -266,7 +263,6 @@ def bundled_pairs() -> list[Rewrite]:
 
 
 def bundled_shots() -> list[Rewrite]:
-    """Return the pool of worked examples: 12 pairs."""
     return list(_read("shots.jsonl"))
 
 

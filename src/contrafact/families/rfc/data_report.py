@@ -26,7 +26,7 @@ from contrafact.family.data import (
     repeats,
     violations_of,
 )
-from contrafact.files.fields import column_of, fold_row, value_of
+from contrafact.files.fields import column_of, fold_row, pick
 from contrafact.files.tables import Row
 
 
@@ -65,7 +65,7 @@ def _words(texts: Iterable[str]) -> str:
 def _recognises(row: Mapping[str, Any]) -> bool:
     columns = fold_row(row)
     named = column_of(columns, "manipulation") is not None
-    return named or manipulation_named(value_of(columns, "category")) is not None
+    return named or manipulation_named(pick(columns, ("category",))["category"]) is not None
 
 
 SPEC = DataSpec(recognises=_recognises, check=check_pairs)

@@ -19,7 +19,7 @@ stage                who                                            decisions
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -29,6 +29,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError, value_problem
+from contrafact.family.review import Rule, review_steps, rule_for
 from contrafact.files.tables import read_rows, source_name
 
 ReviewStage = Literal[
@@ -207,8 +208,6 @@ State = Literal["retained", "removed", "hard case", "unreviewed"]
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of an item."""
-
     state: State
     why: str
     by: str
@@ -216,124 +215,101 @@ class Fate:
     experts: tuple[ReviewDecision, ...] = ()
 
 
-@dataclass
-class _Path:
-    """An item's decisions by stage, its text as last revised, and who let that through."""
-
-    at: dict[ReviewStage, list[ReviewDecision]]
-    rewritten: str | None = None
-    experts: tuple[ReviewDecision, ...] = ()
-
-    def last(self, stage: ReviewStage) -> ReviewDecision | None:
-        return self.at[stage][-1] if self.at.get(stage) else None
-
-    def votes(self, stage: ReviewStage) -> list[ReviewDecision]:
-        latest = {decision.decided_by: decision for decision in self.at.get(stage, ())}
-        return list(latest.values())
-
-    def flagged(self, stage: ReviewStage) -> bool:
-        return any(vote.flagged for vote in self.votes(stage))
-
-    def end(self, state: State, why: str, by: str) -> Fate:
-        return Fate(state, why, by, self.rewritten, self.experts)
+PROTOCOL = "rfc-rewrite"
+"""The review whose rules hold: ``reviews/rfc-rewrite.toml``, which the review studio runs."""
+_OUTCOMES: dict[str, State] = {
+    "final": "retained",
+    "removed": "removed",
+    "hard case": "hard case",
+    "unreviewed": "unreviewed",
+}
+_ANNOTATIONS = ("annotation", "re-annotation")
 
 
 def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
-    """Return what the decisions on one item come to.
+    """Return what the decisions on one item come to, by the rules of the review `PROTOCOL`.
 
-    Expert review first: a removal is final, a revision changes the text. Then the annotators, and
-    whoever audited the item: unanimous passes retain it; a category that all find wrong, which no
-    rewriting can fix, removes it; unanimous fails send it back for revision, and it is removed if
-    it is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes
-    to the secondary review, and from there, unless that is unanimous, to arbitration. What
-    arbitration leaves unresolved, or nobody has arbitrated, is a hard case.
+    Decisions that were made outside the studio may lack some that the rules wait for: then
+    `_exception` says where the item goes. Of one person's decisions at a stage the last counts.
     """
-    path = _Path(_by_stage(decisions))
-    expert = path.last("expert-review")
-    if expert is not None:
-        if expert.decision in ("fail", "remove"):
-            return path.end("removed", expert.why or "failed by the expert", _who(expert))
-        revisions = [one for one in path.at["expert-review"] if one.decision == "revise"]
-        if revisions:
-            path.rewritten = revisions[-1].rewritten
-            # A batch that the audit returned is reviewed again: what was audited before the text
-            # was written anew speaks of another text.
-            path.at["audit"] = [
-                one for one in path.at.get("audit", ()) if one.time >= revisions[-1].time
-            ]
-        written = [one for one in revisions[-1:] if one is not expert]
-        path.experts = (*written, expert)
-    path.experts += tuple(one for one in path.votes("audit") if one.decision == "pass")
-    # An audit is of the text that the expert let through; its verdict counts like a vote.
-    votes = path.votes("annotation") + path.votes("audit")
-    annotated = len(path.votes("annotation"))
-    if annotated < annotators:
+    at = _by_stage(decisions)
+    revisions = [one for one in at.get("expert-review", ()) if one.decision == "revise"]
+    if revisions:
+        # A batch that the audit returned is reviewed again: what was audited before the text was
+        # written anew speaks of another text.
+        at["audit"] = [one for one in at.get("audit", ()) if one.time >= revisions[-1].time]
+    stage, dispute, rewritten = "expert-review", "", None
+    experts: list[ReviewDecision] = []
+    voters: list[ReviewDecision] = []
+    while True:
+        step = review_steps(PROTOCOL)[stage]
+        here = _standing(at, stage)
+        votes = [*here, *(vote for other in step.counts for vote in _standing(at, other))]
+        voters = votes or voters
+        exception = _exception(stage, votes, len(here), annotators, dispute)
+        flagged = any(vote.flagged for vote in here)
+        verdicts = [vote.decision for vote in votes]
+        rule = exception or rule_for(step.rules, verdicts, flagged=flagged)
+        if stage == "expert-review" and rule.to not in _OUTCOMES:
+            rewritten = revisions[-1].rewritten if revisions else None
+            experts = [*(one for one in revisions[-1:] if one not in here), *here]
+        elif stage == "audit":
+            experts += [one for one in here if one.decision == "pass"]
+        elif stage == "revision" and rule.to not in _OUTCOMES:
+            rewritten, experts = here[-1].rewritten, here
+        elif stage not in _ANNOTATIONS and rule.to == "final":
+            experts = here
+        if rule.to == "disagreement":
+            dispute = rule.why
+        elif rule.to == "arbitration":
+            dispute += f", and {rule.why if here else 'nobody has adjudicated'}"
+        if rule.to in _OUTCOMES:
+            own = "" if rule.to == "final" or stage in _ANNOTATIONS else _comments(here)
+            undone = rule is exception and _OUTCOMES[rule.to] in ("unreviewed", "hard case")
+            by = "rule:finalize" if undone else _people(voters)
+            return Fate(_OUTCOMES[rule.to], own or rule.why, by, rewritten, tuple(experts))
+        stage = rule.to
+
+
+def _exception(
+    stage: str, votes: Sequence[ReviewDecision], here: int, annotators: int, dispute: str
+) -> Rule | None:
+    """Return where an item goes on whose way the protocol's rules do not speak.
+
+    ``here`` votes are of the stage itself, ``dispute`` is what is to be adjudicated.
+    """
+    if stage == "expert-review" and any(vote.decision == "fail" for vote in votes):
+        return Rule(to="removed", why="failed by the expert")
+    if stage == "annotation" and here < annotators:
         if any(vote.decision != "pass" for vote in votes):
-            return _dispute(path, "somebody failed it, and too few have annotated it")
-        return path.end("unreviewed", f"annotated by {annotated} of {annotators}", "rule:finalize")
-    if path.flagged("annotation"):
-        return _dispute(path, "an annotator is not sure")
-    if all(vote.decision == "pass" for vote in votes):
-        return path.end("retained", f"passed by all {len(votes)}", _people(votes))
-    if any(vote.decision == "pass" for vote in votes):
-        return _dispute(path, "the annotators disagree")
-    if all(vote.decision == "mis-category" for vote in votes):
-        return path.end("removed", "in the wrong category, all say", _people(votes))
-    return _again(path, votes, annotators)
+            return Rule(to="disagreement", why="somebody failed it, and too few have annotated it")
+        return Rule(to="unreviewed", why=f"annotated by {here} of {annotators}")
+    if stage == "revision" and not here:
+        return Rule(to="removed", why="failed by all, and not revised")
+    if stage == "re-annotation" and here < annotators:
+        return Rule(to="hard case", why=f"revised, and annotated again by {here} of {annotators}")
+    if stage == "arbitration" and not here:
+        return Rule(to="hard case", why=dispute)
+    return None
 
 
-def _again(path: _Path, votes: Sequence[ReviewDecision], annotators: int) -> Fate:
-    """After a unanimous fail: revision, and everybody's second look."""
-    revision = path.last("revision")
-    if revision is None:
-        return path.end("removed", "failed by all, and not revised", _people(votes))
-    if revision.decision == "remove":
-        return path.end("removed", revision.why or "failed by all", _who(revision))
-    path.rewritten, path.experts = revision.rewritten, (revision,)
-    second = path.votes("re-annotation")
-    if len(second) < annotators:
-        why = f"revised, and annotated again by {len(second)} of {annotators}"
-        return path.end("hard case", why, "rule:finalize")
-    if path.flagged("re-annotation"):
-        return _dispute(path, "an annotator is not sure of the revision")
-    if all(vote.decision == "pass" for vote in second):
-        return path.end("retained", "passed by all when revised", _people(second))
-    if any(vote.decision == "pass" for vote in second):
-        return _dispute(path, "the annotators disagree on the revision")
-    return path.end("removed", "failed by all, revised or not", _people(second))
+def _standing(at: Mapping[str, Sequence[ReviewDecision]], stage: str) -> list[ReviewDecision]:
+    """Return a stage's decisions that count: each person's last; where one decides, the last."""
+    made = at.get(stage, ())
+    if stage in ("expert-review", "revision", "arbitration"):
+        return list(made[-1:])
+    return list({decision.decided_by: decision for decision in made}.values())
 
 
-def _dispute(path: _Path, why: str) -> Fate:
-    """Adjudication: secondary review, then arbitration (2.2.4)."""
-    votes = path.votes("secondary-review")
-    answers = {vote.decision for vote in votes}
-    if answers == {"pass"}:
-        path.experts = tuple(votes)
-        return path.end("retained", "passed by the secondary review", _people(votes))
-    if answers == {"fail"}:
-        reasons = dict.fromkeys(vote.why for vote in votes if vote.why)
-        return path.end("removed", "; ".join(reasons) or "failed", _people(votes))
-    arbiter = path.last("arbitration")
-    if arbiter is None:
-        seen = "the secondary review has not resolved it" if votes else "nobody has adjudicated"
-        return path.end("hard case", f"{why}, and {seen}", "rule:finalize")
-    if arbiter.decision == "pass":
-        path.experts = (arbiter,)
-        return path.end("retained", "passed by arbitration", _who(arbiter))
-    if arbiter.decision == "fail":
-        return path.end("removed", arbiter.why or "failed by arbitration", _who(arbiter))
-    return path.end("hard case", arbiter.why or "unresolved by arbitration", _who(arbiter))
-
-
-def _by_stage(decisions: Sequence[ReviewDecision]) -> dict[ReviewStage, list[ReviewDecision]]:
-    at: dict[ReviewStage, list[ReviewDecision]] = {}
+def _by_stage(decisions: Sequence[ReviewDecision]) -> dict[str, list[ReviewDecision]]:
+    at: dict[str, list[ReviewDecision]] = {}
     for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
         at.setdefault(decision.stage, []).append(decision)
     return at
 
 
-def _who(decision: ReviewDecision) -> str:
-    return f"person:{decision.decided_by}"
+def _comments(votes: Sequence[ReviewDecision]) -> str:
+    return "; ".join(dict.fromkeys(vote.why for vote in votes if vote.why))
 
 
 def _people(votes: Sequence[ReviewDecision]) -> str:
@@ -341,7 +317,6 @@ def _people(votes: Sequence[ReviewDecision]) -> str:
 
 
 def published_schema() -> str:
-    """Return the schema as it ships: ``decisions.schema.json``."""
     return files("contrafact.families.rfc").joinpath("decisions.schema.json").read_text("utf-8")
 
 

@@ -52,7 +52,6 @@ class _Pair(NamedTuple):
 
 @cache
 def rfc_items() -> tuple[ExamItem, ...]:
-    """Return all items: crossed ones, then labelled ones with the controls."""
     return (*crossed_items(), *labelled_items())
 
 

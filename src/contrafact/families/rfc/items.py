@@ -67,7 +67,6 @@ ITEM_COLUMNS: tuple[str, ...] = (
 def items_frame(
     log_samples: Iterable[EvalSample], *, system: str, model: str, method: str, shots: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of one log's samples, in their order."""
     of: dict[str, str | int] = {"system": system, "model": model, "method": method, "shots": shots}
     rows = []
     for sample in log_samples:

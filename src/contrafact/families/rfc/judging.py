@@ -89,7 +89,6 @@ class Judging:
         subject: Subject | None,
         texts: Sequence[str],
     ) -> list[QuotedVerdict]:
-        """Ask one judge some criteria of a pair of texts."""
         return await judge_quoted(
             judge, prompt, names, texts, structured=self.structured, cache=self.cache
         )
@@ -97,7 +96,6 @@ class Judging:
     def prompts(
         self, manipulation: Manipulation, original: str, rewritten: str
     ) -> list[tuple[tuple[str, ...], str]]:
-        """Return the prompts about a pair, each with the names of the criteria that it asks."""
         texts = {"original": original, "rewritten": rewritten}
         return self._rubric.prompts(CRITERIA[manipulation], **texts)
 

@@ -90,7 +90,6 @@ class Shots:
 
 
 def kind_of(context: MethodContext) -> str:
-    """Return the first part of template names: ``detect`` or ``diagnose``."""
     return context.settings.task.removeprefix("rfc-")
 
 
@@ -141,7 +140,6 @@ class OneCall:
         )
 
     def prompt(self, item: Item, draw: int = 1) -> str:
-        """Return the prompt for one item."""
         values: dict[str, object] = texts_of(item)
         if "paragraph" in values and "original" not in values:
             values["shots"] = [
@@ -153,7 +151,6 @@ class OneCall:
         return self._template.render(**values)
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
-        """See `contrafact.family.method.Method`."""
         output = await self.constrained(ask, item)(self.prompt(item, draw))
         return read_answer(output, item, reasons=self.reasons)
 
@@ -166,5 +163,4 @@ class OneCall:
         return replace(ask, config=ask.config.merge(own))
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self.prompt(item), reply_tokens(reasons=self.reasons))]

@@ -81,7 +81,6 @@ def signs_of(kind: Manipulation, found: JudgedPair) -> str:
 
 
 def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
-    """Return what was said of a pair, for `sound_pairs`."""
     kind = fields["manipulation"]
     return Counted(kind, signs_of(kind, found), str(fields["original"]), str(fields["id"]))
 

@@ -42,36 +42,42 @@ def test_any_digit_makes_a_numerical_candidate(text, kind, term):
 
 
 @pytest.mark.parametrize(
-    ("manipulation", "text", "reason"),
+    ("manipulation", "text", "code"),
     [
-        ("numerical", "Quillon Freight hired two people", "no digit"),
+        ("numerical", "Quillon Freight hired two people", "no-digit"),
         # a direction and something financial
         ("flipping", "Norrick Steel's revenue climbed", None),
         ("flipping", "Norrick Steel climbed 4%", None),
         ("flipping", "Analysts downgraded Norrick and cut its price target", None),
-        ("flipping", "Norrick Steel climbed on Monday", "no financial term and no percentage"),
-        ("flipping", "Norrick Steel reported its revenue", "no directional term"),
-        ("flipping", "Norrick Steel set up a unit above the river", "no directional term"),
+        ("flipping", "Norrick Steel climbed on Monday", "nothing-financial"),
+        ("flipping", "Norrick Steel reported its revenue", "no-direction"),
+        ("flipping", "Norrick Steel set up a unit above the river", "no-direction"),
         # mild financial words and no extreme ones
         ("sentiment", "Vantry Air may raise its forecast for revenue", None),
         ("sentiment", "Demand was muted, and sales were steady", None),
-        ("sentiment", "Vantry Air may reopen the route", "no financial term"),
-        ("sentiment", "Vantry Air told investors its revenue", "no hedge and no mild expression"),
-        ("sentiment", "Sales could crash, a steady observer said", "extreme language: crash"),
-        ("sentiment", "Sales may rise to record highs", "extreme language: record high"),
+        ("sentiment", "Vantry Air may reopen the route", "no-kpi"),
+        ("sentiment", "Vantry Air told investors its revenue", "neither-hedged-nor-mild"),
+        ("sentiment", "Sales could crash, a steady observer said", "extreme"),
+        ("sentiment", "Sales may rise to record highs", "extreme"),
         ("sentiment", "Sales may surge", None),
         # a cause, and next to it a context
         ("causal", "Margins narrowed because fuel became dear", None),
         ("causal", "Shares fell after a product recall", None),
         ("causal", "Orders dropped 3%, which led to layoffs", None),
-        ("causal", "Revenue was reported", "no causal connector and no catalyst"),
-        ("causal", "The bridge was closed because of snow", "no financial or reaction context"),
-        ("causal", "It gave an outlook", "no financial or reaction context"),  # one word for both
+        ("causal", "Revenue was reported", "no-cause"),
+        ("causal", "The bridge was closed because of snow", "no-context"),
+        ("causal", "It gave an outlook", "no-context"),  # one word for both
         ("causal", "It gave an outlook for its margins", None),
     ],
 )
-def test_what_keeps_a_text_out(manipulation, text, reason):
-    assert bucket(text).reasons.get(manipulation) == reason
+def test_what_keeps_a_text_out(manipulation, text, code):
+    why = bucket(text).reasons.get(manipulation)
+    assert (why and why.code) == code
+
+
+def test_an_extreme_word_that_keeps_a_text_out_is_named():
+    why = bucket("Sales may rise to record highs").reasons["sentiment"]
+    assert why.text.endswith("record high")
 
 
 def test_an_article_may_be_a_candidate_for_all_or_for_none():

@@ -75,7 +75,7 @@ LATER = decided("annotation", "pass", "ann", "2026-01-02T10:00:00+01:00")
         ([decided("expert-review", "remove", why="accuses"), *PASSED], "removed", "accuses"),
         ([decided("expert-review", "pass"), *PASSED], "retained", "passed by all"),
         ([*PASSED, decided("audit", "fail", "eve")], "hard case", "disagree"),
-        ([*PASSED, decided("audit", "pass", "eve")], "retained", "passed by all 3"),
+        ([*PASSED, decided("audit", "pass", "eve")], "retained", "passed by all"),
     ],
 )
 def test_decisions_lead_where_the_paper_says(decisions, state, why):

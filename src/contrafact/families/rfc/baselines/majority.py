@@ -16,7 +16,6 @@ from contrafact.family.method import MethodContext
 
 
 def method(context: MethodContext) -> Baseline:
-    """Return the method."""
     items = items_of(cast(TaskName, context.settings.task), context.items)
     counts = Counter(item.gold for item in items)
     shares = {label: counts[label] / len(items) for label in items[0].labels}

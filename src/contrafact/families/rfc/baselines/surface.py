@@ -14,7 +14,6 @@ from contrafact.family.method import MethodContext
 
 
 def method(context: MethodContext) -> Baseline:
-    """Return the method."""
     items = items_of(cast(TaskName, context.settings.task), context.items)
     labels = items[0].labels
     features = (

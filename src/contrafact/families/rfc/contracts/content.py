@@ -144,7 +144,6 @@ def part_left(
 
 
 def _parts(side: Side) -> tuple[Span, Span] | None:
-    """Return where the headline and the story are; None where a text has no headline."""
     sentences = side.sentences
     if len(sentences) < 2 or sentences[0].end > HEADLINE:
         return None

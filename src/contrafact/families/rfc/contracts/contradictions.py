@@ -82,7 +82,6 @@ _OF_WORTH = expression("contradictions", "of_worth")
 
 
 def _stated(side: Side, low: int, high: int) -> str | None:
-    """Return the way that two figures go by the verb nearest before or between them."""
     start = side.sentence_of(low).start
     near = None
     for move in side.movements:

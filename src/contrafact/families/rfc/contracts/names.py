@@ -170,7 +170,6 @@ def _is_shouted(sentence: str) -> bool:
 
 
 def _is_named_in_plain(side: Side, token: Token) -> bool:
-    """Whether the word stands capitalised amid a plain sentence elsewhere in the text."""
     for other in side.tokens:
         if other.key == token.key and other.start != token.start and other.text[0].isupper():
             before = side.text[max(0, other.start - 6) : other.start]
@@ -242,7 +241,6 @@ def _by_beginning(side: Side) -> dict[str, list[str]]:
 
 @cache
 def _aliases() -> dict[str, re.Pattern[str]]:
-    """Return for each name of what has several, with and without points, what finds them all."""
     found: dict[str, re.Pattern[str]] = {}
     for names in groups("aliases").values():
         every = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})")
@@ -256,7 +254,6 @@ _DEMONYM = re.compile(r"(?:n|an|ian|ese|ish|i|ic|ean|ers?|s|es|-based)\Z")
 
 
 def _is_related(a: str, b: str) -> bool:
-    """Whether two words differ only by the ending of a people or an inflection."""
     short, long = sorted((a, b), key=len)
     common = next((i for i in range(len(short)) if short[i] != long[i]), len(short))
     return (

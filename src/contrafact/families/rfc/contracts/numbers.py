@@ -243,7 +243,6 @@ def _is_other_currency(a: Quantity, b: Quantity) -> bool:
 
 
 def _is_incidental(quantity: Quantity) -> bool:
-    """Whether a number is a small word that prose takes and drops: "two", "double"."""
     return quantity.form.style in ("words", "multiple", "fraction", "fold") and quantity.kind in (
         "number",
         "ratio",

@@ -23,7 +23,6 @@ def _word_set(text: str) -> frozenset[str]:
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """Return a list of words."""
     return _word_set(_lists()[name])
 
 

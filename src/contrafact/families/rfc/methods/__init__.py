@@ -9,18 +9,15 @@ __all__ = ["asks_for_reasons", "methods_of", "with_reasons"]
 
 
 def methods_of(task: str) -> Methods:
-    """Return the methods of a task."""
     baselines = "contrafact.families.rfc.baselines"
     return Methods(task, "contrafact.families.rfc.methods", baselines=baselines)
 
 
 def asks_for_reasons(context: MethodContext) -> bool:
-    """Return whether a method is to ask for reasons."""
     return bool(context.settings.option("rationale", False))
 
 
 def with_reasons(context: MethodContext) -> MethodContext:
-    """Return the context of a method that asks for reasons."""
     settings = context.settings
     options = settings.options if isinstance(settings.options, LabelOptions) else LabelOptions()
     reasons = options.model_copy(update={"rationale": True})

@@ -14,7 +14,6 @@ OPTIONS = {"question": "own"}
 
 
 def method(context: MethodContext) -> OneCall:
-    """Return the method."""
     name = context.name or "plain"
     question = context.options.get("question", "own")
     if question not in QUESTIONS:

@@ -45,5 +45,4 @@ class Reflect:
 
 
 def method(context: MethodContext) -> Reflect:
-    """Return the method."""
     return Reflect(context)

@@ -9,5 +9,4 @@ from contrafact.family.method import MethodContext
 
 
 def method(context: MethodContext) -> OneCall:
-    """Return the method."""
     return OneCall("stepwise", context, template="-stepwise", reasons=True)

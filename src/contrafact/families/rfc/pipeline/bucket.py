@@ -13,6 +13,7 @@ import typer
 
 from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent, event_time
+from contrafact.errors import Reason
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.records import NewsItem
 from contrafact.stages.news import NewsStage
@@ -48,6 +49,19 @@ _NUMBER = re.compile(r"[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(\s?(?:%|per\s?cent\b|
 _MONEY = frozenset("$€£¥₹₩₦")
 
 
+_WHY_NOT = {
+    "title-alone": "no summary: a title alone",
+    "no-digit": "no digit",
+    "no-direction": "no directional term",
+    "nothing-financial": "no financial term and no percentage",
+    "no-kpi": "no financial term",
+    "extreme": "extreme language",
+    "neither-hedged-nor-mild": "no hedge and no mild expression",
+    "no-cause": "no causal connector and no catalyst",
+    "no-context": "no financial or reaction context",
+}
+"""By code, why an article is no candidate."""
+
 Evidence = tuple[str, str, int, int]
 """What made a text a candidate: the word list (of a number ``percent``, ``money`` or ``digits``),
 the term in its plain form or the number as it stands, and where it begins and ends in the text."""
@@ -60,7 +74,7 @@ class Bucketed(NamedTuple):
     """The manipulations it is a candidate for."""
     evidence: dict[Manipulation, list[Evidence]]
     """For each of them what made it one, in order of place."""
-    reasons: dict[Manipulation, str]
+    reasons: dict[Manipulation, Reason]
     """For each of the others why not."""
 
 
@@ -92,7 +106,6 @@ class BucketStage(NewsStage):
     noun: ClassVar[str] = "articles"
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
         return {"titles-alone": self.titles_alone}
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
@@ -102,8 +115,6 @@ class BucketStage(NewsStage):
         made.add(REJECTS, row.index, {**_carried(row), "line": row.line, "reasons": reasons})
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work."""
-
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             return bucket_news(rows, titles_alone=self.titles_alone)
 
@@ -115,7 +126,9 @@ class BucketStage(NewsStage):
         rows = []
         for name in MANIPULATIONS:
             reasons = below(counts, "why", name)
-            frequent = "; ".join(f"{count} x {why}" for why, count in reasons.most_common(4))
+            frequent = "; ".join(
+                f"{count} x {_WHY_NOT[code]}" for code, count in reasons.most_common(4)
+            )
             rows.append((name, str(kept[name]), str(reasons.total()), frequent))
         columns = ("manipulation", "candidates", "others", "most frequent reasons")
         show_table("Candidates, and the others by reason", columns, rows, stderr=True)
@@ -128,8 +141,7 @@ class BucketStage(NewsStage):
 
 
 def bucket_news(rows: Iterable[InputRow], *, titles_alone: bool = False) -> StageOutput:
-    """Sort news items by the rules of appendix O."""
-    alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
+    alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, _why_not("title-alone")))
     made, when = StageOutput(), event_time()
     for row in rows:
         item: NewsItem = row.value
@@ -143,14 +155,12 @@ def bucket_news(rows: Iterable[InputRow], *, titles_alone: bool = False) -> Stag
             }
             fields |= {"candidates": found.candidates, "evidence": evidence}
         else:
-            fields["reasons"] = found.reasons
+            fields["reasons"] = {name: why.text for name, why in found.reasons.items()}
         table = KEPT if found.candidates else REJECTS
         made.add(table, row.index, fields, *_events(item.id, found, when))
         made.counts["candidates" if found.candidates else "dropped"] += 1
         made.counts.update(("kept", name) for name in found.candidates)
-        made.counts.update(
-            ("why", name, why.partition(":")[0]) for name, why in found.reasons.items()
-        )
+        made.counts.update(("why", name, why.code) for name, why in found.reasons.items())
     return made
 
 
@@ -164,28 +174,32 @@ def _numbers(text: str) -> Iterator[Evidence]:
 
 def _bucketed(cues: Sequence[Evidence]) -> Bucketed:
     there = {cue[0] for cue in cues}
-    reasons: dict[Manipulation, str] = {}
+    reasons: dict[Manipulation, Reason] = {}
     financial = not there.isdisjoint(("kpi", "percent"))
     if there.isdisjoint(_KINDS):
-        reasons["numerical"] = "no digit"
+        reasons["numerical"] = _why_not("no-digit")
     if "directional" not in there:
-        reasons["flipping"] = "no directional term"
+        reasons["flipping"] = _why_not("no-direction")
     elif not financial:
-        reasons["flipping"] = "no financial term and no percentage"
+        reasons["flipping"] = _why_not("nothing-financial")
     if "kpi" not in there:
-        reasons["sentiment"] = "no financial term"
+        reasons["sentiment"] = _why_not("no-kpi")
     elif "extreme" in there:
         first = next(cue[1] for cue in cues if cue[0] == "extreme")
-        reasons["sentiment"] = f"extreme language: {first}"
+        reasons["sentiment"] = _why_not("extreme", first)
     elif there.isdisjoint(("hedge", "mild")):
-        reasons["sentiment"] = "no hedge and no mild expression"
+        reasons["sentiment"] = _why_not("neither-hedged-nor-mild")
     if there.isdisjoint(_CAUSES):
-        reasons["causal"] = "no causal connector and no catalyst"
+        reasons["causal"] = _why_not("no-cause")
     elif not _apart(cues):
-        reasons["causal"] = "no financial or reaction context"
+        reasons["causal"] = _why_not("no-context")
     candidates = [name for name in MANIPULATIONS if name not in reasons]
     evidence = {name: [cue for cue in cues if cue[0] in _EVIDENCE[name]] for name in candidates}
     return Bucketed(candidates, evidence, reasons)
+
+
+def _why_not(code: str, term: str = "") -> Reason:
+    return Reason(code, f"{_WHY_NOT[code]}: {term}" if term else _WHY_NOT[code])
 
 
 def _apart(cues: Sequence[Evidence]) -> bool:
@@ -216,5 +230,5 @@ def _events(article: str, one: Bucketed, when: str) -> Iterator[LedgerEvent]:
         kept = name in one.candidates
         terms = dict.fromkeys(row[1] for row in one.evidence.get(name, ()))
         decision = "kept" if kept else "dropped"
-        why = f"candidate: {', '.join([*terms][:4])}" if kept else one.reasons[name]
+        why = one.reasons.get(name) or Reason("candidate", f"candidate: {', '.join([*terms][:4])}")
         yield LedgerEvent.of(STAGE, article, decision, RULE, why, manipulation=name, when=when)

@@ -79,14 +79,12 @@ class CheckStage(Stage):
 
     @property
     def asked(self) -> Asked | None:
-        """The judges, the first of whom stands for all."""
         settings = self.settings
         if settings is None:
             return None
         return Asked(settings.judges[0], settings.max_connections, settings.judges)
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
         for path in self.rules:
             load_rules(path)
         self._check_sources(None)
@@ -95,15 +93,12 @@ class CheckStage(Stage):
         return {**facts, **bands, **(self.settings.facts() if self.settings else {})}
 
     def answer_facts(self) -> dict[str, Any]:
-        """Return what decides replies besides the request."""
         return {"judge-arg": self.settings.asked().get("judge_args") if self.settings else None}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
-        """Check that a row holds a pair."""
         _check_fields(row.fields)
 
     def key(self, row: InputRow) -> str | None:
-        """Return what names a row, which no other may have."""
         return str(row.fields["id"])
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
@@ -160,7 +155,6 @@ class CheckStage(Stage):
             each()
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work, with the models open."""
         _ = self._options
         judge = None if self.settings is None else self.settings.open(at_once, wrap)
 
@@ -185,7 +179,6 @@ class CheckStage(Stage):
         return work
 
     def _count(self, made: StageOutput, row: InputRow, pair: "JudgedPair") -> None:
-        """Count what judges say of a pair, by which it is said how many are sound."""
         from contrafact.families.rfc.sound import counted
 
         made.counts["asked"] += pair.failure is not None or pair.judged is not None
@@ -206,7 +199,6 @@ class CheckStage(Stage):
         made.counts.update((kind, "rule", rule) for rule in broken)
 
     def failed(self, made: StageOutput, failure: Failure) -> None:
-        """Add a bad row with its problem, and a pair whose judge failed with what facts say."""
         if failure.cause:
             self._add(made, failure.row)
             return
@@ -307,7 +299,6 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
 
 
 def _as_row(fields: Mapping[str, Any], check: Check) -> dict[str, Any]:
-    """Return a row of a file of checks."""
     return {
         "id": fields.get("id"),
         "manipulation": fields.get("manipulation"),

@@ -26,16 +26,12 @@ _ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RuleRewrite:
-    """A rewrite and how it was made."""
-
     rewritten: str
     edits: tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NoRewrite:
-    """Why the rules cannot make the rewrite that was asked for."""
-
     reason: str
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.corpus.ledger import LedgerEvent
-from contrafact.errors import InputError
+from contrafact.errors import InputError, Reason
 from contrafact.families.rfc.data import PairNotes, read_pairs
 from contrafact.families.rfc.pipeline.release import original_hash
 from contrafact.families.rfc.records import Rewrite
@@ -121,12 +121,14 @@ def _keep(result: StageOutput, row: Published, item: NewsItem, how: str) -> None
 
 def _drop(result: StageOutput, row: Published, problem: str, why: str) -> None:
     own = {"line": row.line, "problem": problem, "reason": why}
-    event = _event(row, "dropped", f"{problem}: {why}")
+    event = _event(row, "dropped", Reason(problem, f"{problem}: {why}"))
     result.add(REJECTS, row.line - 1, {**row.fields, **own}, event)
     result.counts[problem] += 1
 
 
-def _event(row: Published, decision: str, why: str, article: str | None = None) -> LedgerEvent:
+def _event(
+    row: Published, decision: str, why: str | Reason, article: str | None = None
+) -> LedgerEvent:
     more = {
         "article_id": article or row.fields.get("article_id"),
         "manipulation": row.pair.manipulation,

@@ -83,12 +83,10 @@ def is_open(fields: Mapping[str, Any], per_article: PerArticle) -> bool:
 
 
 def label_template(pack: "PromptPack") -> "PromptTemplate":
-    """Return the prompt that asks for a label, checked."""
     return pack.template("rfc/label", required={"paragraph"})
 
 
 async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") -> str:
-    """Return the model's reply about an article's paragraph."""
     from inspect_ai.model import GenerateConfig
 
     from contrafact.models.asking import answer, kept_reply
@@ -119,16 +117,13 @@ class LabelStage(RowStage):
 
     @property
     def asked(self) -> Asked | None:
-        """The model that labels."""
         return None if self.model is None else Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
         facts: dict[str, Any] = {"per-article": self.per_article}
         return facts if self.model is None else facts | self._model_facts()
 
     def answer_facts(self) -> dict[str, Any]:
-        """Return what decides replies."""
         return self._model_facts()
 
     def _model_facts(self) -> dict[str, Any]:
@@ -139,7 +134,6 @@ class LabelStage(RowStage):
         return {"model": self.model, "prompts": pack.used_hash}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
-        """Check id, title and candidates."""
         row.fields = stage_fields(row.fields, ("title",))
         candidates = row.fields.get("candidates")
         if not isinstance(candidates, list) or not all(one in MANIPULATIONS for one in candidates):
@@ -149,7 +143,6 @@ class LabelStage(RowStage):
             )
 
     def key(self, row: InputRow) -> str | None:
-        """Return what names a row, which no other may have."""
         return str(row.fields["id"])
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
@@ -161,7 +154,6 @@ class LabelStage(RowStage):
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return what labels an article, with the model open."""
         model, template = None, None
         if self.model is not None:
             from contrafact.models.opening import call_config, open_model
@@ -180,7 +172,6 @@ class LabelStage(RowStage):
         return label
 
     def failed(self, made: StageOutput, failure: Failure) -> None:
-        """Set an article apart whose call failed, with what rules say of it."""
         self.add(made, failure.row, failed=failure.error.problem)
 
     def add(

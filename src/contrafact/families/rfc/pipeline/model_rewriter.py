@@ -106,7 +106,6 @@ def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
 
 
 def planned_call(templates: Mapping[str, PromptTemplate], assignment: Assignment) -> PlannedCall:
-    """Return the call for a first proposal."""
     paragraph = assignment.item.paragraph
     prompt = templates[assignment.manipulation].render(paragraph=delimit(paragraph))
     return PlannedCall(prompt, reply_tokens=token_count(paragraph))

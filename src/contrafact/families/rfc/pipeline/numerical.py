@@ -202,7 +202,6 @@ def _edits(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> t
 
 
 def _written_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
-    """Return what is wrong with values as they would be written: most draws fail here."""
     written = [written_value(*one) for one in zip(problem.found, values, strict=True)]
     in_digits = [i for i in free if written[i] is not None]
     return _value_fault(problem, in_digits, [value or 0.0 for value in written])

@@ -115,7 +115,6 @@ def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def release(
     retained: Sequence[InputRow], hard: Sequence[InputRow], facts: Facts, *, file: str | None = None
 ) -> Release:
-    """Return the files of a release."""
     both = {row.fields["id"] for row in retained} & {row.fields["id"] for row in hard}
     if both:
         raise InputError(
@@ -178,7 +177,6 @@ def original_hash(paragraph: str) -> str:
 
 
 def _card(facts: Facts, counts: Mapping[str, Any], canary: str) -> str:
-    """Return the dataset card: Markdown with a YAML header."""
     environment = ImmutableSandboxedEnvironment(
         autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

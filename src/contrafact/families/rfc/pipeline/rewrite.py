@@ -50,7 +50,6 @@ class RewriteOutcome:
 
 
 def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
-    """Return the assignment that a row holds."""
     item = item_of(fields, line=line)
     label = fields.get("manipulation")
     if label not in MANIPULATIONS:
@@ -106,14 +105,12 @@ def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Re
 
 
 def why_kept(outcome: RewriteOutcome) -> str:
-    """Return why a rewrite is kept, as the ledger has it."""
     if outcome.undecided:
         return f"no fact is against it at try {outcome.attempts}; undecided: {outcome.undecided}"
     return f"its contract holds at try {outcome.attempts}"
 
 
 def pair_row(assignment: Assignment, outcome: RewriteOutcome, rewriter: str) -> dict[str, Any]:
-    """Return the row of a pair."""
     item = assignment.item
     pair = Rewrite.of(
         assignment.manipulation,

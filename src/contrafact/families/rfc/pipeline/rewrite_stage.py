@@ -62,17 +62,14 @@ class RewriteStage(RowStage):
 
     @property
     def asked(self) -> Asked | None:
-        """The model that writes, and who judges."""
         judges = () if self.judging is None else self.judging.judges
         return None if self.model is None else Asked(self.model, self.max_connections, judges)
 
     @property
     def rewriter(self) -> str:
-        """Who writes, as pairs and the ledger have it."""
         return "rules" if self.model is None else f"model:{self.model}"
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
         bands = None if self.bands is None else {**load_bands(self.bands)}
         facts = {
             "rewriter": "rules", "seed": self.seed, "attempts": self.attempts, "bands": bands
@@ -100,11 +97,9 @@ class RewriteStage(RowStage):
         return {"input": hash_of([[one.item.id, one.manipulation, one.fields] for one in given])}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
-        """Set the row's value to its assignment."""
         row.value = assignment_of(row.fields, row.line)
 
     def key(self, row: InputRow) -> str | None:
-        """Return the article and the manipulation that it is to get."""
         return f"{row.value.item.id} {row.value.manipulation}"
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
@@ -131,7 +126,6 @@ class RewriteStage(RowStage):
         return [f"One proposal is counted for each row; there may be up to {self.attempts}."]
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return what rewrites an article, with the models open."""
         by_model = None if self.model is None else self._open(wrap, self.model)
         bands = None if self.bands is None else load_bands(self.bands)
 
@@ -147,7 +141,6 @@ class RewriteStage(RowStage):
         return rewrite
 
     def _open(self, wrap: Wrap, name: str) -> "ModelRewriter":
-        """Return the rewriter of that name, with its judges."""
         from contrafact.families.rfc.contracts.pair_check import open_options
         from contrafact.families.rfc.judging import Judging
         from contrafact.families.rfc.pipeline.model_rewriter import (

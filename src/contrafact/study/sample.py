@@ -78,7 +78,7 @@ def draw_study(
     spec: StudySpec, source: pd.DataFrame, n: int, rng: np.random.Generator, *, kind: str = ""
 ) -> DrawnStudy:
     """Draw items: ``n`` a stratum or in all, or all; `InputError` if none, or fewer than strata."""
-    pool = (spec.pool or _judged(spec))(source)
+    pool = _pool(spec, source)
     if pool.empty:
         judged = any(question.criterion for question in spec.questions)
         raise InputError(
@@ -140,12 +140,12 @@ def for_calibration(studies: Mapping[str, StudySpec]) -> tuple[str, StudySpec]:
     of fewer than `LEAST_OF_A_STRATUM` items is merged.
     """
     kind, spec = max(
-        studies.items(), key=lambda one: sum(bool(q.criterion) for q in one[1].questions)
+        studies.items(), key=lambda study: sum(bool(q.criterion) for q in study[1].questions)
     )
-    criteria = [one.column for one in task_named(spec.task).report.load().criteria]
+    criteria = [criterion.column for criterion in task_named(spec.task).report.load().criteria]
 
     def pool(source: pd.DataFrame) -> pd.DataFrame:
-        there = (spec.pool or _judged(spec))(source)
+        there = _pool(spec, source)
         columns = [name for name in criteria if name in there.columns]
         chances = [name for c in columns if (name := f"{c}_probability") in there.columns]
         stratum = np.zeros(len(there), dtype=np.intp)
@@ -183,16 +183,14 @@ def _in_proportion(
     return sizes, shortage
 
 
-def _judged(spec: StudySpec) -> Any:
-    """Return the function that takes the rows in which all is there that the study shows."""
-
-    def pool(items: pd.DataFrame) -> pd.DataFrame:
-        there = items[list(spec.shown.values())].notna().all(axis=1)
-        if any(question.criterion for question in spec.questions):
-            there &= items["judge"].notna()
-        return items[there]
-
-    return pool
+def _pool(spec: StudySpec, source: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that may be drawn: those in which all is there that the study shows."""
+    if spec.pool is not None:
+        return spec.pool(source)
+    there = source[list(spec.shown.values())].notna().all(axis=1)
+    if any(question.criterion for question in spec.questions):
+        there &= source["judge"].notna()
+    return source[there]
 
 
 def _blinded(
@@ -205,14 +203,22 @@ def _blinded(
         names, order = item_names(len(drawn), rng), rng.permutation(len(drawn))
     if spec.together:
         order = np.arange(len(drawn))
-    verdicts = {one.verdict: one for one in spec.questions if one.verdict and one.criterion}
+    verdicts = {
+        question.verdict: question
+        for question in spec.questions
+        if question.verdict and question.criterion
+    }
     blanks = dict.fromkeys([*(question.name for question in spec.questions), "comment"], "")
     records = drawn.to_dict("records")
     sheet, key = [], []
     for name, place in zip(names, order, strict=True):
         row = records[int(place)]
         shown = {column: printable(_text(row[source])) for column, source in spec.shown.items()}
-        asked = {one.name: NOT_ASKED for one in spec.questions if _not_asked(row, one.criterion)}
+        asked = {
+            question.name: NOT_ASKED
+            for question in spec.questions
+            if _not_asked(row, question.criterion)
+        }
         sheet.append({"item": name, **shown, **blanks, **asked})
         own: dict[str, Any] = {
             "item": name,

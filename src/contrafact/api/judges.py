@@ -63,14 +63,14 @@ def exam(
     from contrafact.exams.run import prepare_exam, run_exam
     from contrafact.family import families, family_named
 
-    name = family or next(name for name, one in families().items() if one.exam)
+    name = family or next(name for name, known in families().items() if known.exam)
     spec = family_named(name).exam
     if spec is None:
         raise InputError(f"{name} has no exam", hint="name another family")
     own_options = spec.load().options
     names = [*own_options.model_fields]
     options = command_options(ExamOptions, options, f"the exam of {name}", names)
-    given = {one: options.pop(one) for one in names if one in options}
+    given = {option: options.pop(option) for option in names if option in options}
     try:
         own = own_options(**given)
     except ValidationError as error:
@@ -207,16 +207,11 @@ def agreement(
         seed=seed,
         level=level,
     )
-    figures = [*found.coefficients, *(one for pair in found.against for one in pair.figures)]
-    scores = pd.DataFrame(
-        [
-            {"coefficient": one.name, "raters": " + ".join(one.raters), "estimate": one.estimate,
-             "low": one.low, "high": one.high, "n": one.n, "why": one.why}
-            for one in figures
-        ]
-    )  # fmt: skip
+    figures = [*found.coefficients, *(figure for pair in found.against for figure in pair.figures)]
+    rows = [{**vars(figure), "raters": " + ".join(figure.raters)} for figure in figures]
+    scores = pd.DataFrame(rows).rename(columns={"name": "coefficient"})
     names = ["item", *found.raters]
-    rows = [{"item": one["item"], **one["ratings"]} for one in found.disagreements]
+    rows = [{"item": row["item"], **row["ratings"]} for row in found.disagreements]
     items = as_given(data, pd.DataFrame(rows, columns=names))
     title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
     return Result(title, items, scores, found.notes)

@@ -44,13 +44,13 @@ def perplexity(
         raise InputError(f"no column '{column}' (found: {found})", hint="name it with column=")
     texts = ["" if pd.isna(text) else str(text) for text in frame[column]]
     made = perplexities(texts, model=model)
-    columns = {name: [getattr(one, name) for one in made]
+    columns = {name: [getattr(text, name) for text in made]
                for name in ("perplexity", "tokens", "windowed")}  # fmt: skip
     items = frame.reset_index(drop=True).assign(**columns)
     scored = items["perplexity"].dropna()
     figures = {"mean": scored.mean(), "median": scored.median(), "n": float(len(scored))}
     scores = pd.DataFrame({"measure": [*figures], "value": [*figures.values()]})
-    without = [one.reason for one in made if one.reason]
+    without = [text.reason for text in made if text.reason]
     notes = (f"{len(without)} texts have no perplexity: {without[0]}",) if without else ()
     items = as_given(data, items, rows=True)
     return Result(f"perplexity under {model}", items, scores, notes)
@@ -111,6 +111,6 @@ def whatif(
         seed=seed,
         chat=chat,
     )
-    items = pd.DataFrame([asdict(one) for one in made])
+    items = pd.DataFrame([asdict(text) for text in made])
     scores = pd.DataFrame([{"samples": len(items), "ended": int(items["ended"].sum())}])
     return Result(f"what {counterfactual_model or model} would have written", items, scores)

@@ -96,7 +96,7 @@ class Operation(Generic[_P, _R]):
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """Return the arguments of a call, each as its type has it."""
         parameters = self._signature.parameters
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             check_options(kwargs, list(parameters), self._function.__name__)
         try:
             call = self._signature.bind(*args, **kwargs)

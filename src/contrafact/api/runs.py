@@ -247,7 +247,9 @@ def _load_run(folder: Path) -> Run:
         title=f"{task}: {len(found.items):,} rows" + (f", judged by {by}" if by else ""),
         items=found.items,
         scores=_overall(task, pd.DataFrame(part.get("figures", []))),
-        notes=tuple(f"{one['title']}: {one['text']}" for one in part.get("warnings", ())),
+        notes=tuple(
+            f"{warning['title']}: {warning['text']}" for warning in part.get("warnings", ())
+        ),
         folder=folder,
         task=task,
         verdicts=pd.DataFrame() if found.verdicts is None else found.verdicts,

@@ -76,7 +76,7 @@ def frame_of(data: Any, *, text: str = "text") -> pd.DataFrame:
         raise InputError(problem, file="data", hint="rename one of them")
     if frame.empty:
         raise InputError("data has no rows", hint="give at least one")
-    for column in frame.select_dtypes(object):
+    for column in filter(lambda name: pd.api.types.is_object_dtype(frame[name]), frame):
         for line, value in enumerate(frame[column], start=1):
             if isinstance(value, bytes | bytearray):
                 problem = f"'{column}' is bytes"
@@ -191,7 +191,10 @@ def command_options(
         of: What has no option of another name, for the message.
         more: Names of options that are not the model's.
     """
-    known = {_MAPPINGS.get(one.name, one.name): one for one in parameters_of(model)}
+    known = {
+        _MAPPINGS.get(parameter.name, parameter.name): parameter
+        for parameter in parameters_of(model)
+    }
     check_options(options, [*more, *(name for name in known if name not in _OF_COMMANDS)], of)
     values = {}
     for name, value in options.items():

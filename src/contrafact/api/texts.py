@@ -216,10 +216,10 @@ def check(
         about = f"{left} are undecided: what they mean is for a judge or a person to say"
         notes = [about, *notes]
     if sound := stage.sound(result):
-        figures = [(one.kind, one.estimate, one.low, one.high) for one in sound]
+        figures = [(share.kind, share.estimate, share.low, share.high) for share in sound]
         frame = pd.DataFrame(figures, columns=["manipulation", "sound", "low", "high"])
         scores = scores.merge(frame, on="manipulation", how="outer", sort=False)
-        notes += [f"{one.kind}: {one.why}" for one in sound if one.why]
+        notes += [f"{share.kind}: {share.why}" for share in sound if share.why]
     bad = [
         violation["message"]
         for violations in items["violations"]
@@ -266,8 +266,11 @@ def _check_scores(items: pd.DataFrame) -> pd.DataFrame:
 
     passed = items["passed"].tolist()
     counts = items.assign(
-        **{"pass": [one is True for one in passed], "fail": [one is False for one in passed]},
-        undecided=[one is None for one in passed],
+        **{
+            "pass": [verdict is True for verdict in passed],
+            "fail": [verdict is False for verdict in passed],
+        },
+        undecided=[verdict is None for verdict in passed],
         no_verdict=[any(f["rule"] == NO_VERDICT for f in found) for found in items["review"]],
         to_review=items["review"].map(bool),
     )
@@ -341,8 +344,8 @@ def rewrite(
 def _rewritten(items: pd.DataFrame, dropped: pd.DataFrame) -> Result[pd.DataFrame]:
     columns = ["manipulation", "undecided", "reason"]
     parts = [
-        one.reindex(columns=columns).assign(kept=kept)
-        for one, kept in ((items, True), (dropped, False))
+        table.reindex(columns=columns).assign(kept=kept)
+        for table, kept in ((items, True), (dropped, False))
     ]
     both = pd.concat(parts)
     rows = [
@@ -453,7 +456,7 @@ def stories(
         case Mapping() if set(difficulty) <= set(Difficulty.__slots__):
             kinds = get_type_hints(Difficulty)
             ranges = {
-                name: checked_value(name, kinds[name], one) for name, one in difficulty.items()
+                name: checked_value(name, kinds[name], value) for name, value in difficulty.items()
             }
             wanted = Difficulty(**ranges)
         case _:

@@ -74,8 +74,8 @@ class Limits:
         self._recent.append((now, done, refused))
         while self._recent and self._recent[0][0] < now - WINDOW:
             self._recent.popleft()
-        ended = sum(one for _, one, _ in self._recent)
-        turned = sum(one for _, _, one in self._recent)
+        ended = sum(ended_then for _, ended_then, _ in self._recent)
+        turned = sum(refused_then for _, _, refused_then in self._recent)
         if refused and turned >= max(2, REFUSED_SHARE * ended):
             self._paused_until = max(self._paused_until, now + (retry_after or 1.0))
         pause = max(0.0, self._paused_until - now)
@@ -136,7 +136,7 @@ class Gate:
     async def _talk(self) -> None:
         idle = 0
         while idle < 50:  # a process that asks no more says nothing more
-            wanted = sum(not one.done() for one in self._waiting)
+            wanted = sum(not leave.done() for leave in self._waiting)
             idle = 0 if wanted or self._done else idle + 1
             usage = (wanted, self._done, self._refused, self._retry_after, self._tokens)
             self._done = self._refused = self._tokens = 0

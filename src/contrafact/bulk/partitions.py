@@ -148,10 +148,12 @@ class OutputFolder:
 
     def unify(self, manifests: Mapping[str, dict[str, Any]]) -> None:
         """Give the parts of each table the same columns and types, by all manifests."""
-        for table in sorted({one for made in manifests.values() for one in made.get("types", ())}):
+        for table in sorted(
+            {table for made in manifests.values() for table in made.get("types", ())}
+        ):
             types = {n: made["types"][table] for n, made in manifests.items()
                      if table in made.get("types", ())}  # fmt: skip
-            schemas = {one: _from_text(one) for one in dict.fromkeys(types.values())}
+            schemas = {text: _from_text(text) for text in dict.fromkeys(types.values())}
             whole = common_schema(schemas.values())
             for name, own in types.items():
                 if schemas[own].equals(whole):

@@ -93,9 +93,9 @@ class Place:
         selector = fs.FileSelector(self.path, allow_not_found=True)
         try:
             return sorted(
-                one.base_name
-                for one in self.system.get_file_info(selector)
-                if one.type == fs.FileType.File
+                info.base_name
+                for info in self.system.get_file_info(selector)
+                if info.type == fs.FileType.File
             )
         except OSError as error:
             raise self.problem(error, "cannot be read") from error
@@ -181,10 +181,10 @@ def input_files(given: str) -> list[Place]:
 
 
 def _chosen(infos: list[Any], root: str, pattern: str) -> Iterator[str]:
-    for one in infos:
-        name = one.path[len(root) :].lstrip("/")
+    for info in infos:
+        name = info.path[len(root) :].lstrip("/")
         parts = name.split("/")
-        if one.type != fs.FileType.File or any(part.startswith(_HIDDEN) for part in parts):
+        if info.type != fs.FileType.File or any(part.startswith(_HIDDEN) for part in parts):
             continue
         if not name.endswith(_SUFFIXES) or (pattern and not fnmatch.fnmatch(name, pattern)):
             continue

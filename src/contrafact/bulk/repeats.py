@@ -43,14 +43,14 @@ def write_notes(stage: Stage, partitions: Sequence[Partition], output: OutputFol
             elsewhere=True,
         )
     )
-    starts = [one.offset for one in partitions]
+    starts = [partition.offset for partition in partitions]
     notes: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for place, note in found.items():
         notes[bisect_right(starts, place) - 1].append({INDEX: place, **note})
     ends = np.searchsorted(places, [*starts, np.iinfo(np.int64).max])
     for at, (low, high) in enumerate(pairwise(ends)):
         pairs = zip(places[low:high].tolist(), first[low:high].tolist(), strict=True)
-        if several := [{INDEX: place, "first": one} for place, one in pairs] + notes[at]:
+        if several := [{INDEX: place, "first": earlier} for place, earlier in pairs] + notes[at]:
             output.notes(partitions[at]).write(part_bytes(several))
     done.write(json.dumps({"rows": len(places) + len(found)}).encode())
 

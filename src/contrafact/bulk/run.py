@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,10 @@ def bulk_command(stage: Stage, given: str, out: str, settings: Mapping[str, Any]
         for partition in partitions:
             if partition.name in done:
                 summary.add(partition.name, output.manifest(partition.name) or {})
-        left = [one for one in partitions if one.name not in done]
+        left = [partition for partition in partitions if partition.name not in done]
         if left:
             ray = ray or held.enter_context(cluster(address))
-            before = rows - sum(one.rows for one in left)
+            before = rows - sum(partition.rows for partition in left)
             with Progress(stage.noun, rows, before) as shown:
                 if ray.dashboard:
                     shown.say(f"Ray's dashboard: {ray.dashboard}")
@@ -164,8 +165,10 @@ def _facts(stage: Stage, size: int, partitions: Sequence[Partition]) -> dict[str
         "what": stage.name,
         "version": __version__,
         "partition-rows": size,
-        "rows": sum(one.rows for one in partitions),
-        "input": hash_of(list(dict.fromkeys(one.fragment.digest for one in partitions))),
+        "rows": sum(partition.rows for partition in partitions),
+        "input": hash_of(
+            list(dict.fromkeys(partition.fragment.digest for partition in partitions))
+        ),
         **stage.facts(),
     }
 
@@ -174,7 +177,7 @@ def _partitions(
     given: str, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
 ) -> list[Partition]:
     if ray is None:
-        divided = [fragments_of(one, size) for one in files]
+        divided = [fragments_of(file, size) for file in files]
     else:
         # Lines are counted, and footers read, where the processors are.
         from ray import get, remote
@@ -182,14 +185,14 @@ def _partitions(
 
         divide = remote(num_cpus=1)(fragments_of)
         try:
-            divided = get([divide.remote(one, size) for one in files])
+            divided = get([divide.remote(file, size) for file in files])
         except RayTaskError as error:
             if isinstance(error.cause, InputError):
                 raise error.cause from None
             raise
     partitions: list[Partition] = []
     offset = 0
-    for fragment in (one for pieces in divided for one in pieces):
+    for fragment in chain.from_iterable(divided):
         partitions.append(Partition(len(partitions), offset, fragment))
         offset += fragment.rows
     if not partitions:
@@ -237,7 +240,7 @@ def _askers(
     from contrafact.bulk.calls import Limits
 
     limits = remote(num_cpus=0)(Limits).remote(*rates)
-    bounded = any(one is not None for one in rates)
+    bounded = any(rate is not None for rate in rates)
     actors, own = shared_out(asked, ray, partitions)
     each = -(-asked.max_connections // actors)
     return {
@@ -259,7 +262,7 @@ def shared_out(asked: Asked, ray: Cluster, partitions: int) -> tuple[int, dict[s
 
     # Whoever asks a service has the weights of its judges beside it, if they are embedded ones.
     every = (asked.model, *asked.judges)
-    name = next((one for one in every if one.startswith(IN_PROCESS)), asked.model)
+    name = next((model for model in every if model.startswith(IN_PROCESS)), asked.model)
     if is_verifier(name) or name == NO_MODEL:  # nobody is asked: the work is the actor's own
         return max(1, min(ray.cpus, partitions)), {"num_cpus": 1}
     if name.startswith(IN_PROCESS):

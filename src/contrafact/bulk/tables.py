@@ -45,7 +45,7 @@ def common_schema(schemas: Iterable[Any]) -> Any:
     found = []
     for name, types in columns.items():
         try:
-            parts = [pyarrow.schema([(name, one)]) for one in dict.fromkeys(types)]
+            parts = [pyarrow.schema([(name, kind)]) for kind in dict.fromkeys(types)]
             kind = pyarrow.unify_schemas(parts, promote_options="permissive").field(0).type
         except pyarrow.ArrowException:
             kind = pyarrow.string()
@@ -101,8 +101,8 @@ def _is_ragged(field: Any) -> bool:
 def _without_none(value: Any) -> Any:
     """Return a value without what its objects lack, which has no value in Arrow."""
     if isinstance(value, dict):
-        return {key: _without_none(one) for key, one in value.items() if one is not None}
-    return [_without_none(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value
 
 
 def from_bytes(data: bytes) -> Iterator[dict[str, Any]]:

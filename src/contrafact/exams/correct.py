@@ -7,9 +7,10 @@ was tested.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+import pandas as pd
 
 from contrafact.errors import Reason
 from contrafact.family import families
@@ -19,9 +20,6 @@ from contrafact.stats.correction import UNLIKE, Corrected, correct_rate, ppi_sha
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
 from contrafact.stats.paired import ranked
 from contrafact.stats.sampling import verdict_levels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "LABELS_DECIDE",
@@ -61,7 +59,7 @@ def examined_criteria(family: str) -> Mapping[str, str]:
 
 
 def corrected_scores(
-    items: "pd.DataFrame",
+    items: pd.DataFrame,
     exams: Sequence[Exam],
     *,
     family: str,
@@ -69,7 +67,7 @@ def corrected_scores(
     packs: Mapping[str, Mapping[str, str]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     **how: Unpack[Resampling],
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return every system's judged rates, raw and corrected by its judge's exam.
 
     Rates are over verdicts that could be read, as an exam's are. Intervals respect clusters (a
@@ -88,8 +86,6 @@ def corrected_scores(
         ("exam"), ``rests_on`` and ``speaks_of`` (what was examined, and what the rate is one of;
         blank, as ``by`` is, where there is none).
     """
-    import pandas as pd
-
     known = {(exam.judge, exam.family): exam for exam in exams}
     rows = []
     for (system, judge), own in _by_system(items):
@@ -119,13 +115,13 @@ def corrected_scores(
 
 
 def corrected_by_labels(
-    items: "pd.DataFrame",
-    labels: "pd.DataFrame",
+    items: pd.DataFrame,
+    labels: pd.DataFrame,
     *,
     criteria: Collection[str],
     unit: str = "",
     level: float = 0.95,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the rates that people would give, from their labels of a random part of the items.
 
     Args:
@@ -143,8 +139,6 @@ def corrected_by_labels(
         ``criterion``, ``n``, ``labelled``, ``raw``, ``corrected``, ``low``, ``high``, ``usable``,
         ``why``, ``why_code``, ``by`` ("labels"), ``rests_on``, ``speaks_of``.
     """
-    import pandas as pd
-
     columns = [name for name in criteria if name in items.columns]
     items = items.reset_index(drop=True)
     labelled = _labels_of(items, labels, unit)
@@ -165,8 +159,8 @@ def corrected_by_labels(
 
 
 def ranked_systems(
-    items: "pd.DataFrame", column: str, *, unit: str = "", **how: Unpack[Resampling]
-) -> "pd.DataFrame":
+    items: pd.DataFrame, column: str, *, unit: str = "", **how: Unpack[Resampling]
+) -> pd.DataFrame:
     """Rank systems of one judge by a judged rate, sharing ranks where they cannot be told apart.
 
     Ranks are of raw rates: the same judge errs on all systems alike, so far as it does not know
@@ -179,8 +173,6 @@ def ranked_systems(
         (the best that the comparisons leave it), ``rank_worst``, ``shared`` (whether another
         system has the same rank).
     """
-    import pandas as pd
-
     units = [name for name in ("sample_id", unit) if name in items.columns]
     rows: list[dict[str, Any]] = []
     for judge, own in items.groupby("judge", sort=False):
@@ -211,13 +203,13 @@ def ranked_systems(
     return order.reset_index(drop=True)
 
 
-def _by_system(items: "pd.DataFrame") -> "list[tuple[tuple[str, str], pd.DataFrame]]":
+def _by_system(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
     judged = items[items["judge"].notna()]
     groups = judged.groupby(["system", "judge"], sort=False)
     return [((str(system), str(judge)), own) for (system, judge), own in groups]
 
 
-def _verdicts(own: "pd.DataFrame", column: str) -> tuple[Any, Any]:
+def _verdicts(own: pd.DataFrame, column: str) -> tuple[Any, Any]:
     if column not in own.columns:
         return np.empty(0), np.empty(0, dtype=object)
     there = own[column].notna().to_numpy()
@@ -295,7 +287,7 @@ _SEEN = {
 
 def _unlike_exam(
     found: Mapping[str, Any],
-    own: "pd.DataFrame",
+    own: pd.DataFrame,
     column: str,
     exam: Exam,
     parts: Sequence[str],
@@ -329,7 +321,7 @@ def _unlike_exam(
 
 
 def _seen_of(
-    judged: "pd.DataFrame", column: str, parts: Sequence[str], exam: Exam
+    judged: pd.DataFrame, column: str, parts: Sequence[str], exam: Exam
 ) -> "dict[str, pd.Series[Any]]":
     """Return what can be seen of a run's outputs, by cluster, as `Seen` has it of an exam."""
     clusters = judged["sample_id"]
@@ -337,13 +329,14 @@ def _seen_of(
     if (name := f"{column}_probability") in judged.columns:
         given = judged[name].dropna()
         found["unsure"] = given.gt(UNSURE[0]) & given.lt(UNSURE[1])
-    rest = judged[[one for one in parts if one != column]].dropna(how="all")
+    rest = judged[[part for part in parts if part != column]].dropna(how="all")
     found["others"] = rest.eq(0.0).any(axis=1)
     words = exam.words
     if words is not None and "text" in judged.columns:
         found["long"] = judged["text"].dropna().map(lambda text: len(text.split()) > words)
     return {
-        one: values.astype(float).set_axis(clusters[values.index]) for one, values in found.items()
+        feature: values.astype(float).set_axis(clusters[values.index])
+        for feature, values in found.items()
     }
 
 
@@ -367,7 +360,7 @@ def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
     return text.format(f"{share:.0%}", between)
 
 
-def _labels_of(items: "pd.DataFrame", labels: "pd.DataFrame", unit: str) -> "pd.DataFrame":
+def _labels_of(items: pd.DataFrame, labels: pd.DataFrame, unit: str) -> pd.DataFrame:
     """Return the majority's label of every question and item, by the item's row; NaN if split."""
     keys = [
         name
@@ -384,8 +377,8 @@ def _labels_of(items: "pd.DataFrame", labels: "pd.DataFrame", unit: str) -> "pd.
 
 
 def _from_labels(
-    own: "pd.DataFrame",
-    asked: "pd.DataFrame",
+    own: pd.DataFrame,
+    asked: pd.DataFrame,
     column: str,
     columns: Sequence[str],
     level: float,

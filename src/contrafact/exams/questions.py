@@ -18,6 +18,7 @@ from contrafact.family.exam import Examiner, ExamItem
 from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
 from contrafact.models.asking import failure_cause
+from contrafact.stages.run import awake
 
 
 @dataclass(frozen=True)
@@ -123,23 +124,23 @@ def ask_questions(
     dictionaries, by criterion where one call answers all. Returns why a question has no answer, by
     its key, where that is so.
     """
-    open_ones = {q.key: q for q in questions if q.key not in answers.known}
+    left = {call.key: call for call in questions if call.key not in answers.known}
 
-    async def ask(one: JudgeCall) -> dict[str, Any]:
-        if one.about is not None and examiner.together:
-            given = await examiner.together(judges[one.judge], one.about, one.prompt)
-            return {name: verdict.model_dump(mode="json") for name, verdict in given.items()}
+    async def ask(key: str) -> dict[str, Any]:
+        call = left[key]
+        judge = judges[call.judge]
+        if call.about is not None and examiner.together:
+            verdicts = await examiner.together(judge, call.about, call.prompt)
+            return {name: verdict.model_dump(mode="json") for name, verdict in verdicts.items()}
         assert examiner.ask is not None, "an examiner asks criteria one by one, or together"
-        asked = (one.criterion,), one.prompt, one.subject, one.shown
-        (verdict,) = await examiner.ask(judges[one.judge], *asked)
-        found: dict[str, Any] = verdict.model_dump(mode="json")
-        return found
+        criteria = (call.criterion,)
+        (verdict,) = await examiner.ask(judge, criteria, call.prompt, call.subject, call.shown)
+        answer: dict[str, Any] = verdict.model_dump(mode="json")
+        return answer
 
     # Questions of the same criterion follow each other, so that prefix caches serve.
-    ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))
+    ordered = sorted(left, key=lambda key: (left[key].criterion, left[key].swapped))
     with Progress("questions", len(ordered)) as steps:
-        filled = answers.fill(
-            ordered, lambda key: ask(open_ones[key]), at_once=at_once, each=steps.one
-        )
-        failures = asyncio.run(filled)
+        asking = answers.fill(ordered, ask, at_once=at_once, each=steps.one)
+        failures = asyncio.run(awake(asking))
     return {key: failure_cause(error) for key, error in failures.items()}

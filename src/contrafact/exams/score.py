@@ -318,7 +318,9 @@ class _Estimates:
         found = {}
         for name, visible in self.visible.items():
             there = read[read.index.isin(visible.index)]
-            right, wrong = (visible[there.index[there["known"].eq(one)]] for one in (True, False))
+            right, wrong = (
+                visible[there.index[there["known"].eq(verdict)]] for verdict in (True, False)
+            )
             if len(right) and len(wrong):
                 found[name] = Seen(right=self.rate(read, right), wrong=self.rate(read, wrong))
         return found
@@ -357,7 +359,7 @@ class _Estimates:
         for name, rows in by_criterion.items():
             shares, clusters = [], []
             for repeats, cluster in zip(rows["repeats"], rows["cluster"], strict=True):
-                read = [one for one in repeats if one is not None]
+                read = [passed for passed in repeats if passed is not None]
                 pairs = len(read) * (len(read) - 1)
                 if pairs:
                     yes = sum(read)

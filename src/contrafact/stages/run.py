@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -47,11 +47,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Executor",
     "Source",
-    "checked_rows",
+    "awake",
     "estimate_stage",
     "run_stage",
     "stage_command",
 ]
+
+_T = TypeVar("_T")
 
 PART = 2_000
 """Rows of a file that are worked on, and in memory, at once, where it is not read whole."""
@@ -180,7 +182,7 @@ def _sink(stage: Stage, source: Source, out: str | Path | None) -> Iterator[Path
                         sys.stdout.buffer.write(path.read_bytes())
 
 
-def checked_rows(
+def _checked_rows(
     stage: Stage, rows: Iterable[Row], name: str, notes: RowNotes
 ) -> Iterator[InputRow]:
     """Yield the rows of a table, each checked; bad ones and those that repeat another say so."""
@@ -225,7 +227,7 @@ class _Here:
             self.total = len(records) if isinstance(records, Sized) else None
             self.name, rows = "data", enumerate(map(dict, records), start=1)
         rows = islice(rows, stage.limit)
-        self.rows: Iterable[InputRow] = checked_rows(stage, rows, self.name, self.notes)
+        self.rows: Iterable[InputRow] = _checked_rows(stage, rows, self.name, self.notes)
         self.keeps_record = stage.journal == "output" and out is not None
 
     def estimates(self) -> "Sequence[CallEstimate]":
@@ -244,7 +246,7 @@ class _Here:
             return None
         # Opened before anything is written: a model may not be there.
         at_once = 1 if stage.asked is None else stage.asked.max_connections
-        work = stage.open(_kept if stage.asked else _as_it_is, at_once, self._each)
+        work = stage.open(_kept if stage.asked else lambda model: model, at_once, self._each)
         with ExitStack() as held:
             calls = None
             if journal is not None:
@@ -353,7 +355,7 @@ class _Here:
         good, others = sorted_out(stage, part)
         self._refuse(others)
         with self._placed():
-            made = runner.run(_awake(work(good))) if good else StageOutput()
+            made = runner.run(awake(work(good))) if good else StageOutput()
         self._refuse(made)
         made.merge(others)
         for failure in made.failed:
@@ -412,7 +414,7 @@ class _Here:
                 record.keep(_WRITTEN, [*written, sha256_of(draft)])
 
 
-async def _awake(work: Coroutine[Any, Any, StageOutput]) -> StageOutput:
+async def awake(work: Coroutine[Any, Any, _T]) -> _T:
     """Do the work in a loop that wakes each second.
 
     An interrupt that is handed on to a thread reaches it at its next step, and a loop that waits
@@ -446,7 +448,3 @@ def _kept(model: "Model") -> "Model":
     from contrafact.models.kept import KeptModel
 
     return KeptModel(model)
-
-
-def _as_it_is(model: "Model") -> "Model":
-    return model

@@ -124,11 +124,12 @@ def read_ratings(
         rows = [(line, _without(row, absent)) for line, row in rows]
     table = ratings_of(rows, name, raters=raters, count=count)
     if not raters and (texts := _free_texts(table)):
-        rest = [one for one in table.raters if one not in texts]
+        rest = [rater for rater in table.raters if rater not in texts]
+        flags = " ".join(f"--rater {rater}" for rater in rest or table.raters)
         raise InputError(
             f"the column '{texts[0]}' looks like no rater: nearly every cell is a text of its own",
             file=name,
-            hint=f"name the raters: {' '.join(f'--rater {one}' for one in rest or table.raters)}",
+            hint=f"name the raters: {flags}",
         )
     if not _share_none(table):
         return table
@@ -376,8 +377,8 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
     items, raters = (dict.fromkeys(pair[at] for pair in first) for at in (0, 1))
     for what, names in (("rater", raters), ("item", items)):
         violations += [
-            f"the {what}s {one!a} and {other!a} look alike"
-            for one, other in confusable_names(names)
+            f"the {what}s {name!a} and {other!a} look alike"
+            for name, other in confusable_names(names)
         ]
     what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
     return DataReport(count, (what,), tuple(violations), ())
@@ -551,9 +552,9 @@ def agreement_object(found: Agreement) -> dict[str, Any]:
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
-            return {category_word(key): plain(one) for key, one in value.items()}
+            return {category_word(key): plain(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [plain(one) for one in value]
+            return [plain(inner) for inner in value]
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     fields: dict[str, Any] = plain(asdict(found))
@@ -571,9 +572,9 @@ def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
     if not used:
         raise InputError("there is not one rating", hint="fill in the raters' columns")
     if not given:
-        return sorted(used, key=lambda one: (isinstance(one, str), one))
+        return sorted(used, key=lambda category: (isinstance(category, str), category))
     try:
-        known = [_as_rating(one, table.numbers, used) for one in given]
+        known = [_as_rating(text, table.numbers, used) for text in given]
     except ValueError:
         raise InputError("a category is not a number, as the ratings are") from None
     strange = sorted(map(category_word, used.difference(known)))
@@ -588,7 +589,7 @@ def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
 def _as_rating(text: str, numbers: bool, known: set[Any]) -> Rating:
     if numbers:
         return float(text)
-    spelled = {_same(str(one)): one for one in known}
+    spelled = {_same(str(category)): category for category in known}
     return str(spelled.get(_same(text), text.strip()))
 
 
@@ -612,9 +613,9 @@ def _positive(known: Sequence[Rating], named: str | None) -> Rating:
 
 
 def _category_named(known: Sequence[Rating], named: str) -> Rating:
-    for one in known:
-        if _same(named) == _same(category_word(one)):
-            return one
+    for category in known:
+        if _same(named) == _same(category_word(category)):
+            return category
     raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
 
 
@@ -638,7 +639,9 @@ def _against(
     rng = np.random.default_rng([seed, 8, table.raters.index(rater)])
     truths, ratings = [truth for truth, _ in pairs], [rating for _, rating in pairs]
     counts, found = binary_figures(truths, ratings, rng=rng, **how)
-    figures = tuple(_coefficient(name, (rater, reference), one) for name, one in found.items())
+    figures = tuple(
+        _coefficient(name, (rater, reference), figure) for name, figure in found.items()
+    )
     return Against(rater, reference, positive, **counts, figures=figures)
 
 
@@ -658,7 +661,7 @@ def _coefficient(name: str, raters: tuple[str, ...], found: Interval | Proportio
 def _shares(cells: Sequence[Rating], known: Sequence[Rating]) -> dict[Rating, float]:
     counts: Counter[Rating] = Counter(cell for cell in cells if cell is not None)
     total = counts.total()
-    return {one: counts[one] / total if total else math.nan for one in known}
+    return {category: counts[category] / total if total else math.nan for category in known}
 
 
 def _disagreements(table: RatingsTable) -> list[dict[str, Any]]:

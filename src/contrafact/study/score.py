@@ -55,12 +55,12 @@ def read_key(
         raise InputError("the key is of two kinds of study", file=path, hint="keep them apart")
     (kind,) = kinds
     spec = studies[kind]
-    asked = [one for one in spec.questions if one.verdict]
-    checked = ["probability", *spec.by, *(one.verdict for one in asked)]
+    asked = [question for question in spec.questions if question.verdict]
+    checked = ["probability", *spec.by, *(question.verdict for question in asked)]
     items: dict[str, dict[str, Any]] = {}
     for line, cells in read_key_rows(path, spec.key, command=command):
         drawn = probability(cells["probability"])
-        verdicts = {one.verdict: one.read(cells[one.verdict]) for one in asked}
+        verdicts = {question.verdict: question.read(cells[question.verdict]) for question in asked}
         wrong = any(cells[name] and verdict is None for name, verdict in verdicts.items())
         known = all(cells[name] in values for name, values in spec.by.items())
         if drawn is None or wrong or not known or cells["item"] in items:
@@ -290,7 +290,9 @@ def _compared(
     judges = _of_judges(study)
     for judge, items in judges.items():
         other = judge if len(judges) > 1 else study.spec.reference
-        compared += [(one, other, decided.loc[items][one], verdicts[items]) for one in people]
+        compared += [
+            (person, other, decided.loc[items][person], verdicts[items]) for person in people
+        ]
     parts = [(column, value) for column, values in study.spec.by.items() for value in values]
     for one, other, first, second in compared:
         both = pd.DataFrame({"rater": first, "other": second}).dropna()
@@ -328,12 +330,12 @@ def _pairs(study: AnsweredStudy, question: Question, pairs: Sequence[_Two]) -> l
     for own in averaged.values():
         if len(own) > 1:
             first, _ = own[0]
-            equal = pd.concat([one for _, one in own]).groupby(level=0, sort=False).mean()
+            equal = pd.concat([same for _, same in own]).groupby(level=0, sort=False).mean()
             about = {name: first[name] for name in (*study.spec.by, "rater", "other")}
             row = about | {"rater": AVERAGE, "n": len(equal)}
             row |= study.mean(equal).columns("percent")
             row |= study.weighted_mean(equal).columns("weighted")
-            means = pd.DataFrame([one for one, _ in own])[[*_OF_TWO]]
+            means = pd.DataFrame([row for row, _ in own])[[*_OF_TWO]]
             rows.append({**row, **means.mean(skipna=False)})
     return rows
 
@@ -343,7 +345,7 @@ def _confusion(question: Question, pairs: Sequence[_Two]) -> Iterator[dict[str, 
     for names, both in pairs:
         for answer in question.answers:
             other = both.loc[both["rater"].eq(answer), "other"]
-            counts = {one: int(other.eq(one).sum()) for one in question.answers}
+            counts = {answer: int(other.eq(answer).sum()) for answer in question.answers}
             yield {**names, "rater_says": answer, **counts}
 
 

@@ -7,6 +7,7 @@ its default, its bounds, its description as the help. A command is a function of
 import inspect
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -17,6 +18,7 @@ from pydantic.fields import FieldInfo
 from contrafact.errors import InputError, value_problem
 
 __all__ = [
+    "ASKING",
     "NO_NUMBER",
     "SAMPLING",
     "TRANSPORT",
@@ -24,6 +26,7 @@ __all__ = [
     "CallOptions",
     "ModelBulkOptions",
     "Options",
+    "absolute",
     "argument",
     "as_command",
     "checked_value",
@@ -42,6 +45,9 @@ SAMPLING = "How the model writes"
 TRANSPORT = "How calls are made"
 """The panel for what moves bytes about and changes no reply."""
 
+ASKING = "With a model"
+"""The panel for options of commands that ask a model where rules leave something open."""
+
 NO_NUMBER = "a number is wanted"
 
 _BOUNDS = ("max_retries", "timeout", "attempt_timeout")
@@ -56,9 +62,10 @@ class Options(BaseModel):
     def refuse(self, names: Iterable[str], why: str, hint: str) -> None:
         """Raise an `InputError` for the first of these options that is given and has no use."""
         for name in names:
-            default = type(self).model_fields[name].default
-            if getattr(self, name) not in (default, []):
-                raise InputError(f"{_flag(name, no=default is True)} has no use {why}", hint=hint)
+            field = type(self).model_fields[name]
+            if getattr(self, name) not in (field.default, []):
+                flag = _flags(name, field)[0].rpartition("/")[2]
+                raise InputError(f"{flag} has no use {why}", hint=hint)
 
 
 def option(
@@ -193,7 +200,7 @@ def settings_command(
     """
     settings = {name: one for name, one in models.items() if issubclass(one, BaseModel)}
 
-    def call(context: typer.Context, given: Mapping[str, Any]) -> None:
+    def call(context: typer.Context | None, given: Mapping[str, Any]) -> None:
         known = {name: _settings(model, given) for name, model in settings.items()}
         function(**known, **({"context": context} if "context" in models else {}))
 
@@ -208,8 +215,9 @@ def _settings(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
         first = error.errors()[0]
         if not first["loc"]:
             raise InputError(value_problem(first), hint="change it") from None
-        name = _flag(str(first["loc"][0]))
-        raise option_problem(name, value_problem(first), first["input"]) from None
+        name = str(first["loc"][0])
+        flag = _flags(name, model.model_fields[name])[0].partition("/")[0]
+        raise option_problem(flag, value_problem(first), first["input"]) from None
 
 
 def as_command(
@@ -220,11 +228,14 @@ def as_command(
 
 
 def _typer_command(
-    call: Callable[[typer.Context, Mapping[str, Any]], None],
+    call: Callable[[typer.Context | None, Mapping[str, Any]], None],
     parameters: Sequence[inspect.Parameter],
     text: str | None,
 ) -> Callable[..., None]:
-    def run(context: typer.Context, **values: Any) -> None:
+    def run(context: typer.Context | None = None, **values: Any) -> None:
+        if context is None:  # called by Python
+            call(None, values)
+            return
         sources = {name: context.get_parameter_source(name) for name in values}
         call(
             context,
@@ -273,10 +284,8 @@ def _parameter(name: str, field: FieldInfo, panel: str, *, as_text: bool) -> ins
     if "argument" in extra:
         info = typer.Argument(**named)
     else:
-        flag = _flag(name)
-        truth = field.annotation in (bool, bool | None) and field.default is True
         info = typer.Option(
-            *(extra.get("flags") or [f"{flag}/--no-{flag[2:]}" if truth else flag]),
+            *_flags(name, field),
             **named,
             min=_bound(field, "ge"),
             max=_bound(field, "le"),
@@ -307,8 +316,12 @@ def _bound(field: FieldInfo, kind: str) -> Any:
     return next((getattr(one, kind) for one in field.metadata if hasattr(one, kind)), None)
 
 
-def _flag(name: str, *, no: bool = False) -> str:
-    return f"--{'no-' * no}{name.replace('_', '-')}"
+def _flags(name: str, field: FieldInfo) -> Sequence[str]:
+    """Return what is typed for a field; what is true unless it is denied has ``--no-…`` besides."""
+    extra: Any = field.json_schema_extra or {}
+    word = (extra.get("option") or name).replace("_", "-")
+    truth = field.annotation in (bool, bool | None) and field.default is True
+    return extra.get("flags") or [f"--{word}/--no-{word}" if truth else f"--{word}"]
 
 
 def checked_value(name: str, kind: Any, value: Any) -> Any:
@@ -342,6 +355,11 @@ def option_problem(name: str, message: str, value: Any) -> InputError:
     """Return what is wrong with an option's value as an error that names it."""
     text = f"{name}: {message[:1].lower()}{message[1:]} (it is {value!r:.60})"
     return InputError(text, hint="change it")
+
+
+def absolute(path: Path | None) -> str | None:
+    """Return a path as the processes of other machines find it."""
+    return None if path is None else str(path.absolute())
 
 
 def key_values(option: str, texts: Sequence[str] | None) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def test_nothing_in_a_file_reaches_the_terminal_as_a_control_code(tmp_path):
     assert result.exit_code == 1
     assert "\x1b" not in result.stdout
     assert "\u202e" not in result.stdout
-    assert "unknown: \\x1b[2Jcleared\\u202e" in result.stdout
+    assert "unknown: \\u001b[2Jcleared\\u202e" in result.stdout
 
 
 def test_list_names_every_dataset_and_where_it_stands():

@@ -126,7 +126,7 @@ def outside(tmp_path, monkeypatch):
     known = [one for one in plugins.family_entries() if one.value.startswith("contrafact.")]
     for module in (finding, plugins):
         monkeypatch.setattr(module, "family_entries", lambda: (*known, entry))
-    caches = (finding.families, plugins.family_folders, main._family_commands, main._family_command)
+    caches = (finding.families, plugins.family_folders, main._commands, main._loaded)
     for cache in caches:
         cache.cache_clear()
     yield package

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.cli.show import check_json, percent, write_json
+from contrafact.console import show_table
+from contrafact.files.fields import named_columns
 from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
@@ -45,16 +48,9 @@ def agree(options: _Options) -> None:
 
     Example: contrafact agree ratings.csv --reference majority --out agreement.json
     """
-    import json
-
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import write_text
-    from contrafact.files.fields import named_columns
     from contrafact.study.agreement import agreement, agreement_object, read_ratings
 
-    out = options.out
-    if out is not None and (out.suffix != ".json" or out.is_dir()):
-        raise InputError("the result is a JSON file", file=out, hint="name it .json")
+    check_json(options.out)
     table = read_ratings(
         options.file,
         raters=options.rater or (),
@@ -69,16 +65,11 @@ def agree(options: _Options) -> None:
         positive=options.positive,
         seed=options.seed,
     )
-    if out is not None:
-        text = json.dumps(agreement_object(found), indent=1, ensure_ascii=False)
-        write_text(out, text + "\n")
     _show(found)
-    if out is not None:
-        typer.echo(f"written to {out}")
+    write_json(options.out, agreement_object(found))
 
 
 def _show(found: "Agreement") -> None:
-    from contrafact.console import show_table
     from contrafact.study.agreement import category_word
 
     raters = len(found.raters)
@@ -89,7 +80,7 @@ def _show(found: "Agreement") -> None:
     columns = ("rater", *(category_word(one) for one in found.categories))
     shares = {"all": found.prevalence, **found.by_rater}
     rows = [
-        (rater, *(_percent(own[one]) for one in found.categories)) for rater, own in shares.items()
+        (rater, *(percent(own[one]) for one in found.categories)) for rater, own in shares.items()
     ]
     show_table("prevalence", columns, rows)
     titles = ("coefficient", "raters", "value", "95% interval", "items")
@@ -100,7 +91,6 @@ def _show(found: "Agreement") -> None:
 
 
 def _show_against(one: "Against") -> None:
-    from contrafact.console import show_table
     from contrafact.study.agreement import category_word
 
     title = (
@@ -114,7 +104,6 @@ def _show_against(one: "Against") -> None:
 
 
 def _show_disagreements(found: "Agreement") -> None:
-    from contrafact.console import show_table
     from contrafact.study.agreement import category_word
 
     if not found.disagreements:
@@ -133,7 +122,3 @@ def _show_disagreements(found: "Agreement") -> None:
     left = len(found.disagreements) - len(rows)
     if left:
         typer.echo(f"and {left} more; --out lists them all")
-
-
-def _percent(value: float) -> str:
-    return "undefined" if value != value else f"{100 * value:.1f}%"

@@ -1,12 +1,16 @@
 """``contrafact data``: the published datasets, and what is in a file."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.console import downloads, show_table
+from contrafact.console import downloads, one_line, show_table
+from contrafact.errors import InputError
 from contrafact.family import Lazy, families
+from contrafact.files.fields import named_columns
+from contrafact.files.tables import read_rows, source_name
 from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
@@ -51,7 +55,6 @@ def fetch(options: _Fetch) -> None:
     Example: contrafact data fetch fin-force
     """
     from contrafact.corpus.datasets import dataset_named, fetch_dataset
-    from contrafact.files.tables import read_rows
 
     dataset = dataset_named(options.name)
     with downloads() as progress:
@@ -70,7 +73,7 @@ class _Check(Options):
     schema_name: str | None = option(
         None,
         f"What the file should be: {' or '.join(_schemas())}. [by its first row]",
-        flags=("--schema",),
+        name="schema",
     )
     columns: list[str] | None = option(
         None, "What FILE calls the schema's columns.", metavar="WANTED=FOUND,…"
@@ -87,12 +90,7 @@ def check(options: _Check) -> None:
 
     Example: contrafact data check headlines.csv
     """
-    from itertools import chain
-
     from contrafact.corpus.datasets import data_source
-    from contrafact.errors import InputError
-    from contrafact.files.fields import named_columns
-    from contrafact.files.tables import read_rows, source_name
 
     schema = options.schema_name
     if schema is not None and schema not in _schemas():
@@ -109,20 +107,12 @@ def check(options: _Check) -> None:
     report = next(recognised, next(iter(specs.values()))).check(chain([first], rows), name)
     for part in report.contents:
         if isinstance(part, str):
-            typer.echo(_shown(part))
+            typer.echo(one_line(part))
         else:
-            cells = [[_shown(cell) for cell in row] for row in part.rows]
-            show_table(part.title, part.columns, cells)
+            show_table(part.title, part.columns, part.rows)
     for title, sentences in (("Violations", report.violations), ("Notes", report.notes)):
         typer.echo(f"{title}: {'none' if not sentences else len(sentences)}")
         for sentence in sentences:
-            typer.echo(f"  - {_shown(sentence)}")
+            typer.echo(f"  - {one_line(sentence)}")
     if not report.passed:
         raise typer.Exit(1)
-
-
-def _shown(text: str) -> str:
-    """Return the text with what a terminal would not show, or would obey, as escapes."""
-    return "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in text
-    )

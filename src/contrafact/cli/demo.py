@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 from pydantic import create_model
 
+from contrafact.cli.run import evaluate, show_failures
+from contrafact.cli.show import edit_text, show_results
+from contrafact.console import say_once
+from contrafact.errors import EXTRAS, installed
+from contrafact.family import families, family_of_task
+from contrafact.files.atomic import guard_folder, write_text
+from contrafact.judges.verifier import is_verifier
 from contrafact.options import Options, option, settings_command
+from contrafact.runs.config import Source
 
 if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
@@ -51,8 +59,6 @@ def _command() -> Callable[..., None]:
 
 
 def _demo(options: Options) -> None:
-    from contrafact.cli.run import show_failures
-    from contrafact.files.atomic import guard_folder
     from contrafact.runs.items import ITEMS
 
     counts = options.model_dump()
@@ -88,9 +94,6 @@ def _demo(options: Options) -> None:
 
 
 def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
-    from contrafact.cli.run import evaluate
-    from contrafact.console import say_once
-    from contrafact.errors import EXTRAS, installed
     from contrafact.models.opening import NO_MODEL
     from contrafact.runs.prepare import make_settings, prepare
 
@@ -129,9 +132,6 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
 
 
 def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
-    from contrafact.cli.run import evaluate
-    from contrafact.files.atomic import write_text
-    from contrafact.runs.config import Source
     from contrafact.runs.score import prepare_score
 
     assert part.compared is not None
@@ -151,8 +151,6 @@ def _compared(folder: Path) -> Path:
 
 
 def _drawn(text: "ShownText", console: "Console") -> "Text":
-    from contrafact.cli.show import edit_text
-
     colours = console.is_terminal and not console.no_color and console.color_system is not None
     return edit_text(text, coloured=colours)
 
@@ -171,9 +169,7 @@ class _Report:
         """Examine the verifiers that judge a part; what an exam knows is not asked again."""
         from contrafact.exams import ExamOptions
         from contrafact.exams.run import run_exam
-        from contrafact.family import family_of_task
         from contrafact.family.settings import judge_names
-        from contrafact.judges.verifier import is_verifier
 
         family = family_of_task(part.task)
         for judge in judge_names(part.judges):
@@ -188,7 +184,6 @@ class _Report:
 
         Nothing is written for a part that is not new and has its report.
         """
-        from contrafact.cli.show import show_results
         from contrafact.report.build import make_chapters, write_chapters
         from contrafact.report.chapter import Options
         from contrafact.report.frames import read_tasks
@@ -213,8 +208,6 @@ class _Report:
 
 
 def _parts() -> "list[DemoPart]":
-    from contrafact.family import families
-
     return [part for family in families().values() if family.demo for part in family.demo.load()]
 
 

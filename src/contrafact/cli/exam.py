@@ -8,7 +8,9 @@ from pydantic import create_model
 from typer.core import TyperCommand
 
 from contrafact.cli.lazy import command_of, read_ahead
+from contrafact.console import show_table
 from contrafact.exams import ExamOptions, exam_file
+from contrafact.family import families, family_named
 from contrafact.options import option, settings_command
 
 if TYPE_CHECKING:
@@ -50,14 +52,10 @@ def _command(family: str) -> Callable[..., None]:
 
 
 def _families() -> list[str]:
-    from contrafact.family import families
-
     return [name for name, one in families().items() if one.exam]
 
 
 def _spec(family: str) -> "ExamSpec":
-    from contrafact.family import family_named
-
     exam = family_named(family).exam
     assert exam is not None, "only families with an exam can be named"
     return exam.load()
@@ -80,8 +78,6 @@ def _exam(options: ExamOptions, own: "TaskOptions") -> None:
 
 
 def _show(exam: "Exam") -> None:
-    from contrafact.console import show_table
-
     title = f"{exam.judge} on {exam.n} items of {exam.family} ({exam.level:.0%} intervals)"
     columns = ("criterion", "sensitivity", "specificity", "bias", "invalid")
     rows = [
@@ -126,8 +122,6 @@ def _show(exam: "Exam") -> None:
 
 
 def _show_made(exam: "Exam", whole: str) -> None:
-    from contrafact.console import show_table
-
     rows = [
         (name.removeprefix(f"{whole}: "), "passed" if one.known else "failed", _rate(one.right))
         for criterion in (whole, f"{whole}:control")

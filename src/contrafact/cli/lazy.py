@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from contrafact.family import task_named, tasks
+
 
 @cache
 def command_of(
@@ -53,8 +55,6 @@ class MethodsCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        from contrafact.family import task_named
-
         task = task_named(self.methods_of)
         # By where a family keeps them, since its methods themselves are heavy to load.
         folder = task.run.path.partition(":")[0].rpartition(".")[0]
@@ -93,36 +93,23 @@ def loaded(name: str, thing: Any) -> Any:
 
 
 class LazyGroup(TyperGroup):
-    """A group to which subclasses add commands by name: `more_names` and `more`."""
+    """A group whose commands are found by name: subclasses have `names` and `find`."""
 
-    def more_names(self) -> list[str]:
-        """Return the names of the commands that are added."""
-        return []
+    def names(self) -> list[str]:
+        raise NotImplementedError
 
-    def more(self, name: str) -> Any:
-        """Return the added command of that name."""
-        raise LookupError(name)
+    def find(self, name: str) -> Any:
+        raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, in the order of the help page."""
-        return [*super().list_commands(ctx), *self.more_names()]
+        return self.names()
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | Any:
-        """Return the command of that name; None where there is none."""
-        if cmd_name in self.more_names():
-            return self.more(cmd_name)
-        return super().get_command(ctx, cmd_name)
+        return self.find(cmd_name) if cmd_name in self.names() else None
 
 
 class TaskGroup(LazyGroup):
     """One command a task, of every family that is installed."""
 
-    def more_names(self) -> list[str]:
-        """Return the tasks."""
-        from contrafact.family import tasks
-
+    def names(self) -> list[str]:
         return list(tasks())
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the tasks, family by family."""
-        return self.more_names()

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
@@ -17,9 +17,7 @@ from typer.core import TyperCommand
 from contrafact.cli.lazy import LazyGroup, MethodsCommand, command_of, loaded
 from contrafact.console import guard_screen, one_line
 from contrafact.errors import InputError, ModelError, value_problem
-
-if TYPE_CHECKING:
-    from contrafact.family import Command
+from contrafact.family import Command, Lazy, families, tasks
 
 __all__ = ["app", "main"]
 
@@ -83,10 +81,10 @@ class CommandGroup(LazyGroup):
         super().format_help(ctx, formatter)
         self._listing = False
 
-    def more_names(self) -> list[str]:
+    def names(self) -> list[str]:
         return list(_commands())
 
-    def more(self, name: str) -> Any:
+    def find(self, name: str) -> Any:
         found = _commands()[name]
         return TyperCommand(name, help=found.help) if self._listing else _loaded(name, found)
 
@@ -133,8 +131,6 @@ def first(
         typer.echo(f"contrafact {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        from contrafact.family import tasks
-
         typer.echo(
             _FIRST_STEPS.format(run=f"contrafact run {next(iter(tasks()))} --model M"), nl=False
         )
@@ -247,10 +243,8 @@ def _command() -> Any:
 
 
 @cache
-def _commands() -> "dict[str, Command]":
+def _commands() -> dict[str, Command]:
     """Return the program's commands, and those of families; every family has its studies."""
-    from contrafact.family import Command, Lazy, families
-
     found = {
         name: Command(text, Lazy(f"contrafact.cli.{path}"))
         for name, (path, text) in _COMMANDS.items()
@@ -264,9 +258,7 @@ def _commands() -> "dict[str, Command]":
 
 
 @cache
-def _loaded(name: str, command: "Command") -> Any:
-    from contrafact.family import families
-
+def _loaded(name: str, command: Command) -> Any:
     found = command.app.load()
     family = families().get(name)
     if family is not None and family.study and isinstance(found, typer.Typer):

@@ -1,10 +1,13 @@
 """``contrafact models``: what models this machine can use, and weights brought to it."""
 
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.console import downloads, show_table
+from contrafact.models.gguf import SMOLLM2, find_weights, shipped_adapters
 from contrafact.options import Options, argument, command
 
 if TYPE_CHECKING:
@@ -23,11 +26,7 @@ def list_models() -> None:
 
     Example: contrafact models list
     """
-    from importlib.util import find_spec
-
-    from contrafact.console import show_table
     from contrafact.models.download import PROVIDERS, WEIGHTS, hub_models
-    from contrafact.models.gguf import SMOLLM2, find_weights, shipped_adapters
 
     at_hand = find_weights()
     rows = []
@@ -68,7 +67,6 @@ def fetch(options: _Fetch) -> None:
 
 def fetch_named(name: str) -> "Path":
     """Bring a model's weights, with a bar on a terminal, and return where they are."""
-    from contrafact.console import downloads
     from contrafact.models.download import fetch_weights
 
     with downloads() as advance:
@@ -86,7 +84,6 @@ def offer_weights(missing: "InputError") -> bool:
     Nothing is asked where nobody sits at a terminal.
     """
     from contrafact.models.download import WEIGHTS
-    from contrafact.models.gguf import SMOLLM2
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False

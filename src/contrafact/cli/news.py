@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from contrafact.bulk import executor
+from contrafact.console import Progress
+from contrafact.errors import InputError
+from contrafact.files.atomic import guard_output
+from contrafact.files.journal import Journal
+from contrafact.files.tables import BAD_DATE, RowNotes
 from contrafact.options import BulkOptions, Options, argument, command, option
 from contrafact.stages.run import stage_command
 
@@ -31,9 +36,9 @@ class _Fetch(Options):
         None,
     )
     since: str | None = option(
-        None, "First day. [newsapi: the paper's window]", flags=("--from",), metavar="DAY"
+        None, "First day. [newsapi: the paper's window]", name="from", metavar="DAY"
     )
-    until: str | None = option(None, "Last day.", flags=("--to",), metavar="DAY")
+    until: str | None = option(None, "Last day.", name="to", metavar="DAY")
     days: int | None = option(
         None, "newsapi: days per search; fewer find more. [the whole window]", ge=1
     )
@@ -71,9 +76,6 @@ def fetch(options: _Fetch) -> None:
     """
     from contrafact.corpus.fetch import Window, fetch_pages, open_source
     from contrafact.corpus.sources.base import defaults, open_client
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.journal import Journal
 
     source, out = options.source, options.out
     usual = defaults().get(source)
@@ -88,8 +90,6 @@ def fetch(options: _Fetch) -> None:
     if journal.finished():
         typer.echo(f"{out} is finished: nothing was asked")
         return
-    from contrafact.console import Progress
-
     with journal:
         try:
             with (
@@ -109,7 +109,6 @@ def fetch(options: _Fetch) -> None:
 def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", out: Path) -> None:
     from contrafact.corpus.fetch import assemble
     from contrafact.corpus.ledger import write_stage
-    from contrafact.files.tables import RowNotes
 
     notes = RowNotes()
     fetched = assemble(pages, window, source=source, notes=notes)
@@ -123,8 +122,6 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
 
 
 def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> None:
-    from contrafact.files.tables import BAD_DATE
-
     counts = {
         "repeated": fetched.repeated,
         "outside the window": fetched.outside,

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from contrafact.cli.review_plan import ReviewOptions, StoreOptions, estimate, plan, residual
+from contrafact.errors import InputError
+from contrafact.files.fields import named_columns
+from contrafact.files.tables import require_tables
 from contrafact.options import Options, argument, command, option
 from contrafact.review.store import check_installed, missing_file, open_store
 
@@ -43,13 +47,12 @@ class _Serve(StoreOptions):
     trusted: str = option(
         "127.0.0.1",
         "With --trust-header: where the proxy connects from.",
-        flags=("--from",),
+        name="from",
         metavar="ADDRESS",
     )
 
     def proxy(self) -> "TrustedProxy | None":
         """Return the proxy that signs people in, if there is one."""
-        from contrafact.errors import InputError
         from contrafact.review.web.studio import TrustedProxy
 
         if self.trust_header is None:
@@ -79,7 +82,6 @@ def serve(options: _Serve) -> None:
     Example: contrafact review serve --db review.db --port 8000
     """
     check_installed()
-    from contrafact.errors import InputError
     from contrafact.review.web import serve as server
 
     cert, key = options.tls_cert, options.tls_key
@@ -113,8 +115,6 @@ def invite(options: _Invite) -> None:
 
     Example: contrafact review invite Ada --review review --role expert-a
     """
-    from contrafact.errors import InputError
-
     check_installed()
     from contrafact.review.assignment import role_warnings
     from contrafact.review.setup import set_roles
@@ -198,11 +198,7 @@ def import_(options: _Import) -> None:
 
     Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
-    from contrafact.files.tables import require_tables
-
     require_tables(options.file)
-    from contrafact.errors import InputError
-    from contrafact.files.fields import named_columns
     from contrafact.review.assignment import role_warnings, staffing_problems
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
     from contrafact.review.project import load_project
@@ -266,7 +262,6 @@ def export(options: _Export) -> None:
 
     Example: contrafact review export --db review.db --what decisions --out decisions.jsonl
     """
-    from contrafact.errors import InputError
     from contrafact.review.export import export_rows, history_rows, table_format, write_rows
 
     review, what, out = options.review, options.what, options.out
@@ -297,8 +292,6 @@ def figures(options: _Figures) -> None:
 
     Example: contrafact review figures --db review.db --out figures
     """
-    from datetime import UTC, datetime
-
     from contrafact.review.figures import figure_tables, write_tables
 
     with open_store(options.db) as store:

@@ -1,6 +1,5 @@
 """``contrafact review plan``, ``estimate``, ``residual``: what to label, and what labels say."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
@@ -8,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from contrafact.cli.show import check_json, percent, write_json
 from contrafact.console import show_table
+from contrafact.errors import InputError
+from contrafact.files.tables import read_rows, source_name
 from contrafact.options import Options, argument, command, option
 from contrafact.review.store import open_store
 
@@ -62,7 +64,6 @@ def plan(options: _Plan) -> None:
     """
     import numpy as np
 
-    from contrafact.errors import InputError
     from contrafact.review.plan import draw_plan, final_items, judged_items, write_plan
 
     rows, name, category = _rows(options)
@@ -107,10 +108,10 @@ def estimate(options: _Estimate) -> None:
 
     Example: contrafact review estimate plan.key.csv --labels labels.csv --out figures.json
     """
-    from contrafact.files.tables import read_rows, source_name
     from contrafact.review.plan import labels_of, plan_figures, read_key
 
-    key, out, file = read_key(options.key), options.out, options.labels
+    check_json(options.out)
+    key, file = read_key(options.key), options.labels
     known = labels_of(
         list(read_rows(file, guarded=True)),
         key,
@@ -124,18 +125,15 @@ def estimate(options: _Estimate) -> None:
     figure = "residual error" if residual else "share of yes"
     labelled = key.assign(labelled=known.values == known.values).groupby("group")["labelled"].sum()
     total = int(labelled.sum())
-    if out is not None:
-        groups = {name: _as_json(one, int(labelled[name])) for name, one in by_group.items()}
-        whole = _as_json(overall, total)
-        made = {"figure": figure, "items": len(key), "overall": whole, "by_group": groups}
-        _write_json(out, made)
     rows = [("all", *_cells(overall), str(total))]
     if len(by_group) > 1:  # of which one may be called "all", too
         rows += [(name, *_cells(one), str(labelled[name])) for name, one in by_group.items()]
     titles = ("group", "share", "95% interval", "labels")
     show_table(f"{figure}, of {len(key):,} items", titles, rows)
-    if out is not None:
-        typer.echo(f"written to {out}")
+    groups = {name: _as_json(one, int(labelled[name])) for name, one in by_group.items()}
+    whole = _as_json(overall, total)
+    figures = {"figure": figure, "items": len(key), "overall": whole, "by_group": groups}
+    write_json(options.out, figures)
 
 
 class _Residual(ReviewOptions):
@@ -159,36 +157,20 @@ def residual(options: _Residual) -> None:
     """
     from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
 
-    out = options.out
+    check_json(options.out)
     with open_store(options.db) as store:
         state = store.read(options.review, lambda found: found)
     # Outside the store, which a running studio may want meanwhile.
     found = residual_error(state, finds=options.finds)
-    if out is not None:
-        _write_json(out, asdict(found))
     rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
     show_table("wrong, of final items", COLUMNS, rows)
     for note in residual_notes(found):
         typer.echo(note)
-    if out is not None:
-        typer.echo(f"written to {out}")
-
-
-def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
-    import json
-
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import write_text
-
-    if out.suffix != ".json" or out.is_dir():
-        raise InputError("the figures are a JSON file", file=out, hint="name it .json")
-    write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    write_json(options.out, asdict(found))
 
 
 def _rows(options: _Plan) -> "tuple[list[Row], str, str | None]":
     """Return the items' rows, what they are called, and the field of a review's categories."""
-    from contrafact.errors import InputError
-    from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
 
     file, db, review = options.file, options.db, options.review
@@ -224,15 +206,11 @@ def _show_draw(key: "pd.DataFrame") -> None:
 
 
 def _cells(one: "Interval") -> tuple[str, str]:
-    bounds = one.method if isnan(one.low) else f"{_percent(one.low)} to {_percent(one.high)}"
-    return _percent(one.estimate), bounds
+    bounds = one.method if isnan(one.low) else f"{percent(one.low)} to {percent(one.high)}"
+    return percent(one.estimate), bounds
 
 
 def _as_json(one: "Interval", labels: int) -> dict[str, Any]:
     figures = {"estimate": one.estimate, "low": one.low, "high": one.high}
     plain = {name: None if isnan(value) else value for name, value in figures.items()}
     return {**plain, "level": one.level, "labels": labels, "how": one.method}
-
-
-def _percent(value: float) -> str:
-    return "undefined" if isnan(value) else f"{100 * value:.1f}%"

@@ -4,6 +4,7 @@ The options are those of every run and, behind them, the task's own, made from i
 """
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,11 +13,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, read_ahead
+from contrafact.cli.show import show_agreement, show_results
+from contrafact.errors import InputError
+from contrafact.family import Task, task_named, tasks
+from contrafact.files.atomic import write_text
+from contrafact.files.config import read_config
+from contrafact.files.fields import named_columns
+from contrafact.files.tables import require_tables
 from contrafact.options import Options, as_command, command, key_values, option, parameters_of
+from contrafact.runs.config import Command, RunConfig, config_model, config_schema, make_config
 
 if TYPE_CHECKING:
-    from contrafact.family import Task
-    from contrafact.runs.config import Command, RunConfig
     from contrafact.runs.execute import RunResult, Seen
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
@@ -25,18 +32,13 @@ if TYPE_CHECKING:
 class RunGroup(TaskGroup):
     """The commands that run a task, and ``--config FILE``, where the file names the task."""
 
-    def more(self, name: str) -> Any:
-        from contrafact.family import task_named
-
+    def find(self, name: str) -> Any:
         found = command_of(name, _command(task_named(name)), MethodsCommand)
         found.methods_of = name
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; a name that is no task's is an error that lists the tasks."""
-        from contrafact.errors import InputError
-        from contrafact.family import tasks
-
         if args and not args[0].startswith("-") and args[0] not in tasks():
             raise InputError(f"there is no task '{args[0]}'", hint=f"use {', '.join(tasks())}")
         return super().resolve_command(ctx, args)
@@ -73,34 +75,20 @@ def group(options: _GroupOptions, context: typer.Context) -> None:
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    from contrafact.errors import InputError
-    from contrafact.family import tasks
-
-    if options.config_schema and (
-        context.invoked_subcommand is not None or options.config is not None
-    ):
+    if not options.config_schema:
+        if context.invoked_subcommand is None:  # with --config there is always a task's command
+            raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
+    elif context.invoked_subcommand is not None or options.config is not None:
         raise InputError(
             "--config-schema is the schema of all tasks' files, and runs nothing",
             hint="write contrafact run --config-schema",
         )
-    if context.invoked_subcommand is not None:
-        return
-    if options.config_schema:
-        import json
-
-        from contrafact.runs.config import config_schema as schema
-
-        typer.echo(json.dumps(schema(), indent=1, ensure_ascii=False))
-    else:  # with --config there is always a task's command
-        raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
+    else:
+        typer.echo(json.dumps(config_schema(), indent=1, ensure_ascii=False))
 
 
 def _task_of(path: Path) -> str:
     """Return the task that a config file names."""
-    from contrafact.errors import InputError
-    from contrafact.family import tasks
-    from contrafact.files.config import read_config
-
     try:
         file = read_config(path)
     except InputError:
@@ -113,7 +101,7 @@ def _task_of(path: Path) -> str:
     return str(task)
 
 
-def options_of(model: "type[RunConfig]", *without: str) -> list[inspect.Parameter]:
+def options_of(model: type[RunConfig], *without: str) -> list[inspect.Parameter]:
     """Return the options of a task's runs, without those that are named."""
     parameters = parameters_of(model, panel="Options of this task", as_text=["out"])
     return [one for one in parameters if one.name not in ("task", *without)]
@@ -125,9 +113,7 @@ class _FileOptions(Options):
     )
 
 
-def _command(task: "Task") -> Callable[..., None]:
-    from contrafact.runs.config import config_model
-
+def _command(task: Task) -> Callable[..., None]:
     return as_command(
         partial(_run, task.name),
         [*options_of(config_model(task.name)), *parameters_of(_FileOptions)],
@@ -139,13 +125,8 @@ def _command(task: "Task") -> Callable[..., None]:
 
 
 def _run(task: str, config: Path | None = None, **values: Any) -> None:
-    from contrafact.files.config import read_config
-    from contrafact.files.tables import require_tables
-
     require_tables(values.get("data"))
     given = given_options(values)
-    from contrafact.runs.config import make_config
-
     if config is None:
         options = make_config(task, given)
         run_and_report([options.prepare()], options.command)
@@ -157,15 +138,13 @@ def _run(task: str, config: Path | None = None, **values: Any) -> None:
         run_and_report(prepare_cells(plan), plan.first.command, plan if plan.grid else None)
 
 
-def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | None" = None) -> None:
+def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None" = None) -> None:
     """Run what was prepared, write the report, and say how it went; 1 if samples failed.
 
     Args:
         runs: One run, or those of a grid, each in a folder of its own below the grid's. They are
             taken out of the list: many outputs take much memory, and the report needs it.
     """
-    from contrafact.cli.show import show_agreement, show_results
-    from contrafact.files.atomic import guard_output
     from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm, default_folder
     from contrafact.runs.folder import CONFIG
@@ -176,6 +155,8 @@ def run_and_report(runs: "list[Prepared]", command: "Command", grid: "Plan | Non
         show_dry_run(runs)
         return
     if command.junit is not None:
+        from contrafact.files.atomic import guard_output
+
         guard_output(command.junit)
     preset = runs[0].settings.preset
     for note in load_preset(preset).get("notes", ()):
@@ -229,9 +210,8 @@ def show_dry_run(cells: "Sequence[Prepared]") -> None:
     typer.echo("nothing is wrong, and no model was called")
 
 
-def _write_junit(command: "Command", folders: list[Path]) -> None:
+def _write_junit(command: Command, folders: list[Path]) -> None:
     if command.junit is not None:
-        from contrafact.files.atomic import write_text
         from contrafact.report.regression import junit_of_runs
 
         write_text(command.junit, junit_of_runs(folders))
@@ -271,7 +251,7 @@ def evaluate(
     return result
 
 
-def write_report(folder: Path, results: "Sequence[RunResult]", command: "Command") -> bool:
+def write_report(folder: Path, results: "Sequence[RunResult]", command: Command) -> bool:
     """Write the report of runs, unless it is there; return whether there is anything to report."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
@@ -304,8 +284,6 @@ def show_failures(result: "RunResult") -> None:
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as config files have them: those of the form KEY=VALUE as a mapping."""
-    from contrafact.files.fields import named_columns
-
     found = {**options}
     for name, flag in (("model_args", "-M"), ("judge_args", "--judge-arg")):
         if name in found:

@@ -6,33 +6,32 @@
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from pydantic import create_model
 
+from contrafact.bulk import executor
 from contrafact.cli.lazy import TaskGroup, command_of
 from contrafact.cli.run import given_options, options_of, run_and_report
+from contrafact.errors import InputError
+from contrafact.family import Task, task_named
+from contrafact.files.tables import require_tables
 from contrafact.options import ModelBulkOptions, argument, as_command, parameters_of
-
-if TYPE_CHECKING:
-    from contrafact.family import Task
+from contrafact.runs.config import Source, make_config, score_model
+from contrafact.stages.run import stage_command
 
 
 class ScoreGroup(TaskGroup):
     """The commands that score a task's outputs; a run's folder stands for one too."""
 
-    def more(self, name: str) -> Any:
-        from contrafact.family import task_named
-
+    def find(self, name: str) -> Any:
         return command_of(f"score {name}", _score_file(task_named(name)))
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Read the command line; options from a file are `run --config`'s."""
-        from contrafact.errors import InputError
-
         if args and args[0].partition("=")[0] == "--config":
             raise InputError(
                 "what is scored by the options of a file is run by another command",
@@ -42,9 +41,7 @@ class ScoreGroup(TaskGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; of what is no task, the one that judges a run again."""
-        from contrafact.family import task_named
-
-        if not args or args[0].startswith("-") or args[0] in self.more_names():
+        if not args or args[0].startswith("-") or args[0] in self.names():
             return super().resolve_command(ctx, args)
         from contrafact.runs.folder import run_folder
 
@@ -68,9 +65,7 @@ def group() -> None:
     """
 
 
-def _score_file(task: "Task") -> Callable[..., None]:
-    from contrafact.runs.config import score_model
-
+def _score_file(task: Task) -> Callable[..., None]:
     bulk = parameters_of(ModelBulkOptions)
 
     def score(**values: Any) -> None:
@@ -90,9 +85,7 @@ def _score_file(task: "Task") -> Callable[..., None]:
     )
 
 
-def _score_again(task: "Task") -> Callable[..., None]:
-    from contrafact.runs.config import Source, score_model
-
+def _score_again(task: Task) -> Callable[..., None]:
     options = options_of(score_model(task.name), *Source.model_fields)
     return as_command(
         lambda **values: _score(task.name, values),
@@ -105,8 +98,6 @@ def _score_again(task: "Task") -> Callable[..., None]:
 
 def _source(name: str, metavar: str, kind: type) -> inspect.Parameter:
     """Return the parameter that names what is scored: a file, or a run's folder."""
-    from contrafact.runs.config import Source
-
     field = argument(metavar, Source.model_fields[name].description or "")
     fields: dict[str, Any] = {name: (kind, field)}
     [parameter] = parameters_of(create_model("Source", **fields))
@@ -114,9 +105,6 @@ def _source(name: str, metavar: str, kind: type) -> inspect.Parameter:
 
 
 def _score(task: str, values: Mapping[str, Any]) -> None:
-    from contrafact.files.tables import require_tables
-    from contrafact.runs.config import make_config
-
     require_tables(values.get("score"), values.get("data"))
     config = make_config(task, given_options(values))
     run_and_report([config.prepare()], config.command)
@@ -137,11 +125,7 @@ _OF_A_RUN = (
 
 def _in_bulk(task: str, values: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
-    from contrafact.bulk import executor
-    from contrafact.errors import InputError
-    from contrafact.runs.config import make_config
     from contrafact.runs.score_stage import ScoreStage
-    from contrafact.stages.run import stage_command
 
     for name in _OF_A_RUN:
         if values.get(name):

@@ -1,9 +1,16 @@
 """What the commands print: the estimate, and the figures of a report."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
+
+from contrafact.console import rich_console, show_frame
+from contrafact.errors import InputError
+from contrafact.family import task_named
+from contrafact.files.atomic import write_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -14,6 +21,25 @@ if TYPE_CHECKING:
 _AROUND = 8  # words that are shown on each side of a change
 _STYLES = {"same": "", "removed": "red strike", "added": "bold green"}
 _MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+
+
+def check_json(out: Path | None) -> None:
+    """Refuse a file of figures that is no JSON file, before any work is done."""
+    if out is not None and (out.suffix != ".json" or out.is_dir()):
+        raise InputError("the result is a JSON file", file=out, hint="name it .json")
+
+
+def write_json(out: Path | None, figures: Mapping[str, Any]) -> None:
+    """Write figures as JSON where a file is named, and say so."""
+    check_json(out)
+    if out is not None:
+        write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+        typer.echo(f"written to {out}")
+
+
+def percent(share: float) -> str:
+    """Return a share of 1 in percent; what is not a number is undefined."""
+    return "undefined" if share != share else f"{100 * share:.1f}%"
 
 
 def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
@@ -67,9 +93,6 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     Each system has lines of its own, so that its name takes no room from the figures; columns
     that do not fit the terminal are left out, and said.
     """
-    from contrafact.console import rich_console
-    from contrafact.family import task_named
-
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     console = rich_console(highlight=False, markup=False, soft_wrap=True)
     level = round(100 * results["settings"]["level"])
@@ -95,7 +118,6 @@ def show_agreement(folder: Path) -> None:
     """Print how far the judges of a run agree, where there are several."""
     import pandas as pd
 
-    from contrafact.console import show_frame
     from contrafact.runs.items import AGREEMENT
 
     if (folder / AGREEMENT).exists():

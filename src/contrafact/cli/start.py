@@ -6,6 +6,8 @@ from pathlib import Path
 import typer
 
 from contrafact.cli.lazy import method_lines
+from contrafact.family import task_named, tasks
+from contrafact.files.atomic import write_folder
 from contrafact.options import Options, argument, command
 
 prompts = typer.Typer(help="Prompt packs.", no_args_is_help=True)
@@ -34,8 +36,6 @@ def init(options: _Init) -> None:
 
     Example: contrafact init my-project
     """
-    from contrafact.files.atomic import write_folder
-
     folder, source = options.folder, resources.files("contrafact.cli") / "project"
     files = {name: (source / kept).read_text("utf-8") for name, kept in _FILES.items()}
     write_folder(folder, {**files, ".gitignore": "runs/\n__pycache__/\n"})
@@ -56,8 +56,6 @@ def methods(options: _Methods) -> None:
 
     Example: contrafact methods TASK
     """
-    from contrafact.family import task_named, tasks
-
     for task in tasks().values() if options.task is None else [task_named(options.task)]:
         typer.echo(f"{task.name}: {task.summary}")
         found = task.run.load().methods

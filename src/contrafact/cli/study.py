@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 from pydantic import create_model
 
+from contrafact.console import show_frame
+from contrafact.errors import InputError
+from contrafact.files.fields import named_columns
+from contrafact.files.sheets import find_key
+from contrafact.files.tables import TABLE_SUFFIXES, require_tables, write_frame
 from contrafact.options import (
     Options,
     argument,
@@ -82,7 +87,7 @@ def _sample_options(studies: "Mapping[str, StudySpec]") -> type[Options]:
             "calibration: --n outputs of each system, drawn by what the judge said of them, so "
             "that its rates can be corrected by people's labels."
         )
-        fields["purpose"] = (Literal["calibration"] | None, option(None, text, flags=("--for",)))
+        fields["purpose"] = (Literal["calibration"] | None, option(None, text, name="for"))
     number = f"How many to draw. [{', or '.join(numbers)}]"
     fields["n"] = (int | None, option(None, number, ge=1, metavar="N"))
     fields["seed"] = (int, option(0, "Seed of the drawing.", ge=0, metavar="S"))
@@ -90,8 +95,6 @@ def _sample_options(studies: "Mapping[str, StudySpec]") -> type[Options]:
 
 
 def _sample(studies: "Mapping[str, StudySpec]", options: Any) -> None:
-    from contrafact.files.tables import require_tables
-
     require_tables(*options.sources)
     import numpy as np
 
@@ -143,16 +146,11 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
 
 
 def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> None:
-    from contrafact.errors import InputError
-    from contrafact.files.tables import TABLE_SUFFIXES, require_tables
-
     require_tables(*options.files)
     if options.out is not None and options.out.suffix in TABLE_SUFFIXES:
         raise InputError("there are several tables", file=options.out, hint="name a folder")
     import numpy as np
 
-    from contrafact.files.fields import named_columns
-    from contrafact.files.sheets import find_key
     from contrafact.study.score import read_answers, read_key, score_study
 
     command = f"{family} study sample"
@@ -175,8 +173,6 @@ def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> 
 
 
 def _show(table: "StudyTable") -> None:
-    from contrafact.console import show_frame
-
     if table.title and not table.frame.empty:
         figures = [name for name in table.frame if not str(name).endswith(("_low", "_high"))]
         show_frame(
@@ -189,8 +185,6 @@ def _show(table: "StudyTable") -> None:
 
 
 def _write(tables: "Sequence[StudyTable]", out: Path) -> None:
-    from contrafact.files.tables import write_frame
-
     for table in tables:
         if table.name and not table.frame.empty:
             frame = table.frame.copy()

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.console import show_frame
+from contrafact.family import edit_specs, training_specs
 from contrafact.files.config import require_config
 from contrafact.options import Options, argument, command, option
 
@@ -49,7 +51,6 @@ def edit(options: _Edit) -> None:
     Example: contrafact train edit tiny --out runs/edit-tiny
     """
     require_config(options.config)
-    from contrafact.family import edit_specs
     from contrafact.training.config import EditConfig, load_config
 
     specs = edit_specs()
@@ -70,8 +71,6 @@ def edit(options: _Edit) -> None:
         settings, specs[settings.family], folder, say=lambda line: typer.echo(line, err=True)
     )
     import pandas as pd
-
-    from contrafact.console import show_frame
 
     show_frame(
         "Proven right on held-out stories (95% intervals)",
@@ -94,7 +93,6 @@ def srlm(options: _Srlm) -> None:
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
     require_config(options.config)
-    from contrafact.family import training_specs
     from contrafact.training.config import TrainConfig, load_config
 
     specs = training_specs()
@@ -117,7 +115,6 @@ def srlm(options: _Srlm) -> None:
 def _show(training: "Training", spec: "TrainingSpec") -> None:
     import pandas as pd
 
-    from contrafact.console import show_frame
     from contrafact.training.evaluation import measures_of
 
     metrics = pd.DataFrame(training.metrics)

@@ -1,10 +1,12 @@
 """``contrafact whatif``: the string the model would have written with the same noise."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 import typer
 
+from contrafact.files.tables import write_rows
 from contrafact.options import Options, command, option
 
 
@@ -50,10 +52,7 @@ def whatif(options: _Options) -> None:
     --text "Shares rose as traders welcomed calm data."
     --counterfactual-prompt "Describe the market in a crash in one sentence."
     """
-    from dataclasses import asdict
-
     from contrafact.files.atomic import guard_output
-    from contrafact.files.tables import write_rows
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
 
     if options.out is not None:

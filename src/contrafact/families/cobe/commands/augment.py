@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from contrafact.errors import InputError, require
+from contrafact.files.atomic import guard_output
 from contrafact.files.tables import require_tables
-from contrafact.options import SAMPLING, TRANSPORT, CallOptions, argument, command, option
+from contrafact.options import SAMPLING, TRANSPORT, CallOptions, absolute, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def augment(options: _Options) -> None:
     require("datasketch", "near-duplicates")
     from contrafact.families.cobe.augment import AugmentStage
     from contrafact.families.cobe.data import StoryNotes, load_stories
-    from contrafact.files.atomic import guard_output
 
     guard_output(options.out, options.file)
     notes = StoryNotes()
@@ -57,7 +57,7 @@ def augment(options: _Options) -> None:
         stories,
         planned,
         options.model,
-        None if options.prompts is None else str(options.prompts),
+        absolute(options.prompts),
         options.structured,
         {name: getattr(options, name) for name in _WRITING},
         options.max_connections,

@@ -1,10 +1,15 @@
 """``contrafact cobe prove`` and ``cobe leak``: what known answers are worth."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.console import Progress, show_table
+from contrafact.errors import InputError
+from contrafact.files.atomic import guard_output
+from contrafact.files.tables import read_rows, write_rows
 from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
@@ -28,10 +33,8 @@ def prove(options: _ProveOptions) -> None:
 
     Example: contrafact cobe prove stories.jsonl
     """
-    from contrafact.console import Progress
     from contrafact.families.cobe.data import opened_row
     from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
-    from contrafact.files.tables import read_rows
 
     file = options.file
     proven = answers = failed = 0
@@ -77,14 +80,8 @@ def leak(options: _LeakOptions) -> None:
 
     Example: contrafact cobe leak stories.jsonl
     """
-    from dataclasses import asdict
-
-    from contrafact.console import Progress
-    from contrafact.errors import InputError
     from contrafact.families.cobe.data import load_known
     from contrafact.families.cobe.exam import leak_item
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.tables import write_rows
     from contrafact.judges.surface import READERS, leak_rows
 
     file, reader, out = options.file, options.reader, options.out
@@ -115,8 +112,6 @@ def leak(options: _LeakOptions) -> None:
 
 
 def _show(rows: "list[LeakRow]") -> None:
-    from contrafact.console import show_table
-
     show_table(
         "What surface features alone reach (AUROC; 0.5 is chance)",
         ("target", "reader", "model", "folds by", "answers", "wrong", "AUROC", "limit", ""),

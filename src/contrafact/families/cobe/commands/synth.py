@@ -9,6 +9,8 @@ from pathlib import Path
 
 import typer
 
+from contrafact.console import Progress
+from contrafact.files.atomic import atomic_path, guard_output
 from contrafact.options import Options, command, option
 
 __all__ = ["synth"]
@@ -49,7 +51,6 @@ def synth(options: _Options) -> None:
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
     from contrafact.families.cobe.synth.compose import story_lines
-    from contrafact.files.atomic import guard_output
 
     n, out, processes = options.n, options.out, options.processes
     guard_output(out, options.private_lexicon, kind="JSON")
@@ -67,9 +68,6 @@ def synth(options: _Options) -> None:
 
 
 def _write(lines: Iterable[str], n: int, out: str) -> None:
-    from contrafact.console import Progress
-    from contrafact.files.atomic import atomic_path
-
     graphs: Counter[str] = Counter()
     sources: set[str] = set()
     answers: Counter[str] = Counter()

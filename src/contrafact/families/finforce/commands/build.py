@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from contrafact.corpus.release import ReleaseOptions
-from contrafact.files.tables import require_tables
-from contrafact.options import CallOptions, argument, command, option
+from contrafact.corpus.release import ReleaseOptions, write_release
+from contrafact.errors import InputError
+from contrafact.files.journal import sidecar_path
+from contrafact.files.tables import read_rows, require_tables, source_name
+from contrafact.options import ASKING, CallOptions, absolute, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -19,14 +21,12 @@ if TYPE_CHECKING:
     from contrafact.families.finforce.review_exports import ReviewedHeadline
     from contrafact.families.finforce.screen import Outcome, SheetDecision
 
-_MODEL = "With a model"
-
 
 class _Screen(CallOptions):
     file: str = argument("FILE", "News items or headlines: JSONL, CSV, Parquet.")
     out: Path = option(..., "Proposals, JSON Lines.", metavar="FILE")
     model: str | None = option(
-        None, "Asked about what the rules leave open.", metavar="M", panel=_MODEL
+        None, "Asked about what the rules leave open.", metavar="M", panel=ASKING
     )
     against: list[Path] | None = option(
         None, "A set whose headlines must not come again.", metavar="FILE"
@@ -53,7 +53,7 @@ def screen(options: _Screen) -> None:
         options.model,
         tuple(map(str, options.against or ())),
         options.near,
-        None if options.prompts is None else str(options.prompts),
+        absolute(options.prompts),
         options.structured,
         options.max_connections,
         options.bounds,
@@ -89,9 +89,7 @@ def release(options: _Release) -> None:
     """
     require_tables(options.file)
     from contrafact.corpus.ledger import Ledger
-    from contrafact.corpus.release import write_release
     from contrafact.families.finforce.release import release_files
-    from contrafact.files.journal import sidecar_path
 
     facts, out, unreviewed = options.check(), options.out, options.unreviewed
     found = _decided(options.file, options.decisions or [], unreviewed=unreviewed)
@@ -119,7 +117,6 @@ class _Decided:
 
 def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
     """Return a file's headlines with the decisions of sheets and reviews, one source for each."""
-    from contrafact.errors import InputError
     from contrafact.families.finforce.review_exports import (
         ReviewedHeadline,
         is_review_export,
@@ -127,7 +124,6 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
         rows_of_items,
     )
     from contrafact.families.finforce.screen import read_sheets
-    from contrafact.files.tables import read_rows
 
     rows = [row for _, row in read_rows(file, guarded=is_review_export)]
     from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
@@ -173,9 +169,7 @@ def _exported(
     files: list[Path], known: set[str], reviewed: "dict[str, ReviewedHeadline]"
 ) -> list[Path]:
     """Add what reviews' exports among files come to; return the other files, which are sheets."""
-    from contrafact.errors import InputError
     from contrafact.families.finforce.review_exports import is_review_export, read_review_export
-    from contrafact.files.tables import read_rows, source_name
 
     sheets = []
     for path in files:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import InputError
+from contrafact.files.fields import checked_columns, named_columns
 from contrafact.files.tables import require_tables
 from contrafact.options import (
     SAMPLING,
     TRANSPORT,
     CallOptions,
     ModelBulkOptions,
+    absolute,
     argument,
     command,
     key_values,
@@ -61,7 +63,6 @@ class GenerateOptions(CallOptions):
         """Return what writes the scenarios."""
         from contrafact.families.finforce.data import FIELDS
         from contrafact.families.finforce.scenarios import SAMPLED_BY, GenerateStage
-        from contrafact.files.fields import checked_columns, named_columns
 
         sampling = {name: getattr(self, name) for name in SAMPLED_BY}
         return GenerateStage(
@@ -70,7 +71,7 @@ class GenerateOptions(CallOptions):
             tuple(self.judge or ()),
             checked_columns(named_columns(self.columns), FIELDS),
             shots=self.shots,
-            shots_from=None if self.shots_from is None else str(self.shots_from.absolute()),
+            shots_from=absolute(self.shots_from),
             seed=self.seed,
             sampling={name: value for name, value in sampling.items() if value is not None},
             structured=self.structured,
@@ -79,7 +80,7 @@ class GenerateOptions(CallOptions):
             max_connections=self.max_connections,
             bounds=self.bounds,
             limit=self.limit,
-            prompts=None if self.prompts is None else str(self.prompts.absolute()),
+            prompts=absolute(self.prompts),
         )
 
 

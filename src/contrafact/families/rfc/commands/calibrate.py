@@ -1,9 +1,14 @@
 """``contrafact rfc calibrate``: the length bands of valid example rewrites."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
+from contrafact.console import show_frame
+from contrafact.files.atomic import guard_output, write_text
+from contrafact.files.tables import source_name
 from contrafact.options import Options, argument, command, option
 
 
@@ -24,18 +29,12 @@ def calibrate(options: _Options) -> None:
 
     Example: contrafact rfc calibrate examples.jsonl --out calibration.json
     """
-    import json
-    from dataclasses import asdict
-
     import pandas as pd
 
-    from contrafact.console import show_frame
     from contrafact.families.rfc.labels import LENGTH_BANDS
     from contrafact.families.rfc.pipeline.calibrate import calibrate as learn
     from contrafact.families.rfc.pipeline.calibrate import valid_ratios
     from contrafact.families.rfc.pipeline.stages import read_stage
-    from contrafact.files.atomic import guard_output, write_text
-    from contrafact.files.tables import source_name
 
     file, out, coverage = options.file, options.out, options.coverage
     if out is not None:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import InputError
-from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute
+from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
 from contrafact.files.tables import require_tables
-from contrafact.options import ModelBulkOptions, argument, command, option
+from contrafact.options import ModelBulkOptions, absolute, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:

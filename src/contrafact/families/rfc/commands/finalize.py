@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from contrafact.console import Progress, show_counts, show_frame
 from contrafact.families.rfc.commands.shared import BANDS
+from contrafact.files.atomic import guard_output
+from contrafact.files.tables import write_frame
 from contrafact.options import Options, argument, command, option
+from contrafact.stages.stage import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,7 +57,7 @@ class _Options(Options):
     print_schema: bool = option(
         False,
         "Print the JSON schema of a decision, and stop.",
-        flags=("--schema",),
+        name="schema",
         callback=_show_schema,
     )
 
@@ -71,13 +75,10 @@ def finalize(options: _Options) -> None:
 
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
-    from contrafact.console import Progress
     from contrafact.families.rfc.decisions import load_decisions
     from contrafact.families.rfc.pipeline.finalize import HARD, REVIEW, audit_table, retention_table
     from contrafact.families.rfc.pipeline.finalize import finalize as settle
     from contrafact.families.rfc.pipeline.stages import read_stage
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.tables import write_frame
 
     file, out, decisions = options.file, options.out, options.decisions
     guard_output(out, file, decisions, kind="JSON Lines")
@@ -107,9 +108,7 @@ def finalize(options: _Options) -> None:
 
 
 def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.DataFrame") -> None:
-    from contrafact.console import show_counts, show_frame
     from contrafact.families.rfc.pipeline.finalize import REVIEW
-    from contrafact.stages.stage import KEPT
 
     out, retained, waiting = options.out, result.table(KEPT), result.table(REVIEW)
     show_frame("Before and after adjudication", retention, shares=("retention",))
@@ -129,8 +128,6 @@ def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.Da
 
 
 def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool:
-    from contrafact.console import show_frame
-
     show_frame("Audit", audit, shares=("pass_rate",))
     if unaudited := [kind for kind in kinds if kind not in set(audit["category"])]:
         typer.echo(f"Nobody has audited {', '.join(unaudited)}.", err=True)

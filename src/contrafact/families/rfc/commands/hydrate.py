@@ -4,7 +4,10 @@ from pathlib import Path
 
 import typer
 
+from contrafact.console import show_counts
+from contrafact.files.atomic import guard_output
 from contrafact.options import Options, argument, command, option
+from contrafact.stages.stage import KEPT
 
 
 class _Options(Options):
@@ -22,12 +25,9 @@ def hydrate(options: _Options) -> None:
 
     Example: contrafact rfc hydrate release/pairs.jsonl --news articles.jsonl --out pairs.jsonl
     """
-    from contrafact.console import show_counts
     from contrafact.corpus.news_items import news_rows
     from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
     from contrafact.families.rfc.pipeline.hydrate import load_published
-    from contrafact.files.atomic import guard_output
-    from contrafact.stages.stage import KEPT
 
     out = options.out
     guard_output(out, options.file, options.news, kind="JSON Lines")

@@ -4,11 +4,16 @@ from pathlib import Path
 from typing import Literal
 
 from contrafact.bulk import executor
-from contrafact.families.rfc.commands.shared import absolute
-from contrafact.options import CallOptions, ModelBulkOptions, argument, command, option
+from contrafact.options import (
+    ASKING,
+    CallOptions,
+    ModelBulkOptions,
+    absolute,
+    argument,
+    command,
+    option,
+)
 from contrafact.stages.run import stage_command
-
-_MODEL = "With a model"
 
 
 class _Options(CallOptions):
@@ -18,7 +23,7 @@ class _Options(CallOptions):
         "all", "An item for every manipulation that fits, or a single one an article."
     )
     model: str | None = option(
-        None, "The model that decides what rules leave open.", metavar="M", panel=_MODEL
+        None, "The model that decides what rules leave open.", metavar="M", panel=ASKING
     )
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
 

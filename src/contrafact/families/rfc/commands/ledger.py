@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.console import show_frame
+from contrafact.errors import InputError
+from contrafact.files.tables import require_tables, write_frame
 from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
@@ -26,14 +29,10 @@ def ledger(options: _Options) -> None:
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
-    from contrafact.files.tables import require_tables, write_frame
-
     require_tables(*options.files)
     import pandas as pd
 
-    from contrafact.console import show_frame
     from contrafact.corpus.ledger import attrition, audit_rates, read_ledger, reasons
-    from contrafact.errors import InputError
     from contrafact.families.rfc.pipeline.stages import BuildEvent
 
     files, out, level = options.files, options.out, options.level

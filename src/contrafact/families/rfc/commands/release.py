@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.corpus.release import ReleaseOptions
+from contrafact.corpus.release import ReleaseOptions, write_release
 from contrafact.families.rfc.commands.surface import report_leaks
+from contrafact.files.journal import sidecar_path
+from contrafact.files.tables import source_name
 from contrafact.options import argument, command, option
 
 if TYPE_CHECKING:
@@ -39,11 +41,8 @@ def release(options: _Options) -> None:
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
-    from contrafact.corpus.release import write_release
     from contrafact.families.rfc.pipeline.release import release as make
     from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
-    from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import source_name
 
     facts = options.check()
     file, out, hard = options.file, options.out, options.hard

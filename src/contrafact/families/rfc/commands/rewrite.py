@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import require
-from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute
+from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
 from contrafact.files.tables import require_tables
-from contrafact.options import ModelBulkOptions, argument, command, option
+from contrafact.options import ASKING, ModelBulkOptions, absolute, argument, command, option
 from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RewriteOptions", "rewrite"]
 
-_MODEL = "With a model"
 _BY_RULE, _BY_MODEL = 16, 3  # proposals for a row
 
 
@@ -30,24 +29,24 @@ class RewriteOptions(JudgeOptions):
     )
     bands: Path | None = BANDS
     model: str | None = option(
-        None, "The model that writes. [by rule, numerical pairs alone]", metavar="M", panel=_MODEL
+        None, "The model that writes. [by rule, numerical pairs alone]", metavar="M", panel=ASKING
     )
     judge: list[str] | None = option(
         None,
         "Decides what a rewrite means; several are a panel. Undecided if none.",
         metavar="J",
-        panel=_MODEL,
+        panel=ASKING,
     )
-    each: bool = option(False, "Ask judges each criterion in a call of its own.", panel=_MODEL)
+    each: bool = option(False, "Ask judges each criterion in a call of its own.", panel=ASKING)
     polarity_model: Path | None = option(
-        None, "A FinBERT folder that judges tone.", metavar="DIR", panel=_MODEL
+        None, "A FinBERT folder that judges tone.", metavar="DIR", panel=ASKING
     )
     decoding: Path | None = option(
         None,
         "Decoding settings per manipulation, TOML; the paper's if none. The paper prints those of "
         "flipping and numerical where each other's description ends.",
         metavar="FILE",
-        panel=_MODEL,
+        panel=ASKING,
     )
 
     def stage(self) -> "RewriteStage":

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.options import TRANSPORT, CallOptions, key_values, option
+from contrafact.options import TRANSPORT, CallOptions, absolute, key_values, option
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
@@ -50,8 +50,3 @@ class JudgeOptions(CallOptions):
             judge_args=asked,
             **self.calls,
         )
-
-
-def absolute(path: Path | None) -> str | None:
-    """Return a path as the processes of other machines find it."""
-    return None if path is None else str(path.absolute())

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.console import show_frame
+from contrafact.files.atomic import guard_folder
+from contrafact.files.tables import write_frame
 from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
@@ -34,11 +37,8 @@ def surface(options: _Options) -> None:
 
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
-    from contrafact.console import show_frame
     from contrafact.families.rfc.data import PairNotes, load_pairs
     from contrafact.families.rfc.leakage import diagnostics, leakage, summary
-    from contrafact.files.atomic import guard_folder
-    from contrafact.files.tables import write_frame
 
     out = options.out
     guard_folder(out)

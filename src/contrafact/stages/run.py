@@ -229,6 +229,9 @@ class _Here:
         rows = islice(rows, stage.limit)
         self.rows: Iterable[InputRow] = _checked_rows(stage, rows, self.name, self.notes)
         self.keeps_record = stage.journal == "output" and out is not None
+        # Rules take little time, and where no file is named there is none to report progress on.
+        named = out is not None or isinstance(source, str | Path)
+        self.shows_progress = stage.shows_progress and named
 
     def estimates(self) -> "Sequence[CallEstimate]":
         self._read()
@@ -251,6 +254,7 @@ class _Here:
             calls = None
             if journal is not None:
                 _check_keys(held.enter_context(journal))
+                self._refuse_changed(journal)
             if stage.asked is not None:
                 from contrafact.models.calls import counted_calls
 
@@ -310,7 +314,7 @@ class _Here:
         import asyncio  # not loaded by help pages
 
         stage = self.stage
-        if stage.asked is not None or (stage.shows_progress and not stage.whole):
+        if stage.asked is not None or (self.shows_progress and not stage.whole):
             self.progress = held.enter_context(Progress(stage.noun, self.total))
         # One event loop for all parts: the clients of services live in it.
         runner = held.enter_context(asyncio.Runner())
@@ -332,7 +336,7 @@ class _Here:
         """Have the stage look at all rows, with what it finds as their notes."""
         stage, rows = self.stage, self.good
         progress: AbstractContextManager[Progress | None] = nullcontext()
-        if stage.asked is None and stage.shows_progress:
+        if stage.asked is None and self.shows_progress:
             progress = Progress(stage.noun, len(rows))
         with progress as shown:
             each = (lambda: None) if shown is None else shown.one
@@ -388,6 +392,20 @@ class _Here:
             yield made
         self.result.made = whole
 
+    def _refuse_changed(self, journal: Journal) -> None:
+        """Refuse an output that somebody else wrote; ours is written again after failed calls."""
+        from contrafact.files.download import sha256_of
+
+        out, stage = self.out, self.stage
+        if out is None or not (self.keeps_record and stage.keeps_failures and out.is_file()):
+            return
+        if sha256_of(out) not in journal.known.get(_WRITTEN, []):
+            raise InputError(
+                f"was changed, or made, since the {stage.name} for it began",
+                file=out,
+                hint="move it away, and run the command again",
+            )
+
     def _write(self, pieces: Iterator[StageOutput], record: Journal | None, *, keep: bool) -> None:
         stage, out = self.stage, self.out
         if out is None or keep:
@@ -400,18 +418,10 @@ class _Here:
         else:
             from contrafact.files.download import sha256_of
 
-            # It may be written now, and again when calls that failed are made by a rerun.
-            written = record.known.get(_WRITTEN, [])
-            if out.is_file() and sha256_of(out) not in written:
-                raise InputError(
-                    f"was changed, or made, since the {stage.name} for it began",
-                    file=out,
-                    hint="move it away, and run the command again",
-                )
             with atomic_path(out) as draft:
                 stage.write(draft, pieces, self.dialect)
                 # Kept before it is there: a rerun then knows the output for its own.
-                record.keep(_WRITTEN, [*written, sha256_of(draft)])
+                record.keep(_WRITTEN, [*record.known.get(_WRITTEN, []), sha256_of(draft)])
 
 
 async def awake(work: Coroutine[Any, Any, _T]) -> _T:

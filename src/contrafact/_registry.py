@@ -15,6 +15,8 @@ from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.tasks import rfc_detect, rfc_diagnose
 from contrafact.family.text_run import criteria_scorer
+from contrafact.family.verifier import VerifierAPI
+from contrafact.models.embedded import EmbeddedAPI
 
 __all__ = [
     "answered",
@@ -34,8 +36,6 @@ __all__ = [
 @modelapi("embedded")
 def embedded() -> Any:
     """Return the provider of ``embedded/…`` models, llama.cpp in this process."""
-    from contrafact.models.embedded import EmbeddedAPI
-
     return EmbeddedAPI
 
 
@@ -50,6 +50,4 @@ def whitebox() -> Any:
 @modelapi("verifier")
 def verifier() -> Any:
     """Return the provider of ``verifier/…`` judges, which prove or look up what they say."""
-    from contrafact.family.verifier import VerifierAPI
-
     return VerifierAPI

@@ -24,6 +24,8 @@ from contrafact.api.tables import (
     rows_of,
 )
 from contrafact.errors import InputError, value_problem
+from contrafact.exams import ExamOptions
+from contrafact.family import families, family_named
 from contrafact.options import option_problem
 
 __all__ = ["agreement", "correct", "exam"]
@@ -59,9 +61,7 @@ def exam(
             calls and ``yes=True`` is not given; no model was called.
         ModelError: Calls failed; repeated with ``out``, only they are made again.
     """
-    from contrafact.exams import ExamOptions
     from contrafact.exams.run import prepare_exam, run_exam
-    from contrafact.family import families, family_named
 
     name = family or next(name for name, known in families().items() if known.exam)
     spec = family_named(name).exam

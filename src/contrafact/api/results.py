@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from contrafact.api.tables import Paths, as_given, frame_of, paths_of
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.files.atomic import write_text
 from contrafact.text.delimit import visible_html, visible_text
 
@@ -180,8 +181,6 @@ class Run(Result[pd.DataFrame]):
 
     def table(self) -> pd.DataFrame:
         """Return the main figures as they read: one row a system, one column a measure."""
-        from contrafact.family import task_named
-
         lines: dict[str, dict[str, str]] = {}
         if not self.scores.empty:
             figures = self.scores.set_index(["system", "measure", "form"])

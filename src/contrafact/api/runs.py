@@ -17,9 +17,12 @@ from contrafact.api.operation import EstimatedOperation, Operation
 from contrafact.api.results import Estimate, Run, make_estimate, refuse_many
 from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path
 from contrafact.errors import InputError, ModelError
+from contrafact.family import task_named
+from contrafact.files.atomic import guard_folder, write_bytes
 from contrafact.files.fields import fold
 from contrafact.files.tables import called, read_rows, write_frame
 from contrafact.options import checked_value
+from contrafact.runs.config import make_config
 
 if TYPE_CHECKING:
     from contrafact.family.run import Prepared
@@ -147,8 +150,6 @@ def load(source: str | PathLike[str]) -> Any:
 
 def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run | Estimate:
     """Run what options say; ``source`` is the option that names the data, a file or rows."""
-    from contrafact.runs.config import make_config
-
     if data is None or is_path(data):
         config = make_config(task, {**values, source: data})
         return _act(config.prepare(), config.command)
@@ -189,7 +190,6 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
 
 def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     """Keep rows at hand where the run finds them again; `InputError` if a folder is another's."""
-    from contrafact.files.atomic import guard_folder, write_bytes
     from contrafact.runs.folder import DATA, MANIFEST, begin
 
     guard_folder(folder)
@@ -259,8 +259,6 @@ def _load_run(folder: Path) -> Run:
 
 
 def _overall(task: str, figures: pd.DataFrame) -> pd.DataFrame:
-    from contrafact.family import task_named
-
     if figures.empty:
         return figures
     spec = task_named(task).report.load()

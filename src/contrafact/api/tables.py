@@ -13,6 +13,7 @@ from narwhals.exceptions import DuplicateError
 from pydantic import Field
 
 from contrafact.errors import InputError
+from contrafact.files.config import nearest
 from contrafact.files.fields import no_column, present, rename_row
 from contrafact.files.tables import of_one_type, read_rows, render_jsonl
 from contrafact.options import Options, checked_value, parameters_of
@@ -164,8 +165,6 @@ def read_frame(path: Path) -> pd.DataFrame:
 
 def check_options(options: Iterable[str], known: Sequence[str], of: str = "") -> None:
     """Refuse options that there are not, with the nearest name that there is."""
-    from contrafact.files.config import nearest
-
     for name in options:
         if name not in known:
             problem = f"{of} has no option '{name}'" if of else f"there is no option '{name}'"

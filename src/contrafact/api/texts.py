@@ -27,6 +27,10 @@ from contrafact.api.tables import (
     rows_of,
 )
 from contrafact.errors import InputError, ModelError
+from contrafact.families.finforce.commands.generate import GenerateOptions
+from contrafact.families.rfc.commands.check import CheckOptions
+from contrafact.families.rfc.commands.rewrite import RewriteOptions
+from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 from contrafact.families.rfc.records import Rewrite
 from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.fields import checked_columns, fold, present
@@ -88,7 +92,6 @@ def generate(
         ModelError: Every call failed. Rows some of whose calls failed say so under ``error``.
     """
     from contrafact.corpus.datasets import data_source
-    from contrafact.families.finforce.commands.generate import GenerateOptions
     from contrafact.families.finforce.scenarios import result_frame
 
     judges, known = names_of(judge), command_options(GenerateOptions, options)
@@ -193,8 +196,6 @@ def check(
         InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
         ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
-    from contrafact.families.rfc.commands.check import CheckOptions
-
     columns = checked_columns(columns_of(options), ("id", *_PAIR))
     known = command_options(CheckOptions, options)
     known |= {"judge": names_of(judge), "estimate": estimate}
@@ -262,8 +263,6 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
 
 
 def _check_scores(items: pd.DataFrame) -> pd.DataFrame:
-    from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
-
     passed = items["passed"].tolist()
     counts = items.assign(
         **{
@@ -312,8 +311,6 @@ def rewrite(
         InputError: Something is wrong with what was asked, or with a row.
         ModelError: Calls failed, and nothing is written.
     """
-    from contrafact.families.rfc.commands.rewrite import RewriteOptions
-
     columns = columns_of(options)
     known = command_options(RewriteOptions, options)
     known |= {"model": model, "judge": names_of(judge), "estimate": estimate}

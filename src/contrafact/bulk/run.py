@@ -22,6 +22,7 @@ from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
 from contrafact.files.lock import locked
+from contrafact.judges.verifier import is_verifier
 from contrafact.stages.stage import (
     FAILURES,
     KEPT,
@@ -257,7 +258,6 @@ def _askers(
 
 def shared_out(asked: Asked, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
     """Return how many actors ask, and what each of them holds of the cluster."""
-    from contrafact.judges.verifier import is_verifier
     from contrafact.models.opening import IN_PROCESS, NO_MODEL
 
     # Whoever asks a service has the weights of its judges beside it, if they are embedded ones.

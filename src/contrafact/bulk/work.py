@@ -13,6 +13,7 @@ from contrafact.bulk.partitions import OutputFolder, Partition
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
+from contrafact.models.calls import counted_calls
 from contrafact.stages.stage import INDEX, InputRow, Stage, StageOutput, Work, sorted_out
 
 if TYPE_CHECKING:
@@ -125,8 +126,6 @@ class Asker:
         return work
 
     async def _partition(self, partition: Partition) -> dict[str, Any]:
-        from contrafact.models.calls import counted_calls
-
         began = time.perf_counter()
         rows, made = await asyncio.to_thread(given_rows, self._stage, partition, self._output)
         path = self._output.journal(partition.name)

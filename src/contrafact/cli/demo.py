@@ -13,7 +13,9 @@ from contrafact.cli.run import evaluate, show_failures
 from contrafact.cli.show import edit_text, show_results
 from contrafact.console import say_once
 from contrafact.errors import EXTRAS, installed
+from contrafact.exams import ExamOptions
 from contrafact.family import families, family_of_task
+from contrafact.family.settings import judge_names
 from contrafact.files.atomic import guard_folder, write_text
 from contrafact.judges.verifier import is_verifier
 from contrafact.options import Options, option, settings_command
@@ -167,9 +169,7 @@ class _Report:
 
     def examine(self, part: "DemoPart") -> None:
         """Examine the verifiers that judge a part; what an exam knows is not asked again."""
-        from contrafact.exams import ExamOptions
         from contrafact.exams.run import run_exam
-        from contrafact.family.settings import judge_names
 
         family = family_of_task(part.task)
         for judge in judge_names(part.judges):

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from contrafact.console import rich_console, show_table
+from contrafact.errors import InputError
+from contrafact.files.atomic import guard_output, write_text
 from contrafact.options import Options, argument, command, option
+from contrafact.text.delimit import visible_text
 
 if TYPE_CHECKING:
     from contrafact.report.diff import RunDiff
@@ -46,9 +50,6 @@ class _Options(Options):
     show: int = option(5, "Flipped outputs shown on the terminal.", ge=0, metavar="N")
 
     def check(self) -> None:
-        from contrafact.errors import InputError
-        from contrafact.files.atomic import guard_output
-
         for path in (self.json_out, self.junit):
             if path is not None and str(path) != "-":
                 guard_output(path)
@@ -73,7 +74,6 @@ def diff(options: _Options) -> None:
     options.check()
     for folder in (options.run_a, options.run_b):
         read_manifest(folder)  # what is no run is said before anything heavy is loaded
-    from contrafact.files.atomic import write_text
     from contrafact.report.diff_tables import diff_json
     from contrafact.report.regression import check_runs, junit_of_findings
     from contrafact.report.write import render_json
@@ -111,7 +111,6 @@ def diff(options: _Options) -> None:
 
 
 def _show_diff(found: "RunDiff", *, shown: int) -> None:
-    from contrafact.console import show_table
     from contrafact.report.diff_tables import differences_table, flips_table, summary
     from contrafact.report.write import row_groups
 
@@ -147,8 +146,6 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
 
 
 def _show_prompts(found: "RunDiff") -> None:
-    from contrafact.console import rich_console
-
     console, colours = rich_console(highlight=False), {"+": "green", "-": "red", "@": "cyan"}
     if not found.changes["prompts"]:
         typer.echo("prompts: the same")
@@ -210,6 +207,4 @@ def _short(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text of models and people without what could steer a terminal."""
-    from contrafact.text.delimit import visible_text
-
     return visible_text(text)

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from contrafact import __version__
 from contrafact.cli.lazy import LazyGroup, MethodsCommand, command_of, loaded
 from contrafact.console import guard_screen, one_line
 from contrafact.errors import InputError, ModelError, value_problem
@@ -126,8 +127,6 @@ def first(
 ) -> None:
     """Generate, build, detect and judge counterfactual text with language models."""
     if version:
-        from contrafact import __version__
-
         typer.echo(f"contrafact {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:

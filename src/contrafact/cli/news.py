@@ -7,6 +7,7 @@ import typer
 
 from contrafact.bulk import executor
 from contrafact.console import Progress
+from contrafact.corpus.ledger import write_stage
 from contrafact.errors import InputError
 from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
@@ -108,7 +109,6 @@ def fetch(options: _Fetch) -> None:
 
 def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", out: Path) -> None:
     from contrafact.corpus.fetch import assemble
-    from contrafact.corpus.ledger import write_stage
 
     notes = RowNotes()
     fetched = assemble(pages, window, source=source, notes=notes)

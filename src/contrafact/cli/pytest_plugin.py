@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contrafact.errors import InputError
+
 if TYPE_CHECKING:
     from contrafact.report.regression import Rule
 
@@ -21,7 +23,6 @@ def _check(
     systems: tuple[str, ...] = (),
 ) -> None:
     __tracebackhide__ = True
-    from contrafact.errors import InputError
     from contrafact.report.regression import check_runs
 
     if not checks:

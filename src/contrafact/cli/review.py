@@ -14,6 +14,7 @@ from contrafact.errors import InputError
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
 from contrafact.options import Options, argument, command, option
+from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.store import check_installed, missing_file, open_store
 
 if TYPE_CHECKING:
@@ -158,7 +159,6 @@ def project(options: _Project) -> None:
     Example: contrafact review project headline-screening
     """
     from contrafact.review.assignment import people_in_words, people_needed, roles_in_words
-    from contrafact.review.project import builtin_projects, load_project
 
     if options.name is None:
         for known in builtin_projects():
@@ -201,7 +201,6 @@ def import_(options: _Import) -> None:
     require_tables(options.file)
     from contrafact.review.assignment import role_warnings, staffing_problems
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-    from contrafact.review.project import load_project
     from contrafact.review.setup import import_gold, import_items, set_roles
 
     file, review, db, by = options.file, options.review, options.db, options.by

@@ -16,7 +16,7 @@ from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, read_ahea
 from contrafact.cli.show import show_agreement, show_results
 from contrafact.errors import InputError
 from contrafact.family import Task, task_named, tasks
-from contrafact.files.atomic import write_text
+from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
@@ -155,8 +155,6 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
         show_dry_run(runs)
         return
     if command.junit is not None:
-        from contrafact.files.atomic import guard_output
-
         guard_output(command.junit)
     preset = runs[0].settings.preset
     for note in load_preset(preset).get("notes", ()):

@@ -11,6 +11,7 @@ from contrafact.console import rich_console, show_frame
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.files.atomic import write_text
+from contrafact.text.diff import DiffPart, is_scattered, word_diff
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -49,8 +50,6 @@ def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
     what it is read against stands whole and without marks.
     """
     from rich.text import Text
-
-    from contrafact.text.diff import DiffPart, is_scattered, word_diff
 
     dim = "dim" if coloured else ""
     line = Text()

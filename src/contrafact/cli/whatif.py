@@ -6,6 +6,7 @@ from typing import Literal
 
 import typer
 
+from contrafact.files.atomic import guard_output
 from contrafact.files.tables import write_rows
 from contrafact.options import Options, command, option
 
@@ -52,7 +53,6 @@ def whatif(options: _Options) -> None:
     --text "Shares rose as traders welcomed calm data."
     --counterfactual-prompt "Describe the market in a crash in one sentence."
     """
-    from contrafact.files.atomic import guard_output
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
 
     if options.out is not None:

@@ -24,7 +24,7 @@ from urllib.parse import quote
 from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.atomic import atomic_path, write_text
-from contrafact.files.download import cache_dir
+from contrafact.files.download import cache_dir, fetch
 from contrafact.files.hub import asked_of_hub, hub_api, hub_client
 from contrafact.files.tables import json_line, read_rows, table_file
 
@@ -104,8 +104,6 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
 
     One of the hub is held to the commit of its first fetch (`fetch_table`).
     """
-    from contrafact.files.download import fetch
-
     dataset = dataset_named(name)
     if dataset.source == "file":
         raise InputError(

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
 from contrafact.files.atomic import guard_folder, write_folder
 from contrafact.options import Options, option
@@ -83,8 +84,6 @@ class ReleaseOptions(Options):
 
 def check_facts(facts: Facts) -> None:
     """Raise an `InputError` for facts that no metadata can hold."""
-    from contrafact.corpus.news_items import day_of
-
     if not _NAME.fullmatch(facts.name):
         raise InputError(
             f"'{facts.name[:40]}' is no name for a dataset",
@@ -160,8 +159,6 @@ def croissant_of(
 
 
 def _record_set(file: str, text: str, fields: Fields) -> dict[str, Any]:
-    from contrafact.corpus.news_items import day_of
-
     name = file.removesuffix(".jsonl")
     rows = [json.loads(line) for line in text.split("\n") if line]
     # A date that cannot be read is a text.

@@ -26,6 +26,7 @@ from contrafact.judges.replies import MAX_CHARACTERS, NO_ANSWER, answer_text
 from contrafact.models.asking import CUT_OFF, Ask, PlannedCall, Unanswered, no_answer
 from contrafact.models.calls import asked_for
 from contrafact.records import Output
+from contrafact.stats.intervals import standard_error
 from contrafact.text.degenerate import Batch
 
 __all__ = [
@@ -278,8 +279,6 @@ def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict
 
     Values are NaN where an outcome has none; clusters are what outcomes are not independent within.
     """
-    from contrafact.stats.intervals import standard_error
-
     valid = [value for value in values if not math.isnan(value)]
     rate = sum(valid) / len(valid) if valid else math.nan
     return {name: rate, f"{name}_stderr": standard_error(values, clusters)}

@@ -6,6 +6,7 @@ the operating system ends that process, and the one that asked goes on.
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -50,8 +51,6 @@ def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
 
 def _main(path: str) -> int:
     """Read a table to its end; a problem is printed, as JSON."""
-    import resource  # which Windows does not have
-
     memory, seconds = limit("memory"), limit("seconds")
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))

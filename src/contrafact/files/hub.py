@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
+from contrafact import __version__
 from contrafact.errors import InputError
 
 __all__ = ["asked_of_hub", "hub_api", "hub_client"]
@@ -34,8 +35,6 @@ def hub_client() -> Any:
 
 def hub_api() -> Any:
     """Return the client of the hub at ``$HF_ENDPOINT``."""
-    from contrafact import __version__
-
     return hub_client().HfApi(
         endpoint=_endpoint(), library_name="contrafact", library_version=__version__
     )

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -500,7 +501,6 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
     codec = next((codec for mark, codec in _COMPRESSED.items() if head.startswith(mark)), None)
     if codec is None:
         return stream
-    import tempfile
 
     import pyarrow
 

@@ -1,5 +1,6 @@
 """What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -194,8 +195,6 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
 
 def ask_first(calls: int) -> None:
     """Ask on a terminal whether to make so many paid calls; a no raises `typer.Abort`."""
-    import sys
-
     import typer
 
     if calls and sys.stdin.isatty() and sys.stdout.isatty():

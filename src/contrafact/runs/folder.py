@@ -14,8 +14,10 @@ from contrafact.family.manifest import Manifest
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.lock import LOCK
 from contrafact.files.tables import json_line, render_csv
+from contrafact.models.fluency import FLUENCY
 from contrafact.prompts import SUFFIX, template_hash
 from contrafact.redaction import without_secrets
+from contrafact.runs.config import config_text
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -99,8 +101,6 @@ def place(prepared: "Prepared", folder: Path) -> "Prepared":
         The run that reads from it what it scores.
     """
     from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, recorded_spec, register_outputs
-    from contrafact.models.fluency import FLUENCY
-    from contrafact.runs.config import config_text
 
     settings, sources, recorded = prepared.settings, prepared.pack.sources, prepared.recorded
     named = settings if sources else settings.model_copy(update={"prompts": None})

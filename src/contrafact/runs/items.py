@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
@@ -24,6 +25,7 @@ from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.redaction import redacted
 from contrafact.runs.folder import Manifest, read_manifest
+from contrafact.stats import agreement as coefficients
 
 if TYPE_CHECKING:
     import numpy as np
@@ -261,7 +263,6 @@ def write_tables(
     folder: Path, prepared: Prepared, made: RunTables, scorer: "CausalModel | None"
 ) -> None:
     """Write a run's tables: its items and its judges' verdicts, what models used, and failures."""
-    import numpy as np
     import pandas as pd
 
     spec, run, verdicts = _report_of(prepared), prepared.run, made.verdicts
@@ -336,8 +337,6 @@ def cluster_labels(
     cluster_of = dict(zip(items["sample_id"], items[column], strict=True))
 
     def labels(samples: Iterable[object]) -> "NDArray[np.object_]":
-        import numpy as np
-
         return np.array([cluster_of.get(one, one) for one in samples], object)
 
     return labels
@@ -358,8 +357,6 @@ def agreement(
         bounds, ``n`` (outputs with two valid verdicts), ``judges``, ``method`` of the interval.
     """
     import pandas as pd
-
-    from contrafact.stats import agreement as coefficients
 
     functions = {
         "Agreement of pairs": coefficients.percent_agreement,

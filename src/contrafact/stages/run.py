@@ -1,5 +1,6 @@
 """The one runner of rows: read, checked, asked about, worked on, counted, and written whole."""
 
+import asyncio
 import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
@@ -26,6 +27,8 @@ from contrafact.files.tables import (
     row_count,
     source_name,
 )
+from contrafact.models.calls import counted_calls
+from contrafact.models.prices import is_paid
 from contrafact.stages.stage import (
     FAILURES,
     InputRow,
@@ -256,8 +259,6 @@ class _Here:
                 _check_keys(held.enter_context(journal))
                 self._refuse_changed(journal)
             if stage.asked is not None:
-                from contrafact.models.calls import counted_calls
-
                 calls = held.enter_context(counted_calls(journal))
                 if not yes:
                     self._confirm(0 if journal is None else len(journal.known), confirm)
@@ -296,7 +297,6 @@ class _Here:
     def _confirm(self, answered: int, confirm: Callable[[int], None] | None) -> None:
         """Have the user agree to many calls that cost money, of which some are answered already."""
         from contrafact.models.estimate import ASK_ABOVE, ask_first, ask_if_many, paid_calls
-        from contrafact.models.prices import is_paid
 
         asked, most = self.stage.asked, self.stage.most_calls(self.good)
         if most is not None and most <= ASK_ABOVE:
@@ -311,8 +311,6 @@ class _Here:
 
     def _pieces(self, work: Work, held: ExitStack) -> Iterator[StageOutput]:
         """Yield what is made of the rows, a part at a time."""
-        import asyncio  # not loaded by help pages
-
         stage = self.stage
         if stage.asked is not None or (self.shows_progress and not stage.whole):
             self.progress = held.enter_context(Progress(stage.noun, self.total))
@@ -430,7 +428,6 @@ async def awake(work: Coroutine[Any, Any, _T]) -> _T:
     An interrupt that is handed on to a thread reaches it at its next step, and a loop that waits
     for a reply makes none.
     """
-    import asyncio
 
     async def wake() -> None:
         while True:

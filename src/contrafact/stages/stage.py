@@ -6,6 +6,7 @@ rows come in, are asked about and written out is the runner's (`contrafact.stage
 (`contrafact.bulk`). It is small and goes to workers by pickle; what is heavy it opens there.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import (
@@ -25,6 +26,7 @@ from contrafact.console import show_counts
 from contrafact.errors import InputError
 from contrafact.files.atomic import guard_output
 from contrafact.files.journal import hash_of, sidecar_path
+from contrafact.models.calls import asked_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -417,16 +419,12 @@ class RowStage(Stage):
     """A stage whose rows are worked on one by one."""
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        import asyncio
-
         work_on, free = self.open_row(wrap), asyncio.Semaphore(at_once)
 
         async def bounded(row: InputRow) -> StageOutput:
             made = StageOutput()
             async with free:
                 if self.asked is not None:  # a row may get an answer where its equal got none
-                    from contrafact.models.calls import asked_for
-
                     asked_for.set(f"row {row.index}")
                 try:
                     await work_on(made, row)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from contrafact import __version__
 from contrafact.console import Progress
@@ -201,8 +202,6 @@ _Row = Mapping[str, Any]
 
 def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[str, Any]]:
     """Write ``metrics.csv``, ``compared.csv`` and the curve, and return the rows of the first."""
-    import pandas as pd
-
     answers = {
         str(path.relative_to(out).parents[1]): read_lines(path)
         for path in out.glob("**/evaluation/answers.jsonl")

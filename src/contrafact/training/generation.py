@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from inspect_ai.model import GenerateConfig, get_model
 
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
@@ -218,8 +219,6 @@ def candidates_by_method(
     Raises:
         InputError: There is no such method, or it cannot work with this model.
     """
-    from inspect_ai.model import GenerateConfig, get_model
-
     spec, seed = context.spec, context.config.seed
     name = f"whitebox/{model}"
     method = open_method(context, seed=seed * 1_000 + iteration, models=(name,))

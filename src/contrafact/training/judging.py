@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
+from inspect_ai.model import GenerateConfig
+
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
 from contrafact.judges.replies import answer_in
@@ -117,8 +119,6 @@ def _by_inspect(
     context: TrainingContext, journal: Journal, prompts: Mapping[str, str], advance: Advance
 ) -> dict[str, str]:
     """Return the replies of any Inspect model; each sample has its own seed, where one is taken."""
-    from inspect_ai.model import GenerateConfig
-
     settings = context.config.judge
     model = open_model(settings.by, transport={})
     seeds = {key: number % settings.samples for number, key in enumerate(prompts)}

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from contrafact.family.training import TrainingSpec
 from contrafact.files.atomic import write_bytes
 from contrafact.files.tables import write_frame
@@ -28,8 +30,6 @@ def write_results(
     ``losses.csv`` for each step that was measured. The first two are returned, as rows, and have
     figures of the same names, which are drawn again only where the table has changed.
     """
-    import pandas as pd
-
     steps = ["base", "warm-up"]
     while (out / f"iteration-{len(steps) - 1}").is_dir():
         steps.append(f"iteration-{len(steps) - 1}")

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.data import criteria_of, known_story, load_known, subject_of
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
+from contrafact.families.cobe.verifier import proof
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import TaskOptions
 from contrafact.judges.verifier import Subject
@@ -57,9 +59,6 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
     Raises:
         InputError: There are no right answers, or no wrong ones.
     """
-    from contrafact.families.cobe.data import subject_of
-    from contrafact.families.cobe.verifier import proof
-
     reasons = Counter(why for known in stories for why in {answer.why for answer in known.right})
     items: dict[str, ExamItem] = {}
     for known in stories:
@@ -96,7 +95,6 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":
-    from contrafact.families.cobe.data import known_story
     from contrafact.families.cobe.synth.compose import compose
 
     return [known_story(row) for row in compose(n, seed)]
@@ -104,7 +102,6 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     """Return how a judge is asked: as `judging.Judging` asks, with the story's first query."""
-    from contrafact.families.cobe.data import criteria_of, subject_of
     from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter
 
@@ -152,8 +149,6 @@ def leak_item(story: Story, text: str, verdicts: Mapping[str, bool]) -> "LeakIte
 
 
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
-    from contrafact.families.cobe.data import load_known
-
     causes = options.judge_causes
     if options.data is not None:
         return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)

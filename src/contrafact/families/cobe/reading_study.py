@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.family.study import AnsweredStudy, Question, StudySpec, StudyTable
+from contrafact.files.tables import read_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,8 +62,6 @@ def bundled_reading() -> tuple[tuple[bool, ...], ...]:
 
 def _load(path: Path) -> "pd.DataFrame":
     import pandas as pd
-
-    from contrafact.files.tables import read_rows
 
     rows = []
     for _, row in read_rows(path):

@@ -14,6 +14,7 @@ import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import REFERENCE
+from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.settings import CAUSES
@@ -167,8 +168,6 @@ def _results(data: ChapterData) -> Section:
 
 def _known(data: ChapterData) -> Table | None:
     """Return what the row of the reference means, and what readers knew from the stories alone."""
-    from contrafact.families.cobe.reading_study import bundled_reading
-
     if data.overall("accuracy")["system"].ne(REFERENCE).all():
         return None
     read = bundled_reading()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.settings import CAUSES
+from contrafact.family.published import published_facts
 from contrafact.family.study import Question, StudySpec, StudyTable, spread_over
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 
 def _published() -> list[StudyTable | str]:
-    from contrafact.family.published import published_facts
-
     study = published_facts("contrafact.families.cobe")["study"]
     return [
         "Published, on {items} other responses with another judge and {raters} other raters: "

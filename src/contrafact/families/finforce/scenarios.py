@@ -36,6 +36,7 @@ from contrafact.files.fields import (
     rename_row,
 )
 from contrafact.files.tables import TABLE_SUFFIXES, RowNotes, write_frame
+from contrafact.files.workbooks import check_cells
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.models.estimate import (
     CallEstimate,
@@ -320,8 +321,6 @@ class GenerateStage(Stage):
                 "headline=NAME",
             )
         if out is not None and Path(out).suffix.lower() == ".xlsx":
-            from contrafact.files.workbooks import check_cells
-
             check_cells([(row.line, row.fields) for row in rows], name, Path(out))
         return [(row.line, row.value.added["error"]) for row in rows if not row.value.headline]
 

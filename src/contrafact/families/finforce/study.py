@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrafact.families.finforce.records import CRITERIA
+from contrafact.family.published import published_facts
 from contrafact.family.study import Question, StudySpec, StudyTable
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ def _choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> S
 
 
 def _published() -> list[StudyTable | str]:
-    from contrafact.family.published import published_facts
-
     facts = published_facts("contrafact.families.finforce")
     n, agreement = facts["study_samples"], facts["study_agreement"]
     figures = ", ".join(f"{name} {value:.1f}%" for name, value in agreement.items())

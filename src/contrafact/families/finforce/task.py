@@ -21,6 +21,7 @@ from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, load_headlines
+from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import (
     Generation,
     check_texts,
@@ -199,7 +200,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
         # What reads quantities takes a while to import, and nothing before needs it.
-        from contrafact.families.finforce.error_classes import classify_many
 
         # A file of one side alone was not asked for the other.
         lacking = items["invalid_reason"].eq(items["side"].map(_NOT_RECORDED.format))

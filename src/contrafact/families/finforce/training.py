@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from inspect_ai.model import ModelOutput
 
 from contrafact.families.finforce.data import (
     bundled_headlines,
@@ -19,6 +20,7 @@ from contrafact.families.finforce.data import (
     raw_items,
 )
 from contrafact.families.finforce.generation import Generation, read_pair
+from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
@@ -32,6 +34,7 @@ from contrafact.family.training import (
     TrainingSpec,
 )
 from contrafact.judges.replies import answer_text
+from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
@@ -105,8 +108,6 @@ def pair_reply(headline: str, pair: Answer) -> str:
 
 
 def read_reply(text: str, ended: bool = True) -> ReadReply:
-    from inspect_ai.model import ModelOutput
-
     read = read_pair(
         ModelOutput.from_content("training", text, stop_reason="stop" if ended else "max_tokens")
     )
@@ -119,9 +120,6 @@ _JUDGE_CALLS = 16  # at the same time
 
 async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) -> dict[str, float]:
     """Return the share of both sides that a judge passes, by criterion (figure 5)."""
-    from contrafact.families.finforce.judging import Judging
-    from contrafact.models.opening import call_config, open_model
-
     model = open_model(judge, config=call_config(_JUDGE_CALLS))
     texts: dict[Side, str | None] = {side: answer[side] for side in SIDES}
     judged = await Judging(pack).judge([model], Headline.of(item), texts)

@@ -16,6 +16,8 @@ from contrafact.families.rfc.answers import answer_of, item_of
 from contrafact.families.rfc.items import SCORER
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.family.task import log_scorer
+from contrafact.stats.classification import confusion_matrix, measures
+from contrafact.stats.intervals import standard_error
 
 __all__ = ["answered", "pairwise_accuracy"]
 
@@ -28,9 +30,6 @@ def label_rates() -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        from contrafact.stats.classification import confusion_matrix, measures
-        from contrafact.stats.intervals import standard_error
-
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
             return {}

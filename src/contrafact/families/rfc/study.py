@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.data import load_pairs
 from contrafact.families.rfc.labels import FALSE, MANIPULATION_SPELLINGS, TRUE
 from contrafact.families.rfc.records import MANIPULATIONS
+from contrafact.family.published import published_table
 from contrafact.family.study import Question, StudySpec, StudyTable
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 def _pairs(path: Path) -> "pd.DataFrame":
     import pandas as pd
-
-    from contrafact.families.rfc.data import load_pairs
 
     pairs = load_pairs(path)
     if not pairs:
@@ -56,8 +56,6 @@ def _members(drawn: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _published(kind: str) -> Sequence[StudyTable | str]:
-    from contrafact.family.published import published_table
-
     paper = "contrafact.families.rfc"
     if kind == "agreement":
         title = "Published: two annotators on other rewrites (RFC-BENCH, table 3)"

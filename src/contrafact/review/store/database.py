@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
 from alembic.util import CommandError
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
@@ -103,10 +106,6 @@ def reading(engine: sa.Engine) -> sa.Engine:
 
 def migrate(engine: sa.Engine) -> None:
     """Bring a database's tables up to date; two processes that start together take turns."""
-    from alembic import command
-    from alembic.config import Config
-    from alembic.migration import MigrationContext
-
     config = Config()
     folder = files("contrafact.review.store").joinpath("migrations")
     config.set_main_option("script_location", str(folder).replace("%", "%%"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from contrafact.errors import InputError, require
+from contrafact.families.cobe.data import StoryNotes, load_stories
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import require_tables
 from contrafact.options import SAMPLING, TRANSPORT, CallOptions, absolute, argument, command, option
@@ -45,7 +46,6 @@ def augment(options: _Options) -> None:
     require_tables(options.file)
     require("datasketch", "near-duplicates")
     from contrafact.families.cobe.augment import AugmentStage
-    from contrafact.families.cobe.data import StoryNotes, load_stories
 
     guard_output(options.out, options.file)
     notes = StoryNotes()

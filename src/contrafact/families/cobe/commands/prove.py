@@ -8,6 +8,9 @@ import typer
 
 from contrafact.console import Progress, show_table
 from contrafact.errors import InputError
+from contrafact.families.cobe.data import load_known, opened_row
+from contrafact.families.cobe.exam import leak_item
+from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import read_rows, write_rows
 from contrafact.options import Options, argument, command, option
@@ -33,9 +36,6 @@ def prove(options: _ProveOptions) -> None:
 
     Example: contrafact cobe prove stories.jsonl
     """
-    from contrafact.families.cobe.data import opened_row
-    from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
-
     file = options.file
     proven = answers = failed = 0
     cases: set[str] = set()
@@ -80,8 +80,6 @@ def leak(options: _LeakOptions) -> None:
 
     Example: contrafact cobe leak stories.jsonl
     """
-    from contrafact.families.cobe.data import load_known
-    from contrafact.families.cobe.exam import leak_item
     from contrafact.judges.surface import READERS, leak_rows
 
     file, reader, out = options.file, options.reader, options.out

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import PHRASINGS, StoryQuery
+from contrafact.families.cobe.data import PHRASINGS, StoryQuery, bundled_shots
 from contrafact.families.cobe.records import Story
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
@@ -89,8 +89,6 @@ def draw_shots(
 
 def method(context: MethodContext) -> Prompted:
     """Return the method, with the bundled examples where no pool is given."""
-    from contrafact.families.cobe.data import bundled_shots
-
     return Prompted(
         "few-shot",
         context.pack,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from contrafact.corpus.ledger import Ledger
 from contrafact.corpus.release import ReleaseOptions, write_release
 from contrafact.errors import InputError
+from contrafact.families.finforce.release import Released, release_files
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import read_rows, require_tables, source_name
 from contrafact.options import ASKING, CallOptions, absolute, argument, command, option
@@ -17,7 +19,6 @@ from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
-    from contrafact.families.finforce.release import Released
     from contrafact.families.finforce.review_exports import ReviewedHeadline
     from contrafact.families.finforce.screen import Outcome, SheetDecision
 
@@ -88,8 +89,6 @@ def release(options: _Release) -> None:
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
     require_tables(options.file)
-    from contrafact.corpus.ledger import Ledger
-    from contrafact.families.finforce.release import release_files
 
     facts, out, unreviewed = options.check(), options.out, options.unreviewed
     found = _decided(options.file, options.decisions or [], unreviewed=unreviewed)
@@ -191,7 +190,6 @@ def _exported(
 def _taken(
     found: _Decided, *, unreviewed: bool
 ) -> "tuple[list[Released], list[LedgerEvent], Counter[str]]":
-    from contrafact.families.finforce.release import Released
     from contrafact.families.finforce.screen import outcome_event, outcome_of
 
     counts = Counter({"screened headlines": len(found.rows) + found.repeated})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import InputError
+from contrafact.families.finforce.data import FIELDS
 from contrafact.files.fields import checked_columns, named_columns
 from contrafact.files.tables import require_tables
 from contrafact.options import (
@@ -61,7 +62,6 @@ class GenerateOptions(CallOptions):
 
     def stage(self) -> "GenerateStage":
         """Return what writes the scenarios."""
-        from contrafact.families.finforce.data import FIELDS
         from contrafact.families.finforce.scenarios import SAMPLED_BY, GenerateStage
 
         sampling = {name: getattr(self, name) for name in SAMPLED_BY}

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
+from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import WRAPPER, Generation, pair_schema, read_pair
 from contrafact.families.finforce.records import Headline
 from contrafact.family.method import MethodContext
@@ -75,8 +76,6 @@ def draw_shots(
 
 def method(context: MethodContext) -> Prompted:
     """Return the method, with our own pool of examples if none is given."""
-    from contrafact.families.finforce.data import bundled_shots
-
     return Prompted(
         "few-shot",
         context.pack,

@@ -1,6 +1,7 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
 from contrafact.bulk import executor
+from contrafact.families.rfc.pipeline.bucket import BucketStage
 from contrafact.options import BulkOptions, Options, argument, command, option
 from contrafact.stages.run import stage_command
 
@@ -20,7 +21,5 @@ def bucket(options: _Options, bulk: BulkOptions) -> None:
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
-    from contrafact.families.rfc.pipeline.bucket import BucketStage
-
     stage = BucketStage(options.titles_alone)
     stage_command(stage, options.file, options.out, executor(bulk.settings()))

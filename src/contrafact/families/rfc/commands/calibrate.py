@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from contrafact.console import show_frame
+from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.tables import source_name
 from contrafact.options import Options, argument, command, option
@@ -31,7 +32,6 @@ def calibrate(options: _Options) -> None:
     """
     import pandas as pd
 
-    from contrafact.families.rfc.labels import LENGTH_BANDS
     from contrafact.families.rfc.pipeline.calibrate import calibrate as learn
     from contrafact.families.rfc.pipeline.calibrate import valid_ratios
     from contrafact.families.rfc.pipeline.stages import read_stage

@@ -1,17 +1,14 @@
 """``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import InputError
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
+from contrafact.families.rfc.pipeline.check import CheckStage
 from contrafact.files.tables import require_tables
 from contrafact.options import ModelBulkOptions, absolute, argument, command, option
 from contrafact.stages.run import stage_command
-
-if TYPE_CHECKING:
-    from contrafact.families.rfc.pipeline.check import CheckStage
 
 __all__ = ["CheckOptions", "check"]
 
@@ -48,8 +45,6 @@ class CheckOptions(JudgeOptions):
 
     def stage(self) -> "CheckStage":
         """Return what checks pairs; without a judge what is for one alone is an `InputError`."""
-        from contrafact.families.rfc.pipeline.check import CheckStage
-
         settings = self.judging(numerical=self.numerical)
         if settings is None:
             self.refuse(_ONLY_JUDGED, "without --judge", "name a judge")

@@ -7,6 +7,9 @@ import typer
 
 from contrafact.console import Progress, show_counts, show_frame
 from contrafact.families.rfc.commands.shared import BANDS
+from contrafact.families.rfc.decisions import load_decisions, published_schema
+from contrafact.families.rfc.labels import load_bands
+from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import write_frame
 from contrafact.options import Options, argument, command, option
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
 
 def _show_schema(asked: bool) -> None:
     if asked:
-        from contrafact.families.rfc.decisions import published_schema
-
         typer.echo(published_schema(), nl=False)
         raise typer.Exit
 
@@ -75,10 +76,8 @@ def finalize(options: _Options) -> None:
 
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
-    from contrafact.families.rfc.decisions import load_decisions
     from contrafact.families.rfc.pipeline.finalize import HARD, REVIEW, audit_table, retention_table
     from contrafact.families.rfc.pipeline.finalize import finalize as settle
-    from contrafact.families.rfc.pipeline.stages import read_stage
 
     file, out, decisions = options.file, options.out, options.decisions
     guard_output(out, file, decisions, kind="JSON Lines")
@@ -144,9 +143,7 @@ def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool
 def _contract(checks: Path | None, bands: Path | None) -> "Contract":
     """Return what says where facts and judges see a pair: by the check's file, else by its row."""
     from contrafact.families.rfc.contracts import Options, check_pair
-    from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.finalize import Standing
-    from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
 
     options = Options(bands=None if bands is None else load_bands(bands))
     found = {} if checks is None else {r.fields["id"]: r.fields for r in read_stage(checks)}

@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from contrafact.console import show_counts
+from contrafact.corpus.news_items import news_rows
 from contrafact.files.atomic import guard_output
 from contrafact.options import Options, argument, command, option
 from contrafact.stages.stage import KEPT
@@ -25,7 +26,6 @@ def hydrate(options: _Options) -> None:
 
     Example: contrafact rfc hydrate release/pairs.jsonl --news articles.jsonl --out pairs.jsonl
     """
-    from contrafact.corpus.news_items import news_rows
     from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
     from contrafact.families.rfc.pipeline.hydrate import load_published
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from contrafact.bulk import executor
+from contrafact.families.rfc.pipeline.label import LabelStage
 from contrafact.options import (
     ASKING,
     CallOptions,
@@ -38,8 +39,6 @@ def label(options: _Options, bulk: ModelBulkOptions) -> None:
 
     Example: contrafact rfc label bucketed.jsonl --per-article one --out labelled.jsonl
     """
-    from contrafact.families.rfc.pipeline.label import LabelStage
-
     stage = LabelStage(
         options.per_article,
         options.model,

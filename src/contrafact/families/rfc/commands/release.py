@@ -7,6 +7,8 @@ import typer
 
 from contrafact.corpus.release import ReleaseOptions, write_release
 from contrafact.families.rfc.commands.surface import report_leaks
+from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
+from contrafact.families.rfc.records import Rewrite
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import source_name
 from contrafact.options import argument, command, option
@@ -42,7 +44,6 @@ def release(options: _Options) -> None:
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
     from contrafact.families.rfc.pipeline.release import release as make
-    from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
 
     facts = options.check()
     file, out, hard = options.file, options.out, options.hard
@@ -70,7 +71,6 @@ def release(options: _Options) -> None:
 
 def _require_few_artefacts(rows: "Sequence[InputRow]", max_auroc: float) -> None:
     from contrafact.families.rfc.leakage import leakage
-    from contrafact.families.rfc.records import Rewrite
 
     pairs = [
         Rewrite.of(

@@ -1,17 +1,14 @@
 """``contrafact rfc rewrite``: labelled articles in, pairs out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contrafact.bulk import executor
 from contrafact.errors import require
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
+from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 from contrafact.files.tables import require_tables
 from contrafact.options import ASKING, ModelBulkOptions, absolute, argument, command, option
 from contrafact.stages.run import stage_command
-
-if TYPE_CHECKING:
-    from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 
 __all__ = ["RewriteOptions", "rewrite"]
 
@@ -55,7 +52,6 @@ class RewriteOptions(JudgeOptions):
             self.refuse(_ONLY_WRITING, "without --model", "name one")
         else:
             require("bpe_openai", "the lengths of rewrites")
-        from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 
         return RewriteStage(
             self.seed,

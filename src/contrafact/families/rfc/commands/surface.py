@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from contrafact.console import show_frame
+from contrafact.families.rfc.data import PairNotes, load_pairs
 from contrafact.files.atomic import guard_folder
 from contrafact.files.tables import write_frame
 from contrafact.options import Options, argument, command, option
@@ -37,7 +38,6 @@ def surface(options: _Options) -> None:
 
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
-    from contrafact.families.rfc.data import PairNotes, load_pairs
     from contrafact.families.rfc.leakage import diagnostics, leakage, summary
 
     out = options.out

@@ -18,6 +18,7 @@ from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import RowNotes
 from contrafact.judges.replies import read_label
+from contrafact.models.prices import is_paid
 from contrafact.records import NewsItem
 from contrafact.stages.stage import (
     APART,
@@ -148,7 +149,6 @@ class LabelStage(RowStage):
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
         """Return a call for each article that rules leave open; tokens are not counted."""
         from contrafact.models.estimate import CallEstimate
-        from contrafact.models.prices import is_paid
 
         model, calls = str(self.model), sum(is_open(row.fields, self.per_article) for row in rows)
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]

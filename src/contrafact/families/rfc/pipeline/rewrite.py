@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
+from contrafact.families.rfc.contracts import Options, check_pair
 from contrafact.families.rfc.labels import Bands
 from contrafact.families.rfc.records import MANIPULATIONS, Edit, Manipulation, Rewrite
 from contrafact.records import NewsItem
@@ -70,7 +71,6 @@ def rewrite_by_rules(
     assignment: Assignment, *, seed: int, attempts: int, bands: Bands | None = None
 ) -> RewriteOutcome:
     """Rewrite one row by rule: proposals are made until one passes its contract."""
-    from contrafact.families.rfc.contracts import Options, check_pair
     from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 
     original, manipulation = assignment.item.paragraph, assignment.manipulation

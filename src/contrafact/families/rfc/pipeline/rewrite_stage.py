@@ -8,6 +8,7 @@ import typer
 
 from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent
+from contrafact.families.rfc.contracts.pair_check import open_options
 from contrafact.families.rfc.labels import load_bands
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
@@ -141,7 +142,6 @@ class RewriteStage(RowStage):
         return rewrite
 
     def _open(self, wrap: Wrap, name: str) -> "ModelRewriter":
-        from contrafact.families.rfc.contracts.pair_check import open_options
         from contrafact.families.rfc.judging import Judging
         from contrafact.families.rfc.pipeline.model_rewriter import (
             ModelRewriter,

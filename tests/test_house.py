@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,33 @@ def test_names_that_other_rooms_import_are_listed_and_what_is_listed_exists():
         elif path in elsewhere:
             wrong.append(f"{path} lists no public names in __all__")
     assert wrong == []
+
+
+def without_types(tree: ast.Module) -> ast.Module:
+    """Return a module without what is imported for its annotations alone."""
+
+    class Types(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if ast.unparse(node.test) == "TYPE_CHECKING" else node
+
+    return Types().visit(ast.parse(ast.unparse(tree)))
+
+
+def test_no_files_import_each_other_in_a_circle():
+    names = {".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in MODULES}
+    graph = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): {
+            module
+            for name in imports(without_types(tree))
+            for module in (name, name.rpartition(".")[0])
+            if module in names
+        }
+        for path, tree in MODULES.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(error.args[1]))
 
 
 ENGINES = ("runs", "report", "study", "exams", "training", "cli", "api")

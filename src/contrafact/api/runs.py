@@ -150,18 +150,20 @@ def load(source: str | PathLike[str]) -> Any:
 
 def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run | Estimate:
     """Run what options say; ``source`` is the option that names the data, a file or rows."""
+    from contrafact.runs.score import prepare_config
+
     if data is None or is_path(data):
         config = make_config(task, {**values, source: data})
-        return _act(config.prepare(), config.command)
+        return _act(prepare_config(config), config.command)
     with _data_file(data) as path:
         config = make_config(task, {**values, source: path})
-        prepared = config.prepare()
+        prepared = prepare_config(config)
         if config.command.estimate or config.command.dry_run:
             return make_estimate(prepared.settings.task, prepared.estimate())
         folder = _folder_once_confirmed(prepared, config.command)
         kept = _keep_data(prepared, path, folder)
     config = make_config(task, {**values, source: kept, "out": folder})
-    return _act(config.prepare(), config.command)
+    return _act(prepare_config(config), config.command)
 
 
 @contextmanager

@@ -125,11 +125,13 @@ def _command(task: Task) -> Callable[..., None]:
 
 
 def _run(task: str, config: Path | None = None, **values: Any) -> None:
+    from contrafact.runs.score import prepare_config
+
     require_tables(values.get("data"))
     given = given_options(values)
     if config is None:
         options = make_config(task, given)
-        run_and_report([options.prepare()], options.command)
+        run_and_report([prepare_config(options)], options.command)
     else:
         file = read_config(config)
         from contrafact.runs.grid import make_plan, prepare_cells

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
@@ -28,11 +28,9 @@ from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
-if TYPE_CHECKING:
-    from contrafact.family.run import Prepared
-
 __all__ = [
     "NOT_IN_A_GRID",
+    "PROMPTS",
     "Command",
     "RunConfig",
     "Source",
@@ -59,6 +57,10 @@ class Command(BaseModel):
     yes: bool = option(False, "Do not ask before many calls.", flags=("--yes", "-y"))
     with_published: bool = option(False, "Show the paper's rows in the report.")
     junit: Path | None = option(None, "Write each output as a test, JUnit XML.", metavar="FILE")
+
+
+PROMPTS = "prompts"
+"""The folder of the templates that a run used, as it used them: a prompt pack of its own."""
 
 
 class Source(BaseModel):
@@ -172,16 +174,6 @@ class RunConfig(BaseModel):
         values = self.values()
         options, preset = values.pop("options", {}), values.pop("preset", None)
         return make_settings(self.task, values, options, preset)
-
-    def prepare(self) -> "Prepared":
-        """Return the run, loaded and checked; one that scores outputs, if they are named."""
-        from contrafact.runs.prepare import prepare
-        from contrafact.runs.score import prepare_score
-
-        values = self.values()
-        if self.source is None:
-            return prepare(self.settings())
-        return prepare_score(self.task, self.source, values, values.pop("options", {}))
 
 
 def task_options(task: str) -> type[TaskOptions]:
@@ -328,8 +320,6 @@ def config_text(
     settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
 ) -> str:
     """Return the ``config.yaml`` that repeats a run: no defaults, no secrets, its own prompts."""
-    from contrafact.runs.folder import PROMPTS
-
     task_values = {
         name: value
         for name, value in settings.options

@@ -17,7 +17,7 @@ from contrafact.files.tables import json_line, render_csv
 from contrafact.models.fluency import FLUENCY
 from contrafact.prompts import SUFFIX, template_hash
 from contrafact.redaction import without_secrets
-from contrafact.runs.config import config_text
+from contrafact.runs.config import PROMPTS, config_text
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ __all__ = [
     "DATA",
     "LOGS",
     "MANIFEST",
-    "PROMPTS",
     "Manifest",
     "begin",
     "finish",
@@ -45,8 +44,6 @@ MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
 CONFIG = "config.yaml"
-PROMPTS = "prompts"
-"""The folder of the templates that a run used, as it used them: a prompt pack of its own."""
 _LEFT_OUT = "left-out.csv"
 """Rows of a file of outputs that were not scored, with the reason."""
 DATA = "data.jsonl"

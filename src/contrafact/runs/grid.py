@@ -25,6 +25,7 @@ from contrafact.runs.config import (
     path_options,
 )
 from contrafact.runs.folder import CONFIG, MANIFEST
+from contrafact.runs.score import prepare_config
 
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 
@@ -115,7 +116,7 @@ def prepare_cells(plan: Plan) -> list[Prepared]:
     runs: list[Prepared] = []
     for cell in plan.cells:
         try:
-            runs.append(cell.config.prepare())
+            runs.append(prepare_config(cell.config))
         except InputError as error:
             if not plan.grid:
                 raise

@@ -39,12 +39,12 @@ from contrafact.files.tables import json_line, line_list, read_rows
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
-from contrafact.runs.config import Source, task_options
+from contrafact.runs.config import RunConfig, Source, task_options
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
-from contrafact.runs.prepare import make_settings
+from contrafact.runs.prepare import make_settings, prepare
 
-__all__ = ["OutputReader", "prepare_outputs", "prepare_score"]
+__all__ = ["OutputReader", "prepare_config", "prepare_outputs", "prepare_score"]
 
 _QUOTED = re.compile(r"'[^']*'|\d+")
 _EVERY_ROW: Mapping[str, tuple[str, ...]] = {
@@ -53,6 +53,14 @@ _EVERY_ROW: Mapping[str, tuple[str, ...]] = {
     "method": ("method",),
     "draw": ("draw",),
 }
+
+
+def prepare_config(config: RunConfig) -> Prepared:
+    """Load and check a run as its options say it: one that scores outputs, if they are named."""
+    if config.source is None:
+        return prepare(config.settings())
+    values = config.values()
+    return prepare_score(config.task, config.source, values, values.pop("options", {}))
 
 
 def prepare_score(

@@ -52,7 +52,7 @@ def _visible(text: str) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return a text as one line of what shows itself, without secrets."""
+    """Return a text as one line, with secrets redacted and hidden characters escaped."""
     return _visible(redacted(" ".join(str(text).split())))
 
 

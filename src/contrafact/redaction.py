@@ -54,7 +54,10 @@ _BY_FLAG = re.compile(
     r"(?:(?:bearer|basic)\s+)?)([^\s\"',;&]{8,})",
     re.IGNORECASE,
 )
-_MADE = re.compile(r"(?=\w*\d)(?=\w*[A-Za-z])\w{20,}")
+_MADE = re.compile(
+    r"(?=\w*\d)(?=\w*[A-Za-z])\w{20,}|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+    re.IGNORECASE,
+)
 """What looks like a key in the path or the query of an address, whatever it is called."""
 _SHORTEST = 8
 """Characters: shorter values are left out of settings, and not looked for in texts."""

@@ -1,7 +1,8 @@
 import pytest
 
 from contrafact.corpus.sources.base import Request, RequestFailed, Response
-from contrafact.corpus.sources.feeds import html_to_text, read_feed
+from contrafact.corpus.sources.feeds import html_to_text, read_feed, rss
+from contrafact.errors import InputError
 
 ADDRESS = "https://news.example/feed.xml"
 RSS = '<?xml version="1.0" encoding="{}"?><rss version="2.0"><channel>{}</channel></rss>'
@@ -75,3 +76,20 @@ def test_a_feed_that_calls_itself_latin_1_is_read_as_windows_1252():
     )
     (row,) = read(RSS.format("ISO-8859-1", item), encoding="cp1252").rows
     assert (row["title"], row["summary"]) == ("“Rates” rise by 4 € … or so", "It’s so.")
+
+
+@pytest.mark.parametrize("address", ["https://example.com/feed/", "https://example.com/feed?a=1"])
+def test_a_feed_is_asked_for_at_the_address_that_was_named(address):
+    (request,) = rss([address]).first
+    assert request.url == address
+
+
+def test_a_key_in_a_feeds_path_stands_in_no_item():
+    key = "3f2b8c1e-1234-4abc-9def-001122334455"
+    source = rss([f"https://example.com/{key}.xml"])
+    assert key not in str(source.first) and [*source.hidden.values()] == [f"{key}.xml"]
+
+
+def test_an_address_that_cannot_be_read_is_refused():
+    with pytest.raises(InputError, match="address"):
+        rss(["https://[bad/x"])

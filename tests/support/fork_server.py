@@ -163,6 +163,8 @@ def _forget_what_is_installed() -> None:
 
     for cached in (family_entries, family_folders, families, packages_distributions):
         cached.cache_clear()
+    # It offers the families that there were when it was imported.
+    sys.modules.pop("contrafact.cli.exam", None)
 
 
 def _run(request: dict[str, Any], files: list[int]) -> None:

@@ -125,7 +125,7 @@ def generate(
     notes = [f"{len(causes)} rows failed; the column error says why"] if causes else []
     title = f"{len(items)} headlines, {model} · {method}"
     edits = _scenarios(items.head(SHOWN), added)
-    return Result(title, as_given(data, items, rows=True), scores, notes, edits=edits)
+    return Result(title, as_given(data, items, rows=True), scores, tuple(notes), edits=edits)
 
 
 def _added(items: pd.DataFrame, given: int) -> dict[str, str]:

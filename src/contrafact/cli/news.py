@@ -17,8 +17,6 @@ from contrafact.stages.run import stage_command
 
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
-    from contrafact.files.journal import Journal
-    from contrafact.files.tables import RowNotes
 
 SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 

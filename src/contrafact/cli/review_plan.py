@@ -72,7 +72,7 @@ def plan(options: _Plan) -> None:
         items = judged_items(rows, name, by=options.by, judge=options.judge, positive=positive)
     elif options.db is None:
         raise InputError(
-            "the residual error is that of a review's final items",
+            "the residual error is measured on a review's final items, and --db is not given",
             hint="use --db URL --figure residual",
         )
     else:

@@ -1,9 +1,8 @@
-"""How much a file may hold, and reading one in a process of its own that can hold no more.
+"""How much a file may hold.
 
 A file of a few kilobytes can stand for gigabytes. What it says of itself is looked at before its
 rows are read, and rows, cells and depth are counted while they are. Texts and rows are measured
-before they are made. `read_apart` reads a file that strangers sent in a process with so much memory
-and time.
+before they are made.
 """
 
 import os

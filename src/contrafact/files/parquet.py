@@ -107,7 +107,7 @@ def _batches(coded: Any, plain: Any, groups: Iterable[int], size: int) -> Iterat
 
 
 def _check_whole(described: Any, name: str, size: int) -> None:
-    """Refuse a file of so many bytes that says of itself that it is over a limit."""
+    """Refuse a file whose metadata says that it is over a limit; ``size`` is its size in bytes."""
     groups = [described.row_group(at) for at in range(described.num_row_groups)]
     chunks = [group.column(at) for group in groups for at in range(described.num_columns)]
     counted = {
@@ -222,7 +222,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _batch_size(described: Any, groups: Iterable[int], stored: int) -> int:
-    """Return how many rows are unpacked together: of wide or long ones, and long lists, fewer."""
+    """Return how many rows to unpack together: fewer where rows have many cells or long texts."""
     rows = cells = 0
     for group in map(described.row_group, groups):
         rows += group.num_rows

@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class FilledRow:
-    """One item as one person filled it in, by the column ``annotator`` or else the file's name."""
+    """One item as one person filled it in; ``annotator`` names them, or else the file's name."""
 
     person: str
     item: str
@@ -201,7 +201,7 @@ def read_filled(
 
 
 def _text(value: Any) -> str:
-    """Return a cell's text; a workbook holds 1 where a text table holds "1", and so True."""
+    """Return a cell's text: a workbook may hold the number 1 for "1", or True for "True"."""
     return "" if value is None else str(value)
 
 

@@ -230,7 +230,7 @@ def _check_size(stream: BinaryIO, name: str) -> None:
                     raise over("expanded", name)
         if unused > 0:
             hint = "save it again as .xlsx, or as CSV"
-            raise InputError("keeps many texts that no cell has", file=name, hint=hint)
+            raise InputError("stores many texts that no cell uses", file=name, hint=hint)
     stream.seek(0)
 
 

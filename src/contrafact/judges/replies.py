@@ -276,7 +276,7 @@ def _read(
 
 
 def _verdict(text: str, words: Mapping[str, _V], noun: str, key: str | None) -> Reading[_V]:
-    """Return the verdict in a reply's own words."""
+    """Return the verdict that a reply states; ``text`` is the reply without what it quotes."""
     if (whole := words.get(bare(text))) is not None:
         return Reading(whole, at=re.search(r"\w", text).start())  # type: ignore[union-attr]
     spans, open_end = objects_in(text)

@@ -51,7 +51,7 @@ def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewIt
 
 
 def voices(item: ReviewItem) -> frozenset[str]:
-    """Return who has spoken about an item at the stage where it is, on this visit."""
+    """Return who has spoken about an item at its present stage, in its present round."""
     place = (item.stage, item.round)
     return frozenset(r.who for r in item.thread if (r.stage, r.round) == place)
 

@@ -28,7 +28,6 @@ from contrafact.runs.folder import Manifest, read_manifest
 from contrafact.stats import agreement as coefficients
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     from inspect_ai.event import ModelEvent
     from numpy.typing import NDArray

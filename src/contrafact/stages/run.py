@@ -41,8 +41,6 @@ from contrafact.stages.stage import (
 )
 
 if TYPE_CHECKING:
-    import asyncio
-
     from inspect_ai.model import Model
 
     from contrafact.models.estimate import CallEstimate
@@ -210,7 +208,7 @@ def _checked_rows(
 
 
 class _Here:
-    """The executor of this process: a part of the rows at a time, or all of a file's at once."""
+    """Runs a stage in this process, on a part of the rows at a time or on all of them at once."""
 
     def __init__(self, stage: Stage, source: Source, out: Path | None) -> None:
         self.stage, self.out = stage, out
@@ -352,7 +350,7 @@ class _Here:
                 raise
             raise error.at(self.name, error.line) from error
 
-    def _part(self, part: Sequence[InputRow], work: Work, runner: "asyncio.Runner") -> StageOutput:
+    def _part(self, part: Sequence[InputRow], work: Work, runner: asyncio.Runner) -> StageOutput:
         stage, result = self.stage, self.result
         good, others = sorted_out(stage, part)
         self._refuse(others)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 
@@ -121,10 +121,11 @@ def base_url(variable: str, usual: str, hidden: dict[str, str]) -> str:
 
     They are added to ``hidden``, as `contrafact.redaction.hide_in_address` does.
     """
-    address = (os.environ.get(variable) or usual).rstrip("/")
+    address = os.environ.get(variable) or usual
     try:
         parsed = httpx.URL(address)
-    except httpx.InvalidURL:
+        urlsplit(address)  # which refuses more
+    except (httpx.InvalidURL, ValueError):
         parsed = httpx.URL()
     if not (parsed.host and is_safe(parsed)):
         raise InputError(

@@ -164,7 +164,7 @@ def yahoo(tickers: Sequence[str]) -> Source:
             raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
     hidden: dict[str, str] = {}
     url = base_url("YAHOO_BASE_URL", "https://feeds.finance.yahoo.com", hidden)
-    url += "/rss/2.0/headline"
+    url = url.rstrip("/") + "/rss/2.0/headline"
     first = [
         Request(
             ticker,

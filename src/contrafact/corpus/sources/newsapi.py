@@ -49,7 +49,8 @@ def newsapi(
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
     hidden: dict[str, str] = {}
-    url = base_url("NEWSAPI_BASE_URL", "https://newsapi.org/v2", hidden) + "/everything"
+    base = base_url("NEWSAPI_BASE_URL", "https://newsapi.org/v2", hidden)
+    url = base.rstrip("/") + "/everything"
     windows = list(_windows(date.fromisoformat(since), date.fromisoformat(until), days))
     first = [
         Request(

@@ -601,7 +601,8 @@ def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:
         return [KnownAnswer.model_validate(answer) for answer in value]
     except ValueError:
         raise InputError(
-            f"'{key}' holds what is no answer", hint='write each as {"text": "…", "why": "…"}'
+            f"'{key}' holds something that is not an answer",
+            hint='write each as {"text": "…", "why": "…"}',
         ) from None
 
 

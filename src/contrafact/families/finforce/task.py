@@ -199,8 +199,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
-        # What reads quantities takes a while to import, and nothing before needs it.
-
         # A file of one side alone was not asked for the other.
         lacking = items["invalid_reason"].eq(items["side"].map(_NOT_RECORDED.format))
         items = items[~lacking.groupby([items["system"], items["side"]]).transform("all")]

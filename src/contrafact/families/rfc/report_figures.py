@@ -167,7 +167,7 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
 
 
 def pairwise(data: ChapterData) -> Section:
-    """Return pairwise accuracy and what it exposes, for detection; nothing without whole pairs."""
+    """Return the section on pairwise accuracy in detection; it is empty where no pair is whole."""
     whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Section("pairwise", "Pairwise accuracy")

@@ -203,7 +203,7 @@ class WhiteboxAPI(InProcessAPI[Engine]):
         return max(super().at_once(), self.settings.rows)
 
     def connection_key(self) -> str:
-        """Return the model: what calls share their connections by."""
+        """Return the model's name: calls with the same key share connections."""
         return self.settings.name
 
 

@@ -62,6 +62,10 @@ class GenerateOptions(CallOptions):
 
     def stage(self) -> "GenerateStage":
         """Return what writes the scenarios."""
+        if str(self.shots_from) == "-":
+            raise InputError(
+                "examples cannot be read from standard input", hint="name a file with --shots-from"
+            )
         from contrafact.families.finforce.scenarios import SAMPLED_BY, GenerateStage
 
         sampling = {name: getattr(self, name) for name in SAMPLED_BY}
@@ -97,10 +101,6 @@ def generate(options: GenerateOptions, bulk: ModelBulkOptions) -> None:
     settings = bulk.settings()
     if settings is None:
         require_tables(options.file)
-    if str(options.shots_from) == "-":
-        raise InputError(
-            "examples cannot be read from standard input", hint="name a file with --shots-from"
-        )
     if settings is not None:
         options.refuse(["limit", "estimate"], "with --engine ray", "leave it out")
     stage, file = options.stage(), options.file

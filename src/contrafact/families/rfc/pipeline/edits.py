@@ -121,7 +121,7 @@ def article_for(text: str) -> str:
 
 
 def between(original: str, rewritten: str) -> tuple[Edit, ...]:
-    """Return a log, word by word, for a rewrite that came without one (a model's)."""
+    """Return the edits, by a diff of words, that turn an original into a model's rewrite of it."""
     edits: list[Edit] = []
     at, before, after = 0, "", ""
     for part in (*word_diff(original, rewritten), None):

@@ -127,12 +127,17 @@ def outside(tmp_path, monkeypatch):
     for module in (finding, plugins):
         monkeypatch.setattr(module, "family_entries", lambda: (*known, entry))
     caches = (finding.families, plugins.family_folders, main._commands, main._loaded)
-    for cache in caches:
-        cache.cache_clear()
+
+    def forget():
+        for cache in caches:
+            cache.cache_clear()
+        # It offers the families that there were when it was imported.
+        sys.modules.pop("contrafact.cli.exam", None)
+
+    forget()
     yield package
     monkeypatch.undo()
-    for cache in caches:
-        cache.cache_clear()
+    forget()
     for name in [name for name in sys.modules if name.split(".")[0] == "tone_family"]:
         del sys.modules[name]
 

@@ -125,9 +125,9 @@ def _command(task: Task) -> Callable[..., None]:
 
 
 def _run(task: str, config: Path | None = None, **values: Any) -> None:
+    require_tables(values.get("data"))
     from contrafact.runs.score import prepare_config
 
-    require_tables(values.get("data"))
     given = given_options(values)
     if config is None:
         options = make_config(task, given)

@@ -25,7 +25,6 @@ from contrafact.runs.config import (
     path_options,
 )
 from contrafact.runs.folder import CONFIG, MANIFEST
-from contrafact.runs.score import prepare_config
 
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 
@@ -113,6 +112,8 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
 
 def prepare_cells(plan: Plan) -> list[Prepared]:
     """Load and check what every run of a plan names, before the first call of any."""
+    from contrafact.runs.score import prepare_config  # Inspect, which a plan does not need
+
     runs: list[Prepared] = []
     for cell in plan.cells:
         try:

@@ -126,11 +126,11 @@ def _command(task: Task) -> Callable[..., None]:
 
 def _run(task: str, config: Path | None = None, **values: Any) -> None:
     require_tables(values.get("data"))
-    from contrafact.runs.score import prepare_config
-
     given = given_options(values)
     if config is None:
         options = make_config(task, given)
+        from contrafact.runs.score import prepare_config
+
         run_and_report([prepare_config(options)], options.command)
     else:
         file = read_config(config)

@@ -123,7 +123,7 @@ def _import() -> None:
         "sqlalchemy.dialects.sqlite",
         "truststore",
         "uvicorn.lifespan.on",
-        "uvicorn.protocols.http.httptools_impl",
+        "uvicorn.protocols.http.h11_impl",
     ):
         importlib.import_module(name)
 

@@ -70,9 +70,9 @@ def exam(
     own_options = spec.load().options
     names = [*own_options.model_fields]
     options = command_options(ExamOptions, options, f"the exam of {name}", names)
-    given = {option: options.pop(option) for option in names if option in options}
+    of_family = {option: options.pop(option) for option in names if option in options}
     try:
-        own = own_options(**given)
+        own = own_options(**of_family)
     except ValidationError as error:
         first = error.errors()[0]
         raise option_problem(str(first["loc"][0]), value_problem(first), first["input"]) from None
@@ -199,7 +199,7 @@ def agreement(
     if isinstance(data, pd.DataFrame) and all(data.index.names):  # items as its index
         data = data.reset_index()
     table = read_ratings(rows_of(data, columns=columns), raters=rater, count=count, missing=missing)
-    found = agree(
+    measured = agree(
         table,
         categories=categories,
         reference=reference,
@@ -207,11 +207,14 @@ def agreement(
         seed=seed,
         level=level,
     )
-    figures = [*found.coefficients, *(figure for pair in found.against for figure in pair.figures)]
+    figures = [
+        *measured.coefficients,
+        *(figure for pair in measured.against for figure in pair.figures),
+    ]
     rows = [{**vars(figure), "raters": " + ".join(figure.raters)} for figure in figures]
     scores = pd.DataFrame(rows).rename(columns={"name": "coefficient"})
-    names = ["item", *found.raters]
-    rows = [{"item": row["item"], **row["ratings"]} for row in found.disagreements]
+    names = ["item", *measured.raters]
+    rows = [{"item": row["item"], **row["ratings"]} for row in measured.disagreements]
     items = as_given(data, pd.DataFrame(rows, columns=names))
-    title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
-    return Result(title, items, scores, found.notes)
+    title = f"{measured.items} items, {len(measured.raters)} raters, {measured.ratings} ratings"
+    return Result(title, items, scores, measured.notes)

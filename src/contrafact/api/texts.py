@@ -110,10 +110,10 @@ def generate(
         assert path is not None
         items, added = _scenarios_in(path, rows)
     else:
-        made = result.made.figures
-        items = _as_read(render_jsonl(result_frame(made, ".jsonl")))
-        added = _added(items, len({key for row in made for key in row.fields}))
-        causes = [row.value.added["error"] for row in made if row.value.outcome == "failed"]
+        figures = result.made.figures
+        items = _as_read(render_jsonl(result_frame(figures, ".jsonl")))
+        added = _added(items, len({key for row in figures for key in row.fields}))
+        causes = [row.value.added["error"] for row in figures if row.value.outcome == "failed"]
     if causes and len(causes) == len(items):
         raise ModelError(f"{len(items)} of {len(items)} rows failed:", causes)
     valid = items[added["valid"]].fillna(False).astype(bool)
@@ -139,16 +139,16 @@ def _scenarios_in(out: Path, rows: Source) -> tuple[pd.DataFrame, dict[str, str]
     items = read_frame(out)
     if isinstance(rows, str | Path):
         rows = (row for _, row in open_table(rows, decimals=False).rows)
-    given = _as_read("".join(map(json_line, islice(rows, len(items)))))
-    added = items.iloc[:, len(given.columns) :]
-    names = _added(items, len(given.columns))  # of the columns that are ours
+    rows_read = _as_read("".join(map(json_line, islice(rows, len(items)))))
+    added = items.iloc[:, len(rows_read.columns) :]
+    names = _added(items, len(rows_read.columns))  # of the columns that are ours
     if out.suffix.lower() in (".csv", ".tsv"):
         judged = list(names)[list(names).index("error") + 1 :]
         added = added.astype(object).where(added != "", None)
         words = {"True": True, "False": False}
         for name in ("valid", *judged):
             added[names[name]] = added[names[name]].map(words.get).astype(object)
-    return _as_read(render_jsonl(pd.concat([given, added], axis=1))), names
+    return _as_read(render_jsonl(pd.concat([rows_read, added], axis=1))), names
 
 
 def _scenarios(items: pd.DataFrame, added: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -112,12 +112,14 @@ class _Twin:
             for parent in mechanism.parents
         ]
         axes += [*mechanism.noise, node]
-        given = [(index, self.facts[axis]) for index, axis in enumerate(axes) if axis in self.facts]
+        evidence = [
+            (index, self.facts[axis]) for index, axis in enumerate(axes) if axis in self.facts
+        ]
         free = [index for index, axis in enumerate(axes) if axis not in self.facts]
         table = {}
         for key, value in mechanism.table.items():
             row = (*key, value)
-            if all(row[index] == fact for index, fact in given):
+            if all(row[index] == fact for index, fact in evidence):
                 table[tuple([row[index] for index in free])] = 1.0
         return _Factor(tuple(axes[index] for index in free), table)
 

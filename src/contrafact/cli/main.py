@@ -77,7 +77,7 @@ class CommandGroup(LazyGroup):
     _listing = False
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help; of each command its line alone is needed, and nothing is imported."""
+        """Write the help. It needs each command's one line alone, so no command is imported."""
         self._listing = True
         super().format_help(ctx, formatter)
         self._listing = False
@@ -86,8 +86,8 @@ class CommandGroup(LazyGroup):
         return list(_commands())
 
     def find(self, name: str) -> Any:
-        found = _commands()[name]
-        return TyperCommand(name, help=found.help) if self._listing else _loaded(name, found)
+        command = _commands()[name]
+        return TyperCommand(name, help=command.help) if self._listing else _loaded(name, command)
 
 
 app = typer.Typer(
@@ -244,33 +244,33 @@ def _command() -> Any:
 @cache
 def _commands() -> dict[str, Command]:
     """Return the program's commands, and those of families; every family has its studies."""
-    found = {
+    commands = {
         name: Command(text, Lazy(f"contrafact.cli.{path}"))
         for name, (path, text) in _COMMANDS.items()
     }
     for family in families().values():
         if family.study:
             text = f"{family.title}. {family.question}"
-            found[family.name] = Command(text, Lazy("contrafact.cli.study:group"))
-        found |= family.commands
-    return found
+            commands[family.name] = Command(text, Lazy("contrafact.cli.study:group"))
+        commands |= family.commands
+    return commands
 
 
 @cache
 def _loaded(name: str, command: Command) -> Any:
-    found = command.app.load()
+    app = command.app.load()
     family = families().get(name)
-    if family is not None and family.study and isinstance(found, typer.Typer):
+    if family is not None and family.study and isinstance(app, typer.Typer):
         from contrafact.cli.study import study_group
 
-        group = loaded(name, found)
+        group = loaded(name, app)
         group.help = command.help
         group.add_command(study_group(family))
         return group
     of = next((one for one in families().values() if name in one.commands), None)
-    if of is None or "method" not in inspect.signature(found).parameters:
-        return loaded(name, found)
-    made = command_of(name, found, MethodsCommand)
+    if of is None or "method" not in inspect.signature(app).parameters:
+        return loaded(name, app)
+    made = command_of(name, app, MethodsCommand)
     made.methods_of = of.tasks[0].name
     return made
 

@@ -43,7 +43,7 @@ class _Edit(Options):
 @app.command("edit")
 @command
 def edit(options: _Edit) -> None:
-    """Teach an editor of stories by proof: proven right answers, then rewards.
+    """Teach a model to edit stories: first on answers proven right, then by rewards.
 
     Measured on stories whose graphs, places or events it has never met, each alone and together.
     Killed at any point, the same command goes on; what is finished is not done again.

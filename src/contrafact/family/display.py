@@ -213,7 +213,7 @@ def with_figures(
         rows = np.logical_and.reduce([rows_with[condition] for condition in where.items()])
         row_of = {keys[row]: int(row) for row in np.flatnonzero(rows)}
         if len(row_of) < np.count_nonzero(rows):
-            raise ValueError(f"more than one figure of a line: {key}, {dict(where)}")
+            raise ValueError(f"one line has more than one figure: {key}, {dict(where)}")
         taken = [row_of.get(line, -1) for line in lines]
         added |= {f"{key}{end}": numbers[name][taken] for name, end in ends.items()}
     frame = frame.reset_index(drop=True)

@@ -123,9 +123,9 @@ def run_stage(
         executor: Who works on the rows; this process, if nobody else.
         estimate: Whether to show what the calls cost, and to make none.
         yes: Whether many paid calls are made without a question.
-        confirm: Is called with the number of many paid calls, and raises where they are not to be
-            made; the user is asked on a terminal if not given.
-        keep: Whether what is made is kept in the result besides, where it is written to a file.
+        confirm: Called with the number of paid calls where they are many; it raises if they are not
+            to be made. Without it the user is asked.
+        keep: Whether the result holds what is made, too, where it is written to a file.
 
     Returns:
         What became of the rows; None of an estimate, or where the output was finished before.

@@ -147,6 +147,6 @@ class Presence:
         self._pattern = re.compile(f"(?=({alternation(with_string, literal=True)}))")
 
     def rows(self, text: str) -> set[int]:
-        """Return the numbers of the rows of which a text has a string."""
+        """Return the numbers of the rows that have at least one string that is in the text."""
         strings = set(self._pattern.findall(text))
         return set().union(*(self._rows.get(string, ()) for string in strings))

@@ -316,7 +316,7 @@ def prefer(
     folder: Path,
     steps: Steps = lambda done, total: None,
 ) -> list[Loss]:
-    """Train a model to prefer the better replies (DPO); the reference is the model before.
+    """Train a model to prefer the better replies (DPO); its reference is itself before training.
 
     See `warm_up` for what is changed, saved, returned and raised.
     """

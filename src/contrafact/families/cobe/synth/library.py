@@ -231,7 +231,7 @@ def _event(name: str, table: Mapping[str, Any]) -> Event:
     if not both and any(not link.rule for link in links.values()):
         raise ValueError("a link needs its rule")
     if len(links) > 1 and not effect:
-        raise ValueError("with two causes it needs an effect")
+        raise ValueError("an event with two or more causes in 'from' needs 'effect'")
     cause = table.get("cause", "")
     if not aside and not cause:
         raise ValueError("it needs a cause")

@@ -163,10 +163,10 @@ def main() -> None:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f"; see `{context.command_path} --help`" if context else ""
-        message = " ".join(error.format_message().split()).rstrip(".")
+        message = " ".join(error.format_message().split())
         if found := getattr(error.__cause__, "errors", None):  # pydantic's, which Typer quotes
             message = f"{message.partition(': ')[0]}: {value_problem(found()[0])}"
-        _die((message or "no command is named") + see)
+        _die((message.rstrip(".") or "no command is named") + see)
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     except (BrokenPipeError, SystemExit):

@@ -74,8 +74,8 @@ def asked_facts(facts: Facts, response: str, attempt: int) -> list[AskedFact]:
     for number, name in enumerate(names, 1):
         label, forms = f"F{number}", facts.reader.wordings[name]
         if "amounts" in forms:
-            before = facts.proof.facts[name]
-            shown = {"amount": forms["entity"], "before": f"{before:,}"}
+            before = forms["amounts"][0].replace("{n}", f"{facts.proof.facts[name]:,}")
+            shown = {"amount": forms["entity"], "before": before}
             asked.append(AskedFact(label, name, WAYS, {"label": label, **shown}))
             continue
         values = draw.sample((True, False), 2)

@@ -193,10 +193,16 @@ def test_csv_round_trip(rows):
 @given(ROWS)
 def test_jsonl_round_trip(rows):
     found = back(table(rows, COLUMNS), ".jsonl")
-    expected = [
-        (text, maybe, flag, _in_json(number), count) for text, maybe, flag, number, count in rows
+    assert [tuple(row.values()) for row in found] == [
+        (
+            replace_surrogates(text),
+            None if maybe is None else replace_surrogates(maybe),
+            flag,
+            _in_json(number),
+            count,
+        )
+        for text, maybe, flag, number, count in rows
     ]
-    assert [_joined(row.values()) for row in found] == [_joined(row) for row in expected]
     assert [list(row) for row in found] == [COLUMNS] * len(rows)
 
 
@@ -232,16 +238,6 @@ def test_a_line_of_json_is_json_whatever_the_numbers(nan):
 
 def _in_json(number: float) -> object:
     return {np.inf: "Infinity", -np.inf: "-Infinity"}.get(number, number)
-
-
-def _joined(values) -> list[object]:
-    """JSON joins two surrogate halves that stand side by side; so must what is compared."""
-    return [
-        value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        if isinstance(value, str)
-        else value
-        for value in values
-    ]
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6))

@@ -9,14 +9,14 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
-from contrafact.files.fields import fold, is_absent
-from contrafact.files.layout import KNOWN_NAMES, Cells, filled, header_place, laid_out
+from contrafact.files.fields import FIELD_NAMES, fold, is_absent, names_of
+from contrafact.files.layout import Cells, filled, laid_out
 from contrafact.files.limits import limit, over
 
 __all__ = [
@@ -34,6 +34,7 @@ BOM = codecs.BOM_UTF8
 """The byte-order mark by which Excel knows UTF-8."""
 
 _DELIMITERS = ("\t", ",", ";")
+_KNOWN_NAMES = frozenset(name for field in FIELD_NAMES for name in names_of(field))
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _HEAD = 65_536
 _RECORDS = 40
@@ -172,13 +173,13 @@ def text_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
         yield number, decode_line(raw.removeprefix(BOM) if number == 1 else raw, name, number)
 
 
-def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_NAMES) -> str:
+def dialect_of(head: str, *, tabs: bool = False) -> str:
     """Return what divides a table's cells, by its beginning.
 
     A first line ``sep=;`` says it. Else it is the one of comma, semicolon and tab under which the
-    header has known names, the most rows are as wide as the header, the header is the first row,
-    and it has the most columns: the first of these that decides. If none does, it is the tab before
-    the comma before the semicolon, and the comma where there is one column.
+    header has a known name, the most rows are as wide as the header, and it has the most columns:
+    the first of these that decides. If none does, it is the tab before the comma before the
+    semicolon, and the comma where there is one column.
     """
     first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
     if declared := _SEP_LINE.fullmatch(first):
@@ -187,7 +188,7 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
         return "\t"
     lines = head.removeprefix("\ufeff").splitlines(keepends=True)
 
-    def fit(delimiter: str) -> tuple[bool, float, bool, int]:
+    def fit(delimiter: str) -> tuple[bool, float, int]:
         rows = []
         try:
             for row in csv.reader(lines, delimiter=delimiter):
@@ -197,25 +198,18 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
                     break
         except csv.Error:
             pass  # a wrong delimiter, or a wrong row: its reader will name it
-        place = header_place(rows[:12], named)
-        header = rows[place] if rows else []
-        if len(header) < 2:
-            return False, 0.0, False, 0
-        known = any(fold(cell) in named for cell in header)
-        below = rows[place + 1 :]
+        if not rows or len(rows[0]) < 2:
+            return False, 0.0, 0
+        header, *below = rows
         even = sum(len(row) == len(header) for row in below) / len(below) if below else 1.0
-        return known, even, place == 0, len(filled(header))
+        return any(fold(cell) in _KNOWN_NAMES for cell in header), even, len(filled(header))
 
     best = max(_DELIMITERS, key=fit)  # the first of equals
-    return best if fit(best)[3] else ","
+    return best if fit(best)[2] else ","
 
 
 def read_delimited(
-    stream: BinaryIO,
-    name: str,
-    *,
-    tabs: bool,
-    named: Collection[str],
+    stream: BinaryIO, name: str, *, tabs: bool
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
     """Return how a text table is written, and its rows, one at a time."""
     stream, foreign = utf8_stream(stream, name, legacy=True)
@@ -229,13 +223,13 @@ def read_delimited(
         head = head[: head.rfind(b"\n") + 1] or head
     text = head.decode("utf-8", "replace")
     declared = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
-    delimiter = dialect_of(text, tabs=tabs, named=named)
+    delimiter = dialect_of(text, tabs=tabs)
     # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
     mark = declared or (delimiter == ";" if foreign is None else foreign)
     rows = laid_out(
         _records(stream, name, delimiter, declared),
         name,
-        named=named,
+        empty="",
         hint='put cells that hold a comma in quotes: "…"',
     )
     return Dialect(delimiter, mark), rows

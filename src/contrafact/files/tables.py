@@ -30,7 +30,6 @@ from contrafact.files.delimited import (
 )
 from contrafact.files.fields import (
     as_json,
-    fold,
     guarded_columns,
     no_column,
     present,
@@ -39,7 +38,6 @@ from contrafact.files.fields import (
     unguarded_row,
 )
 from contrafact.files.json_rows import Row, json_lines, json_list
-from contrafact.files.layout import KNOWN_NAMES
 from contrafact.files.limits import bounded_rows, limit, most_unpacked, over
 from contrafact.files.parquet import parquet_rows
 from contrafact.files.workbooks import WORKBOOKS, read_workbook, split_sheet, workbook_bytes
@@ -236,10 +234,10 @@ def open_table(
     row's number. A bad row raises when the reader gets to it. Blank rows are passed over.
 
     Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
-    semicolons or tabs; its values are text, and cells that a short row lacks are empty. Titles
-    above the header of a CSV file or a sheet are left out. What was not plain is said on standard
-    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`; within
-    an object a key that is null is absent, as Parquet and the hub write it.
+    semicolons or tabs; its values are text, and cells that a short row lacks are empty. What was
+    not plain is said on standard error. What stands for nothing (``NULL``) is told by
+    `contrafact.files.fields.is_absent`; within an object a key that is null is absent, as Parquet
+    and the hub write it.
 
     Args:
         columns: By the name that is wanted, the column's name in the file, where they differ; the
@@ -258,7 +256,7 @@ def open_table(
         suffix = Path(file).with_suffix("").suffix.lower()
     stream = _open(file, source_name(file) if name == source_name(path) else name)
     stream = _unpacked(stream, name)
-    dialect, named = Dialect(), KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
+    dialect = Dialect()
     try:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(0)
@@ -268,9 +266,9 @@ def open_table(
             rows = parquet_rows(stream, name)
         elif kind == "workbook":
             dialect = Dialect(mark=True)
-            rows = read_workbook(stream, name, sheet=sheet, named=named)
+            rows = read_workbook(stream, name, sheet=sheet)
         elif kind == "csv":
-            dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv", named=named)
+            dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv")
             if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
             if decimals and not guarded:
@@ -353,8 +351,7 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     """Write a table to ``path``, whole or not at all, in the format its suffix names.
 
     The index is left out. Missing values (``None``, ``NaN``, ``NaT``) are empty cells in CSV and
-    Excel, and ``null`` elsewhere. Lone surrogates become U+FFFD, except in JSON Lines, which keeps
-    them.
+    Excel, and ``null`` elsewhere. Lone surrogates become U+FFFD.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
@@ -432,7 +429,7 @@ def is_storable(kind: Any) -> bool:
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD.
 
-    NaN is null, and infinite numbers, which JSON lacks too, are texts as in `render_jsonl`.
+    NaN is null; infinite numbers, which JSON lacks too, are ``"Infinity"`` and ``"-Infinity"``.
     """
     try:
         text = json.dumps(row, ensure_ascii=False, default=as_json, allow_nan=False)
@@ -453,23 +450,9 @@ def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
 
 
 def render_jsonl(frame: "pd.DataFrame") -> str:
-    """Return a table as JSON Lines: one object a row, keys in the order of the columns.
-
-    Infinite numbers, which JSON lacks, are the texts ``"Infinity"`` and ``"-Infinity"``.
-    """
+    """Return a table as JSON Lines, a `json_line` for each row."""
     columns = [str(column) for column in frame.columns]
-    lines = (
-        json.dumps(
-            {key: _plain(value) for key, value in zip(columns, row, strict=True)},
-            ensure_ascii=False,
-            allow_nan=False,
-            default=str,
-        )
-        for row in _rows(frame)
-    )
-    text = "".join(line + "\n" for line in lines)
-    # A lone surrogate is written as its JSON escape, since UTF-8 cannot hold it.
-    return text.encode("utf-8", "backslashreplace").decode()
+    return "".join(json_line(dict(zip(columns, row, strict=True))) for row in _rows(frame))
 
 
 def _open(path: str | Path, name: str) -> BinaryIO:

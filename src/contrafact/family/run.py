@@ -280,11 +280,6 @@ class Prepared:
         return self.manifest.identity
 
     @property
-    def logged_as(self) -> str:
-        """The identity by which its logs are found, and its answers kept."""
-        return self.manifest.logged_as or self.identity
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What is left out of a run like this."""
         left_out = self.run.without_judge

@@ -48,19 +48,6 @@ _BAD_YAML = {  # what its reader says, or what it was at: what is wrong, and wha
     r"block|document start": ("a line is indented unlike those above", "align the keys"),
     r"": ("this cannot be read", "write key: value, one a line"),
 }
-_BAD_TOML = {
-    r"Cannot (overwrite|declare|mutate)|twice|Duplicate": ("a key is there twice", "keep one"),
-    r"Unclosed|Unterminated|Expected '[^=]|Expected \"": _UNCLOSED,
-    r"Unescaped": (
-        "no known escape follows a backslash",
-        "double the backslash, or use single quotation marks",
-    ),
-    r"Invalid (value|date)|after a statement": (
-        "a value cannot be read, or there is more behind it",
-        "put texts in quotation marks; write true and false small",
-    ),
-    r"": ('a key = "value" is expected', 'write key = "value", one a line'),
-}
 
 
 @dataclass(frozen=True)
@@ -179,14 +166,10 @@ def _bad_yaml(error: Any, text: str, path: Path) -> InputError:
         problem, line = "not YAML: an invisible character", text.count("\n", 0, at) + 1
         return InputError(problem, file=path, line=line, hint="remove it")
     message = f"{error.context or ''} {error.problem or ''}".strip()
-    problem, hint = words = _in_words(_BAD_YAML, message)
+    problem, hint = words = next(w for form, w in _BAD_YAML.items() if re.search(form, message))
     mark = (error.context_mark if words in (_UNCLOSED, _NO_COLON) else None) or error.problem_mark
     at_line = None if mark is None else mark.line + 1
     return InputError(f"not YAML: {problem}", file=path, line=at_line, hint=hint)
-
-
-def _in_words(table: Mapping[str, tuple[str, str]], message: str) -> tuple[str, str]:
-    return next(words for form, words in table.items() if re.search(form, message))
 
 
 _RESOLVED = {
@@ -245,9 +228,10 @@ def read_toml(text: str, name: str | Path) -> dict[str, Any]:
     except RecursionError as error:
         raise InputError("not TOML: nested too deeply", file=name) from error
     except tomllib.TOMLDecodeError as error:
-        problem, hint = _in_words(_BAD_TOML, str(error))
-        line_named = re.search(r"line (\d+)", str(error))
+        problem, _, place = str(error).partition(" (at ")
+        line_named = re.match(r"line (\d+)", place)
         line = int(line_named.group(1)) if line_named else len(text.rstrip().splitlines()) or 1
+        hint = 'write key = "value", one a line'
         raise InputError(f"not TOML: {problem}", file=name, line=line, hint=hint) from error
     except ValueError as error:
         problem, hint = _NO_NUMBER

@@ -75,15 +75,15 @@ def test_standard_input(monkeypatch, data):
 @pytest.mark.parametrize(
     ("name", "data", "line", "message"),
     [
-        ("a.jsonl", '{"h": 1}\n{"h": \n', 2, "bad JSON: a value is expected at column"),
+        ("a.jsonl", '{"h": 1}\n{"h": \n', 2, "bad JSON: expecting value at column"),
         ("a.jsonl", '{"h": 1}\n7\n', 2, "the row is a number, not an object"),
         ("a.jsonl", '{"h": 1}\n"x"\n', 2, "the row is a text, not an object"),
         ("a.jsonl", b'{"h": 1}\n\n{"h": "\xe4"}\n', 3, "is not UTF-8 (byte 0xe4)"),
         ("a.jsonl", '{"h": ' + "9" * 5000 + "}", 1, "bad JSON"),
         ("a.jsonl", '{"h": ' + "[" * 200_000, 1, "bad JSON: nested too deeply"),
         ("a.json", '[{"h": 1},\n {"h": 2}\n {"h": 3}]', 3, "',' or ']' was expected"),
-        ("a.json", '[\n{"h": 1},\n\n{"h" 2}]', 4, "bad JSON: ':' is expected"),
-        ("a.json", '[\n{"h": 1},\n', 3, "bad JSON: a value is expected"),
+        ("a.json", '[\n{"h": 1},\n\n{"h" 2}]', 4, "bad JSON: expecting ':' delimiter"),
+        ("a.json", '[\n{"h": 1},\n', 3, "bad JSON: expecting value"),
         ("a.json", '[{"h": 1}, {"h": 2}, 3]', 3, "the row is a number"),
         ("a.json", '[\n{"h": 1},\nnull]', 3, "the row is null, not an object"),
         ("a.json", '[{"h": 1}]\n{}', 2, "text after the end of the list"),

@@ -183,7 +183,7 @@ BROKEN = [
     ("a.toml", "a = 1\nb 1\n", ":2: not TOML: Expected '=' after a key"),
     ("a.toml", "a = 1\na = 2\n", ":2: not TOML: Cannot overwrite a value"),
     ("a.toml", "a = 1\nb = [1\n", ":2: not TOML: Unclosed array"),
-    ("a.json", '{"a": 1,\n"b": x}', ":2: bad JSON: a value is expected at column 6; fix it"),
+    ("a.json", '{"a": 1,\n"b": x}', ":2: bad JSON: expecting value at column 6; fix it"),
 ]  # fmt: skip
 
 

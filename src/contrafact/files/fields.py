@@ -19,6 +19,7 @@ from contrafact.text.delimit import seen
 __all__ = [
     "FIELD_NAMES",
     "PackedObject",
+    "as_cell",
     "as_json",
     "checked_columns",
     "column_of",
@@ -33,6 +34,7 @@ __all__ = [
     "names_of",
     "no_column",
     "pick",
+    "plain",
     "present",
     "refuse_alike",
     "rename_row",
@@ -163,6 +165,26 @@ def as_json(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
         return value.tolist()
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON has no word for is left to ``default=``."""
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value as a cell has it: lists and objects as JSON."""
+    value = plain(value)
+    whole = isinstance(value, dict | list)
+    return json.dumps(value, ensure_ascii=False, default=str) if whole else value
 
 
 def present(value: Any, *, top: bool = False) -> Any:

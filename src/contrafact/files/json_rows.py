@@ -16,27 +16,13 @@ Row = tuple[int, dict[str, Any]]
 
 _VALUE = 64  # bytes that a value takes, about
 _SPACES = re.compile(r"[ \t\r\n]+")
-_BAD_JSON = {  # by how Python's reader begins to say it
-    "Expecting value": "a value is expected",
-    "Expecting property name": 'a name in "double quotes" is expected',
-    "Expecting ',' delimiter": "',' or the end is expected",
-    "Expecting ':' delimiter": "':' is expected",
-    "Unterminated string": "a text has no closing quote",
-    "Invalid control character": "a line break or control character stands in a text",
-    "Invalid \\": "no known escape follows the backslash",
-    "Extra data": "there is more behind the end",
-    "Illegal trailing comma": "a comma stands before the end",
-}
 _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def json_problem(error: ValueError | RecursionError) -> str:
     """Return what is wrong with a text that Python's reader of JSON refused."""
     if isinstance(error, json.JSONDecodeError):
-        words_for = next(
-            (words for start, words in _BAD_JSON.items() if error.msg.startswith(start)), ""
-        )
-        return f"bad JSON{words_for and ': '}{words_for} at column {error.colno}"
+        return f"bad JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
     if isinstance(error, RecursionError):
         return "bad JSON: nested too deeply"
     return "bad JSON: a number of thousands of digits"

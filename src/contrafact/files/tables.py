@@ -1,11 +1,9 @@
 """Tables in and out: JSON Lines, JSON, CSV, Parquet and Excel, read by rows and written whole."""
 
 import csv
-import datetime
 import errno
 import io
 import json
-import math
 import os
 import sys
 import tempfile
@@ -29,9 +27,11 @@ from contrafact.files.delimited import (
     with_decimal_points,
 )
 from contrafact.files.fields import (
+    as_cell,
     as_json,
     guarded_columns,
     no_column,
+    plain,
     present,
     rename_row,
     unguarded,
@@ -223,7 +223,6 @@ def open_table(
     *,
     decimals: bool = True,
     guarded: bool | Callable[[Mapping[str, Any]], bool] = False,
-    name: str = "",
 ) -> OpenTable:
     """Open a file of rows.
 
@@ -249,13 +248,12 @@ def open_table(
             whose texts and names lose the apostrophe that guards them; a workbook may have been
             made of one.
     """
-    name = name or source_name(path)
+    name = source_name(path)
     file, sheet = split_sheet(path)
     suffix = "" if file == "-" else Path(file).suffix.lower()
     if suffix in (".gz", ".zst"):
         suffix = Path(file).with_suffix("").suffix.lower()
-    stream = _open(file, source_name(file) if name == source_name(path) else name)
-    stream = _unpacked(stream, name)
+    stream = _unpacked(_open(file, source_name(file)), name)
     dialect = Dialect()
     try:
         size = stream.seek(0, os.SEEK_END)
@@ -374,8 +372,7 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
         return render_jsonl(frame).encode()
     if suffix == ".xlsx":
         names = [str(column) for column in frame.columns]
-        cells = (tuple(_native(value) for value in row) for row in _rows(frame))
-        return workbook_bytes(names, cells, path)
+        return workbook_bytes(names, _rows(frame), path)
     # Parquet refuses lone surrogates. Other objects stay as they are, lest whole numbers beside
     # nothing become fractions.
     whole = of_one_type(frame)
@@ -410,7 +407,7 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
             values = [
                 value
                 if value is None or isinstance(value, str)
-                else json.dumps(_plain(value), ensure_ascii=False, default=str)
+                else json.dumps(plain(value), ensure_ascii=False, default=str)
                 for value in whole[column]
             ]
             # As objects: pandas would make Arrow's texts of them, which lone surrogates are not.
@@ -434,7 +431,7 @@ def json_line(row: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(row, ensure_ascii=False, default=as_json, allow_nan=False)
     except ValueError:
-        text = json.dumps(_plain(row), ensure_ascii=False, default=as_json, allow_nan=False)
+        text = json.dumps(plain(row), ensure_ascii=False, default=as_json, allow_nan=False)
     return replace_surrogates(text) + "\n"
 
 
@@ -445,7 +442,7 @@ def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
     writer = csv.writer(_LineFeeds(sink), lineterminator="\r\n", delimiter=delimiter)
     writer.writerow([str(column) for column in frame.columns])
     for row in _rows(frame):
-        writer.writerow([_cell(value) for value in row])
+        writer.writerow(map(as_cell, row))
     return replace_surrogates(sink.getvalue())
 
 
@@ -531,28 +528,3 @@ def _rows(frame: "pd.DataFrame") -> Iterator[tuple[Any, ...]]:
             ]
         )
     return zip(*columns, strict=True)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; what it has no word for is left to ``default=str``."""
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _native(value: Any) -> Any:
-    """Return a value as a sheet's cell can hold it: dates stay dates."""
-    if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    return value if isinstance(value, datetime.date) else _plain(value)
-
-
-def _cell(value: Any) -> Any:
-    value = _plain(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

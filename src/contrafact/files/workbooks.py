@@ -6,7 +6,6 @@ with it; an error (``#NAME?``, what Excel makes of a headline that begins with `
 
 import datetime
 import io
-import json
 import re
 import warnings
 import zipfile
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
+from contrafact.files.fields import as_cell
 from contrafact.files.layout import Cells, filled, laid_out
 from contrafact.files.limits import limit, most_unpacked, over
 from contrafact.text.delimit import replace_surrogates
@@ -243,7 +243,7 @@ def workbook_bytes(
     same table is the same bytes.
 
     Args:
-        rows: Plain values; None is an empty cell. Lists and objects become JSON.
+        rows: None is an empty cell. Lists and objects become JSON.
     """
     from openpyxl import Workbook
     from openpyxl.utils import get_column_letter
@@ -290,20 +290,14 @@ def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
 
 
 def _written(value: Any) -> Any:
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int) and len(str(abs(value))) > _DIGITS:
-        return str(value)
-    if isinstance(value, float):
-        if value != value:
-            return None
-        return value if abs(value) != float("inf") else ("Infinity" if value > 0 else "-Infinity")
     if isinstance(value, datetime.datetime | datetime.date):
         zoned = isinstance(value, datetime.datetime) and value.tzinfo is not None
         return value.isoformat() if zoned or value.year < 1900 else value
-    if isinstance(value, dict | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return value if isinstance(value, int | str) else str(value)
+    value = as_cell(value)
+    if isinstance(value, bool | float | None):
+        return value
+    exact = isinstance(value, int) and len(str(abs(value))) <= _DIGITS
+    return value if exact else str(value)
 
 
 def _without_times(packed: io.BytesIO) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from contrafact.corpus.ledger import Ledger
+from contrafact.corpus.ledger import append_events
 from contrafact.corpus.release import ReleaseOptions, write_release
 from contrafact.errors import InputError
 from contrafact.families.finforce.release import Released, release_files
@@ -99,7 +99,7 @@ def release(options: _Release) -> None:
         typer.echo(f"no headline is left to release{why}", err=True)
         raise typer.Exit(1)
     checked = write_release(release_files(released, facts, counts), out)
-    Ledger(sidecar_path(out, "ledger")).append(events)
+    append_events(sidecar_path(out, "ledger"), events)
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")

@@ -28,14 +28,7 @@ from contrafact.files.download import cache_dir, fetch
 from contrafact.files.hub import asked_of_hub, hub_api, hub_client
 from contrafact.files.tables import json_line, read_rows, table_file
 
-__all__ = [
-    "Dataset",
-    "data_source",
-    "dataset_named",
-    "datasets",
-    "fetch_dataset",
-    "is_fetched",
-]
+__all__ = ["data_source", "dataset_named", "datasets", "fetch_dataset", "is_fetched"]
 
 BASE_VARIABLE = "CONTRAFACT_DATA_URL"
 """Names a mirror that stands in for GitHub, with the same paths below it."""

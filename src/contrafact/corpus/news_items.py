@@ -18,13 +18,7 @@ from contrafact.files.tables import BAD_DATE, BROKEN, RowNotes, read_rows, sourc
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "NewsRow",
-    "day_of",
-    "item_of",
-    "news_record",
-    "news_rows",
-]
+__all__ = ["day_of", "item_of", "news_record", "news_rows"]
 
 _LONGEST = 100  # characters of what may be a date
 _EPOCH = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?")

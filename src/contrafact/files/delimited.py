@@ -19,16 +19,7 @@ from contrafact.files.fields import FIELD_NAMES, fold, is_absent, names_of
 from contrafact.files.layout import Cells, filled, laid_out
 from contrafact.files.limits import limit, over
 
-__all__ = [
-    "BOM",
-    "Dialect",
-    "decode_line",
-    "read_delimited",
-    "read_whole",
-    "text_lines",
-    "utf8_stream",
-    "with_decimal_points",
-]
+__all__ = ["Dialect"]
 
 BOM = codecs.BOM_UTF8
 """The byte-order mark by which Excel knows UTF-8."""

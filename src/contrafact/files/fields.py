@@ -17,10 +17,7 @@ from contrafact.errors import InputError
 from contrafact.text.delimit import seen
 
 __all__ = [
-    "FIELD_NAMES",
     "PackedObject",
-    "as_cell",
-    "as_json",
     "checked_columns",
     "column_of",
     "columns_found",
@@ -28,19 +25,16 @@ __all__ = [
     "fold",
     "fold_row",
     "guarded",
-    "guarded_columns",
     "is_absent",
     "named_columns",
     "names_of",
     "no_column",
     "pick",
-    "plain",
     "present",
     "refuse_alike",
     "rename_row",
     "skeleton",
     "unguarded",
-    "unguarded_row",
 ]
 
 FIELD_NAMES: Mapping[str, tuple[str, ...]] = {

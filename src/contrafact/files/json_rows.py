@@ -9,7 +9,7 @@ from contrafact.errors import InputError
 from contrafact.files.delimited import BOM, decode_line, read_whole, text_lines
 from contrafact.files.limits import limit, over
 
-__all__ = ["Row", "json_lines", "json_list", "json_problem"]
+__all__ = ["json_lines", "json_problem"]
 
 Row = tuple[int, dict[str, Any]]
 """Its line, from 1, and what it holds."""

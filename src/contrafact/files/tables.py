@@ -50,7 +50,6 @@ __all__ = [
     "BAD_DATE",
     "BROKEN",
     "TABLE_SUFFIXES",
-    "OpenTable",
     "Row",
     "RowNotes",
     "called",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
-__all__ = ["WORKBOOKS", "check_cells", "read_workbook", "split_sheet", "workbook_bytes"]
+__all__ = ["check_cells", "split_sheet"]
 
 WORKBOOKS = (".xlsx", ".xlsm")
 MAX_CELL = 32_767

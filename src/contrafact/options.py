@@ -161,17 +161,15 @@ class BulkOptions(Options):
         return None
 
 
-class _Rates(Options):
+class ModelBulkOptions(BulkOptions):
+    """The same of a command that asks models, and so has limits of calls and tokens."""
+
     requests_per_minute: int | None = option(
         None, "Of all processes; no limit if none.", panel=_PANEL, ge=1, metavar="N"
     )
     tokens_per_minute: int | None = option(
         None, "Sent and received, of all; no limit if none.", panel=_PANEL, ge=1, metavar="N"
     )
-
-
-class ModelBulkOptions(BulkOptions, _Rates):
-    """The same of a command that asks models, and so has limits of calls and tokens."""
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -342,7 +340,7 @@ def option_problem(name: str, message: str, value: Any) -> InputError:
 
 
 def absolute(path: Path | None) -> str | None:
-    """Return a path as the processes of other machines find it."""
+    """Return a path as other processes find it, wherever they are started."""
     return None if path is None else str(path.absolute())
 
 

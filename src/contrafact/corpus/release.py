@@ -10,7 +10,6 @@ import logging
 import re
 import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from importlib.resources import files as resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,37 +48,26 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a release says of itself.
+class Facts(Options):
+    """What a release says of itself."""
 
-    The name is fit for a file name, the version as in 1.0.0, the licence (of what was added) an
-    SPDX name or an address, the date, of publication, YYYY-MM-DD.
-    """
-
-    name: str
-    version: str
-    license: str | None = None
-    url: str | None = None
-    date: str | None = None
-
-
-class ReleaseOptions(Options):
-    """What every command has that makes a release: where it goes, and what it says of itself."""
-
-    out: Path = option(..., "A new folder.", metavar="DIR")
     name: str = option(..., "The dataset's name.")
     version: str = option("1.0.0", "Its version, as in 1.0.0.")
     license: str | None = option(None, "Licence of what was added: an SPDX name or an address.")
     url: str | None = option(None, "Where it will be published.")
     date: str | None = option(None, "Day of publication, YYYY-MM-DD.")
 
+
+class ReleaseOptions(Facts):
+    """What every command has that makes a release: where it goes, and what it says of itself."""
+
+    out: Path = option(..., "A new folder.", metavar="DIR")
+
     def check(self) -> Facts:
         """Return what the release says of itself, once it can be written."""
         guard_folder(self.out)
-        facts = Facts(self.name, self.version, self.license, self.url, self.date)
-        check_facts(facts)
-        return facts
+        check_facts(self)
+        return self
 
 
 def check_facts(facts: Facts) -> None:

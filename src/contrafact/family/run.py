@@ -49,7 +49,6 @@ __all__ = [
     "Inputs",
     "Prepared",
     "TaskRun",
-    "absolute",
     "cost_columns",
     "forget_loaded",
     "load_once",
@@ -408,11 +407,6 @@ def _loaded(
     load: Callable[..., Any], path: Path, _whole: Path, _changed: Any, columns: tuple[Any, ...]
 ) -> Any:
     return load(path, dict(columns)) if columns else load(path)
-
-
-def absolute(path: Path | None) -> str | None:
-    """Return a path as a task takes it: whole, wherever the task is run again."""
-    return None if path is None else str(path.absolute())
 
 
 def system_label(model: str, method: str, shots: int) -> str:

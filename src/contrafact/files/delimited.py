@@ -164,7 +164,7 @@ def text_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
         yield number, decode_line(raw.removeprefix(BOM) if number == 1 else raw, name, number)
 
 
-def dialect_of(head: str, *, tabs: bool = False) -> str:
+def dialect_of(head: str) -> str:
     """Return what divides a table's cells, by its beginning.
 
     A first line ``sep=;`` says it. Else it is the one of comma, semicolon and tab under which the
@@ -172,11 +172,8 @@ def dialect_of(head: str, *, tabs: bool = False) -> str:
     the first of these that decides. If none does, it is the tab before the comma before the
     semicolon, and the comma where there is one column.
     """
-    first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
-    if declared := _SEP_LINE.fullmatch(first):
-        return declared[1]
-    if tabs:
-        return "\t"
+    if declared := _declared(head):
+        return declared
     lines = head.removeprefix("\ufeff").splitlines(keepends=True)
 
     def fit(delimiter: str) -> tuple[bool, float, int]:
@@ -199,6 +196,12 @@ def dialect_of(head: str, *, tabs: bool = False) -> str:
     return best if fit(best)[2] else ","
 
 
+def _declared(head: str) -> str:
+    """Return the delimiter that a first line ``sep=;`` names; empty without such a line."""
+    found = _SEP_LINE.fullmatch(head.lstrip("\ufeff\r\n").split("\n", 1)[0])
+    return found[1] if found else ""
+
+
 def read_delimited(
     stream: BinaryIO, name: str, *, tabs: bool
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
@@ -213,8 +216,8 @@ def read_delimited(
     if len(head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head
     text = head.decode("utf-8", "replace")
-    declared = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
-    delimiter = dialect_of(text, tabs=tabs)
+    declared = bool(_declared(text))
+    delimiter = "\t" if tabs and not declared else dialect_of(text)
     # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
     mark = declared or (delimiter == ";" if foreign is None else foreign)
     rows = laid_out(

@@ -21,7 +21,7 @@ from contrafact.families.rfc.pipeline.release import (
 from contrafact.families.rfc.records import Rewrite
 from contrafact.stages.stage import InputRow
 
-FACTS = Facts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
+FACTS = Facts(name="rfc-test", version="1.0.0", license="CC-BY-4.0", date="2026-01-31")
 ORIGINAL = (
     "Brackwater Ferries gained 8% on Monday because fares rose on its northern routes, "
     "and the board of the company expects another strong quarter ahead."
@@ -172,7 +172,7 @@ def test_the_folder_is_whole_its_sums_are_right_and_it_is_never_overwritten(tmp_
 def test_the_same_pairs_give_the_same_bytes_and_another_version_another_canary():
     assert all_files() == all_files()
     one = release([pair()], [], FACTS)
-    other = release([pair()], [], Facts("rfc-test", "1.0.1"))
+    other = release([pair()], [], Facts(name="rfc-test", version="1.0.1"))
     assert one.canary != other.canary
 
 
@@ -197,7 +197,7 @@ def test_facts_that_no_metadata_can_hold_are_refused():
         ("fine", "1.0.0", None, None, "31/01/2026"),
     ):
         with pytest.raises(InputError):
-            check_facts(Facts(*wrong))
+            check_facts(Facts(**dict(zip(Facts.model_fields, wrong, strict=False))))
 
 
 def test_the_card_says_what_no_people_have_reviewed():

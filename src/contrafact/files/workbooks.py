@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
+from contrafact.files.delimited import Cells, filled, laid_out
 from contrafact.files.fields import as_cell
-from contrafact.files.layout import Cells, filled, laid_out
 from contrafact.files.limits import limit, most_unpacked, over
 from contrafact.text.delimit import replace_surrogates
 

@@ -372,18 +372,8 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     if suffix == ".xlsx":
         names = [str(column) for column in frame.columns]
         return workbook_bytes(names, _rows(frame), path)
-    # Parquet refuses lone surrogates. Other objects stay as they are, lest whole numbers beside
-    # nothing become fractions.
-    whole = of_one_type(frame)
-    for column in whole.columns:
-        kind = whole[column].dtype  # a column of Arrow's holds none
-        of_pandas = str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow"
-        if of_pandas and any(isinstance(value, str) for value in whole[column]):
-            whole[column] = whole[column].map(
-                lambda value: replace_surrogates(value) if isinstance(value, str) else value
-            )
     sink = io.BytesIO()
-    whole.to_parquet(sink, engine="pyarrow", index=False)
+    of_one_type(frame).to_parquet(sink, engine="pyarrow", index=False)
     return sink.getvalue()
 
 
@@ -391,7 +381,7 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return a copy of a table in which each column has one type, as Arrow and Parquet have it.
 
     Lists and objects stay as they are where all are of one type. A column with values of several
-    becomes JSON, its texts as they are.
+    becomes JSON, its texts as they are but for lone surrogates, which are U+FFFD.
     """
     import pandas as pd
     import pyarrow
@@ -403,15 +393,18 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
         except (pyarrow.ArrowException, OverflowError, UnicodeError):
             storable = False
         if not storable:
-            values = [
-                value
-                if value is None or isinstance(value, str)
-                else json.dumps(plain(value), ensure_ascii=False, default=str)
-                for value in whole[column]
-            ]
-            # As objects: pandas would make Arrow's texts of them, which lone surrogates are not.
+            values = [_as_text(value) for value in whole[column]]
             whole[column] = pd.Series(values, index=whole.index, dtype=object)
     return whole
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None:
+        return None
+    is_text = isinstance(value, str)
+    return replace_surrogates(
+        value if is_text else json.dumps(plain(value), ensure_ascii=False, default=str)
+    )
 
 
 def is_storable(kind: Any) -> bool:

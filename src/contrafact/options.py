@@ -311,14 +311,11 @@ def checked_value(name: str, kind: Any, value: Any) -> Any:
 
     Args:
         name: What the message calls it.
-        kind: A type, `Annotated` with pydantic's bounds, or with what Typer has of an option.
+        kind: A type, perhaps `Annotated` with pydantic's bounds.
 
     Raises:
         InputError: It is of another type, or out of bounds.
     """
-    for one in getattr(kind, "__metadata__", ()):
-        if isinstance(one, typer.models.ParameterInfo):
-            kind = Annotated[kind.__origin__, Field(ge=one.min, le=one.max)]
     try:
         found = TypeAdapter(kind).validate_python(value)
     except ValidationError as error:

@@ -30,8 +30,8 @@ def hub(monkeypatch, tmp_path):
 
 
 def rows_of(text):
-    path, origin = fetch_table(hub_address(text))
-    return [row for _, row in read_rows(path)], origin
+    found = fetch_table(hub_address(text))
+    return [row for _, row in read_rows(found.path)], found.origin
 
 
 def refused(text):

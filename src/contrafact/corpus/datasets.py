@@ -56,9 +56,9 @@ class Dataset:
     """Its files, by their paths at the source, and the sum, in hex, that each must have. Empty
     where the source lists them."""
 
-    def folder(self) -> Path:
-        """Return the folder of the cache that its files are in."""
-        return cache_dir() / "data" / self.name
+    def place(self, file: str = "") -> Path:
+        """Return where a file of it is in the cache, by its name alone; or the folder."""
+        return cache_dir() / "data" / self.name / PurePosixPath(file).name
 
 
 @cache
@@ -89,7 +89,7 @@ def is_fetched(dataset: Dataset) -> bool:
     """Return whether a dataset is in the cache."""
     if dataset.source == "hub":
         return _holds_tables(HubAddress(dataset.repository))
-    return bool(dataset.files) and all(_place(dataset, file).is_file() for file in dataset.files)
+    return bool(dataset.files) and all(dataset.place(file).is_file() for file in dataset.files)
 
 
 def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]:
@@ -112,7 +112,7 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
         report = None if progress is None else partial(progress, file)
         base = (os.environ.get(BASE_VARIABLE) or _HOST).rstrip("/")
         url = f"{base}/{dataset.repository}/{quote(dataset.revision)}/{quote(file)}"
-        paths.append(fetch(url, _place(dataset, file), sha256=known_sum, progress=report))
+        paths.append(fetch(url, dataset.place(file), sha256=known_sum, progress=report))
     return paths
 
 
@@ -133,24 +133,19 @@ def data_source(given: str | Path) -> DataSource:
     """
     text = str(given)
     if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:
-        return DataSource(*fetch_table(hub_address(text)))
+        return fetch_table(hub_address(text))
     name, _, split = text.partition(":")
     known = datasets().get(name.strip().lower().replace("/", "-"))
     if known is None or table_file(text).is_file():
         return DataSource(Path(given))
     if known.source == "hub":
-        return DataSource(*fetch_table(HubAddress(known.repository, split=split)))
+        return fetch_table(HubAddress(known.repository, split=split))
     if not is_fetched(known) and known.source != "file":
-        say_once(f"{known.name}: downloading it into {known.folder()}, once")
+        say_once(f"{known.name}: downloading it into {known.place()}, once")
     fetched = {path.name: path for path in fetch_dataset(known.name)}
     (chosen,) = choose_files(fetched, known.name, split=split)
     origin = f"{known.name}@{known.revision}" + (f":{split}" if split else "")
     return DataSource(fetched[chosen], origin)
-
-
-def _place(dataset: Dataset, file: str) -> Path:
-    """Return where a file of a dataset goes: by its name alone."""
-    return dataset.folder() / PurePosixPath(file).name
 
 
 _ADDRESS = re.compile(
@@ -189,8 +184,8 @@ def hub_address(text: str) -> HubAddress:
     return HubAddress(**{name: part or "" for name, part in found.groupdict().items()})
 
 
-def fetch_table(address: HubAddress) -> tuple[Path, str]:
-    """Return a dataset's file in the cache, downloaded if need be, and its address with the commit.
+def fetch_table(address: HubAddress) -> DataSource:
+    """Return a dataset's file in the cache, downloaded if need be.
 
     A split of several files becomes one file of JSON Lines. What came of a download that failed
     stays, and a later call goes on from there.
@@ -207,7 +202,7 @@ def fetch_table(address: HubAddress) -> tuple[Path, str]:
     chosen = choose_files(names, str(address), address.config, address.split, card)
     files = [_file(address, commit, name, folder) for name in chosen]
     pinned = HubAddress(address.repository, commit, address.config, address.split)
-    return _joined(files, folder / "joined"), str(pinned)
+    return DataSource(_joined(files, folder / "joined"), str(pinned))
 
 
 def fetch_tables(address: HubAddress) -> list[Path]:

@@ -183,7 +183,7 @@ def test_no_connection_is_reported_soon(get, server, waits):
 @pytest.mark.parametrize("url", ["http://data.example/x", "ftp://127.0.0.1/x", "file:///etc/hosts"])
 def test_plain_addresses_are_refused(url):
     with pytest.raises(InputError, match="is not an https:// address"):
-        fetch_text(url)
+        fetch_text(url, "text/html")
 
 
 def test_a_redirect_to_a_plain_address_is_refused(server, get, tmp_path):
@@ -262,7 +262,7 @@ def test_two_fetches_of_one_file_take_turns(server, tmp_path):
 def test_a_text_that_is_asked_for_is_tried_again_too(server, waits):
     server.data = b'{"sha": "abc"}'
     server.faults = [status(500)]
-    assert fetch_text(server.url) == '{"sha": "abc"}'
+    assert fetch_text(server.url, "application/json") == '{"sha": "abc"}'
 
 
 def test_cache_dir(monkeypatch, tmp_path):

@@ -124,16 +124,15 @@ def fetch(
     return target
 
 
-def fetch_text(url: str, *, accept: str | None = None) -> str:
+def fetch_text(url: str, accept: str) -> str:
     """Return what a URL (``http://`` on loopback alone) answers, tried again as `fetch`."""
-    headers = {} if accept is None else {"Accept": accept}
 
     def check_safe(address: httpx.URL) -> None:
         if not is_safe(address):
             raise InputError("is not an https:// address", file=url, hint="use one")
 
     def ask() -> str:
-        with _request(client, url, headers) as response:
+        with _request(client, url, {"Accept": accept}) as response:
             for hop in (*response.history, response):
                 check_safe(hop.url)
             _check_status(response, url)

@@ -132,11 +132,11 @@ def called(path: str | Path, name: str) -> Iterator[None]:
         _called.reset(token)
 
 
-def line_list(lines: Iterable[int], most: int = 6) -> str:
-    """Return line numbers as a message names them: "line 4", "lines 2, 9, …" past the most."""
+def line_list(lines: Iterable[int]) -> str:
+    """Return line numbers as a message names them: "line 4", "lines 2, 9, …" past six."""
     numbers = list(lines)
-    shown = ", ".join(map(str, numbers[:most]))
-    return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
+    shown = ", ".join(map(str, numbers[:6]))
+    return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > 6 else ''}"
 
 
 BAD_DATE = "with a date that cannot be read as one day, kept as it stands (write YYYY-MM-DD)"
@@ -165,11 +165,12 @@ class RowNotes:
         ]
 
 
-def few(sentences: list[str], most: int = 3) -> list[str]:
+def few(sentences: list[str]) -> list[str]:
     """Return the first of what a file says in two ways, and how many more `data check` names."""
-    more = len(sentences) - most
-    named = [f"and {more:,} more of this kind (contrafact data check names all)"] * (more > 0)
-    return [*sentences[:most], *named]
+    if len(sentences) <= 3:
+        return sentences
+    more = f"and {len(sentences) - 3:,} more of this kind (contrafact data check names all)"
+    return [*sentences[:3], more]
 
 
 def table_file(path: str | Path) -> Path:

@@ -87,7 +87,12 @@ def test_standard_input(monkeypatch, data):
         ("a.json", '[{"h": 1}, {"h": 2}, 3]', 3, "the row is a number"),
         ("a.json", '[\n{"h": 1},\nnull]', 3, "the row is null, not an object"),
         ("a.json", '[{"h": 1}]\n{}', 2, "text after the end of the list"),
-        ("a.json", '{\n "rows": []\n}\n', 1, "the file is one JSON object, not a list"),
+        (
+            "a.json",
+            '{\n "rows": []\n}\n',
+            1,
+            "a JSON object goes on over several lines; write a list",
+        ),
         ("a.json", '"x"', 1, "a JSON list was expected"),
         ("a.json", b'[\n{"h": 1},\n{"h": "\xff"}]', 3, "is not UTF-8 (byte 0xff)"),
         ("a.csv", "h,c\na,b\nThe Fed cuts, markets rally, banks gain,x\n", 3, "4 cells"),

@@ -59,23 +59,15 @@ def json_lines(stream: BinaryIO, name: str) -> Iterator[Row]:
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError) as error:
-                if text == "{" and _is_json(text + decode_line(stream.read(), name, number + 1)):
+                if text == "{":
                     raise InputError(
-                        "the file is one JSON object, not a list of them",
+                        "a JSON object goes on over several lines",
                         file=name,
                         line=number,
                         hint="write a list of objects, [{…}, …], or one object a line",
                     ) from error
                 raise _bad_json(error, name, number) from error
             yield number, _object(value, name, number)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def json_list(stream: BinaryIO, name: str) -> Iterator[Row]:

@@ -24,9 +24,11 @@ _LONGEST = 100  # characters of what may be a date
 _EPOCH = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?")
 _HOUR = re.compile(r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)[0-2]\d")  # 2025041809
 _DIGITS = re.compile(r"((?:1[6-9]|2[01])\d{2})([01]\d)([0-3]\d)(?!\d)(?:\.0$)?")
-_YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)|^[A-Za-z]{3}, \d")  # mail may write two digits
-_SIGNS = str.maketrans("\u2010\u2013\u2212年月日_", "-----  ")
+_YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|[2-9]\d)\d\d(?!\d)")  # no offset of a zone
+_MAIL = re.compile(r"[A-Za-z]{3}, \d")  # which may write a year of two digits
+_BEHIND = re.compile(r"(?<=[+-]\d{4}) \(\w{1,5}\)$|(?<=\d) Uhr$")  # "-0500 (EST)"
+_SIGNS = str.maketrans("\u2010\u2013\u2212年月日_()", "-----    ")
 _ZONES = {  # seconds; another name is no zone, and the day stays as it is written
     **dict.fromkeys(("Z", "UT", "UTC", "GMT"), 0),
     **{f"{zone}{kind}T": (hours + (kind == "D")) * 3_600
@@ -43,20 +45,23 @@ def day_of(text: str) -> str | None:
     since 1970. A time of day may stand with them; one with a zone gives the day in UTC. A date that
     could be read two ways (``04/05/2025``) is not read at all.
     """
-    text = unicodedata.normalize("NFKC", text[:_LONGEST]).translate(_SIGNS).strip()
+    text = _BEHIND.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).strip())
+    text = text.translate(_SIGNS).strip()
     if epoch := _EPOCH.fullmatch(text):
         if (hour := _HOUR.fullmatch(text)) and _day_by_iso(hour[1]):
             return None  # ten digits may be seconds, or the hour of a day
         seconds = float(text) / 1000 ** ((len(epoch[1]) - 9) // 3)
         return datetime.fromtimestamp(seconds, UTC).date().isoformat()
     text = _DIGITS.sub(r"\1-\2-\3", text, count=1) if _DIGITS.match(text) else text
-    year_first = _YEAR_FIRST.match(text)
+    year_first = _YEAR_FIRST.search(text)
     if year_first:
         year, _, month, day = year_first.groups()
-        text = f"{year}-{month:0>2}-{day:0>2}{text[year_first.end() :]}"
-        if (read := _day_by_iso(text)) or not _day_by_iso(text[:10]):
+        iso = f"{year}-{month:0>2}-{day:0>2}"
+        text = text[: year_first.start()] + iso + text[year_first.end() :]
+        if (read := _day_by_iso(text)) or not _day_by_iso(iso):
             return read
-    elif text.isdigit() or not _YEAR.search(text):
+    years = len(_YEAR.findall(text))
+    if years > 1 or text.isdigit() or not (years or _MAIL.match(text)):
         return None
     # What the text does not name is the default's, so two defaults tell whether it names a day.
     text = re.sub(r"(?<=/\d{4}):", " ", text)  # as web servers log it

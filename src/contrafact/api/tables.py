@@ -199,7 +199,7 @@ def command_options(
             value = [f"{k}={v if plain else json.dumps(v)}" for k, v in value.items()]
         if name in known:
             field = model.model_fields[known[name]]
-            kind = Annotated[field.annotation, *field.metadata]
+            kind = Annotated[field.annotation, field]
             value = [value] if isinstance(value, str) and "list[" in str(kind) else value
             value = fspath(value) if isinstance(value, PathLike) else value
             value = checked_value(name, kind, value)

@@ -26,28 +26,7 @@ __all__ = [
 _FEW = 12
 _MOST_BYTES = 2**18  # of a file of settings
 _MOST_VALUES = 100_000  # that it stands for
-_UNCLOSED = ("brackets or quotation marks do not match", "close each that is opened")
-_NO_COLON = ("a line has no colon", "write key: value, one a line")
 _NO_NUMBER = ("a number or date cannot be read", "put it in quotation marks")
-_BAD_YAML = {  # what its reader says, or what it was at: what is wrong, and what to do
-    r"quoted scalar.* end of stream|^while parsing a flow|but found ']'|but found '}'": _UNCLOSED,
-    r"character '\\t'": ("a tab stands before a key or a value", "indent with spaces"),
-    r"character '[@`%]'": ("a value begins with @, ` or %", "put it in quotation marks"),
-    r"undefined alias": ("a value begins with *", "put it in quotation marks"),
-    r"unknown escape": (
-        "no known escape follows a backslash",
-        "double the backslash, or use single quotation marks",
-    ),
-    r"constructor for the tag": ("a value begins with !", "put it in quotation marks"),
-    r"another document": ("a second document begins", "keep one, and leave --- out"),
-    r"mapping values": (
-        "a key is indented unlike the one above, or a text holds ': '",
-        "align the keys, and put the text in quotation marks",
-    ),
-    r"expected ':'": _NO_COLON,
-    r"block|document start": ("a line is indented unlike those above", "align the keys"),
-    r"": ("this cannot be read", "write key: value, one a line"),
-}
 
 
 @dataclass(frozen=True)
@@ -165,11 +144,11 @@ def _bad_yaml(error: Any, text: str, path: Path) -> InputError:
     if (at := getattr(error, "position", None)) is not None:  # of its reader of characters
         problem, line = "not YAML: an invisible character", text.count("\n", 0, at) + 1
         return InputError(problem, file=path, line=line, hint="remove it")
-    message = f"{error.context or ''} {error.problem or ''}".strip()
-    problem, hint = words = next(w for form, w in _BAD_YAML.items() if re.search(form, message))
-    mark = (error.context_mark if words in (_UNCLOSED, _NO_COLON) else None) or error.problem_mark
-    at_line = None if mark is None else mark.line + 1
-    return InputError(f"not YAML: {problem}", file=path, line=at_line, hint=hint)
+    problem = ", ".join(filter(None, (error.context, error.problem)))
+    mark = error.context_mark or error.problem_mark  # where what is not right began
+    line = None if mark is None else mark.line + 1
+    hint = "write key: value, one a line, indent by spaces, and put odd texts in quotation marks"
+    return InputError(f"not YAML: {problem}", file=path, line=line, hint=hint)
 
 
 _RESOLVED = {

@@ -127,7 +127,7 @@ def test_a_workbook_goes_in_and_comes_out(call, tmp_path):
     assert read_csv(tmp_path / "old.csv", ",")[1][0]["headline"] == "Grain ships leave Port Sable"
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8", "utf-16-le"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8"])
 def test_tabs_and_scripts_in_every_unicode(call, tmp_path, encoding):
     text = excel_csv("Ref\tTitle\tShare", f"a\t{GREEK}\t0,5", f"b\t{JAPANESE}\t1,5")
     (tmp_path / "feed.txt").write_bytes(text.encode(encoding))

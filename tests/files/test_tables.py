@@ -103,6 +103,7 @@ def test_standard_input(monkeypatch, data):
         ("a.csv", "h\nФРС\n".encode("cp1251"), None, "is neither UTF-8 nor Windows-1252"),
         ("a.csv", b"\xff\xfeh\0\n\0\0", None, "is damaged UTF-16"),
         ("a.csv", b"\xff\xfe\0\0h\0\0\0", None, "is UTF-32"),
+        ("a.csv", b"h\0\n\0", None, "is UTF-16 without a byte-order mark"),
         ("a.csv", b"PK\x03\x04....", None, "is no Excel workbook, or is damaged"),
         ("a.xls", b"\xd0\xcf\x11\xe0....", None, "is an old Excel file (.xls)"),
         ("a.json", b"\x1f\x8b....", None, "is damaged gzip"),

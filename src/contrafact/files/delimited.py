@@ -66,18 +66,19 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
     """Return a text's bytes in UTF-8, from the start, and whether they were in another encoding or
     began with a byte-order mark; None of ASCII alone, which does not tell UTF-8 from Windows-1252.
 
-    UTF-16 is known by its byte-order mark, or by the NULs that Western text has in it. What is
-    not UTF-8 is Windows-1252 if that may be (``legacy``) and more bytes speak for it than for
-    UTF-8 with damaged places; damaged UTF-8 is returned as it is, for its reader to name the line.
-    Another encoding than UTF-8 is said on standard error.
+    UTF-16 is known by its byte-order mark. What is not UTF-8 is Windows-1252 if that may be
+    (``legacy``) and more bytes speak for it than for UTF-8 with damaged places; damaged UTF-8 is
+    returned as it is, for its reader to name the line. Another encoding than UTF-8 is said on
+    standard error.
     """
     stream.seek(0)
     head = stream.read(_HEAD)
-    wide = _wide_encoding(head)
-    if wide:
+    if head[:2].count(0) == 1:
+        raise InputError("is UTF-16 without a byte-order mark", file=name, hint=_SAVE)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             with stream:
-                text = (head + read_whole(stream, name)).decode(wide).removeprefix("\ufeff")
+                text = (head + read_whole(stream, name)).decode("utf-16")
         except UnicodeDecodeError as error:
             raise InputError("is damaged UTF-16", file=name, hint=_SAVE) from error
         say_once(f"{name}: read as UTF-16")
@@ -99,17 +100,6 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
         return _legacy_stream(stream, name)
     stream.seek(0)
     return stream, None if ascii_only else head.startswith(BOM)
-
-
-def _wide_encoding(head: bytes) -> str | None:
-    """Return which UTF-16 the bytes are, if they are."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    half = len(head) // 2
-    if half < 2 or max(even, odd) < 0.4 * half or min(even, odd) > 0.05 * half:
-        return None
-    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, bool]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import narwhals as nw
 import pandas as pd
@@ -198,8 +198,7 @@ def command_options(
             plain = name == "columns"
             value = [f"{k}={v if plain else json.dumps(v)}" for k, v in value.items()]
         if name in known:
-            field = model.model_fields[known[name]]
-            kind = Annotated[field.annotation, field]
+            kind = model.model_fields[known[name]].rebuild_annotation()
             value = [value] if isinstance(value, str) and "list[" in str(kind) else value
             value = fspath(value) if isinstance(value, PathLike) else value
             value = checked_value(name, kind, value)

@@ -146,9 +146,9 @@ def _bad_yaml(error: Any, text: str, path: Path) -> InputError:
         return InputError(problem, file=path, line=line, hint="remove it")
     problem = ", ".join(filter(None, (error.context, error.problem)))
     mark = error.context_mark or error.problem_mark  # where what is not right began
-    line = None if mark is None else mark.line + 1
+    at_line = None if mark is None else mark.line + 1
     hint = "write key: value, one a line, indent by spaces, and put odd texts in quotation marks"
-    return InputError(f"not YAML: {problem}", file=path, line=line, hint=hint)
+    return InputError(f"not YAML: {problem}", file=path, line=at_line, hint=hint)
 
 
 _RESOLVED = {

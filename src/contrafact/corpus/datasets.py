@@ -3,7 +3,7 @@
 What is downloaded stays in the user's cache. An address of the hub is
 ``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the first download
 is recorded and held to; ``@main`` asks for the newest. Which files make up a configuration and a
-split, the dataset's card says, or else their names do.
+split, the dataset's card says; without configurations in it, the files' names tell splits.
 
 The hub is asked by its own client (`contrafact.files.hub`).
 """
@@ -217,9 +217,9 @@ def fetch_tables(address: HubAddress) -> list[Path]:
 def _holds_tables(address: HubAddress) -> bool:
     """Return whether all tables of the commit that a dataset is held to are in the cache."""
     home = cache_dir() / "hub" / address.repository
-    if not (commit_and_names := _recorded(home / _HELD)):
+    if not (recorded := _recorded(home / _HELD)):
         return False
-    commit, names = commit_and_names
+    commit, names = recorded
     return all((home / commit / "files" / one).is_file() for one in _tables_of(names, str(address)))
 
 
@@ -255,13 +255,11 @@ def choose_files(
     if isinstance(configs, list) and configs:
         for name, pattern in _patterns_of(configs, source, config):
             splits.setdefault(name, []).extend(fnmatch.filter(tables, pattern))
+    elif config:
+        raise _lacks("configuration", config, source, ())
     else:
-        folders = {part for name in tables for part in PurePosixPath(name).parts[:-1]}
-        if config and config not in folders:
-            raise _lacks("configuration", config, source, sorted(folders))
         for name in tables:
-            if not config or config in PurePosixPath(name).parts[:-1]:
-                splits.setdefault(_split_of(name), []).append(name)
+            splits.setdefault(_split_of(name), []).append(name)
         if split not in splits and (
             stems := [name for name in tables if PurePosixPath(name).stem == split]
         ):

@@ -13,7 +13,7 @@ from typing import TypeVar
 import httpx
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem
+from contrafact.files.atomic import atomic_path, os_problem
 from contrafact.files.lock import locked_file
 
 __all__ = [
@@ -106,21 +106,10 @@ def fetch(
         sha256: The sum the file must have, in hex.
     """
     target = Path(path)
-    try:
-        with locked_file(target, wait=True):
-            if target.is_dir():
-                raise InputError("cannot be written: is a folder", file=target, hint="remove it")
-            if target.exists() and sha256_of(target) == sha256:
-                return target
-            part = target.with_name(f".{target.name}.part")
-            try:
-                with _client() as client:
-                    _tried(lambda: _receive(client, url, part, sha256, progress), url)
-                part.replace(target)
-            finally:
-                part.unlink(missing_ok=True)
-    except OSError as error:
-        raise os_problem(error, target, doing="cannot be written") from error
+    with locked_file(target, wait=True):
+        if not target.is_file() or sha256_of(target) != sha256:
+            with _client() as client, atomic_path(target) as draft:
+                _tried(lambda: _receive(client, url, draft, sha256, progress), url)
     return target
 
 
@@ -263,8 +252,6 @@ def _receive(
                 raise InputError(f"is over {_MOST_BYTES} bytes", file=url)
             if progress is not None:
                 progress(size, total)
-        sink.flush()
-        os.fsync(sink.fileno())
     if (found := sha256_of(part)) != sha256:
         raise InputError(
             f"the SHA-256 of what came is {found}, not {sha256}",

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dateutil import parser  # type: ignore[import-untyped]
 
 from contrafact.errors import InputError
-from contrafact.files.fields import columns_found, fold, is_absent, names_of
+from contrafact.files.fields import column_of, columns_found, fold, fold_row, names_of, pick
 from contrafact.files.tables import BAD_DATE, BROKEN, RowNotes, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
@@ -146,13 +145,10 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
     notes = RowNotes() if notes is None else notes
     inner = fields.get("input_item")
     cells = {**fields, **inner} if isinstance(inner, dict) else fields
-    columns, own_id = _columns(tuple(cells))
-    texts: dict[str, str | None] = {}
-    for name, places in columns:
-        filled = (value for place in places if not is_absent(value := cells[place]))
-        texts[name] = _text(name, next(filled, None))
+    row = fold_row(cells)
+    texts = {name: _text(name, value) for name, value in pick(row, _FIELDS).items()}
     if texts["title"] is None:
-        has_title = bool(dict(columns)["title"])
+        has_title = column_of(row, "title") is not None
         raise InputError(
             "the title is empty"
             if has_title
@@ -172,19 +168,11 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
             whole["date"] = day
     title, summary = whole.pop("title"), whole.pop("summary", "")
     item = NewsItem.of(title, summary, **whole)
-    id_given = None if own_id is None else cells[own_id]
+    id_given = row.get("id")
     if isinstance(id_given, str) and id_given and id_given != item.id:
         other = "whose id is not that of their contents, given the right one"
         notes.found[other].append(line)
     return item
-
-
-@lru_cache(maxsize=1_000)
-def _columns(names: tuple[Any, ...]) -> tuple[list[tuple[str, list[Any]]], Any]:
-    """Return which columns may hold each field, the first filled one counting, and the id's."""
-    by_folded = {fold(name): name for name in names}
-    places = {field: [by_folded[n] for n in names_of(field) if n in by_folded] for field in _FIELDS}
-    return list(places.items()), by_folded.get("id")
 
 
 def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:

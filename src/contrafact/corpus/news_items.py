@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ _HOUR = re.compile(r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)[0-2]\d")  # 2025041809
 _DIGITS = re.compile(r"((?:1[6-9]|2[01])\d{2})([01]\d)([0-3]\d)(?!\d)(?:\.0$)?")
 _YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|[2-9]\d)\d\d(?!\d)")  # no offset of a zone
-_MAIL = re.compile(r"[A-Za-z]{3}, \d")  # which may write a year of two digits
+_MAIL = re.compile(r"[A-Za-z]{3}, \d{1,2} [A-Za-z]{3} \d")
 _BEHIND = re.compile(r"(?<=[+-]\d{4}) \(\w{1,5}\)$|(?<=\d) Uhr$")  # "-0500 (EST)"
 _SIGNS = str.maketrans("\u2010\u2013\u2212年月日_()", "-----    ")
 _ZONES = {  # seconds; another name is no zone, and the day stays as it is written
@@ -59,8 +60,10 @@ def day_of(text: str) -> str | None:
         text = text[: year_first.start()] + iso + text[year_first.end() :]
         if (read := _day_by_iso(text)) or not _day_by_iso(iso):
             return read
-    years = len(_YEAR.findall(text))
-    if years > 1 or text.isdigit() or not (years or _MAIL.match(text)):
+    if _MAIL.match(text):  # and feeds, a million at a time; a year may have two digits
+        with suppress(ValueError):
+            return _in_utc(parsedate_to_datetime(text))
+    if text.isdigit() or len(_YEAR.findall(text)) != 1:
         return None
     # What the text does not name is the default's, so two defaults tell whether it names a day.
     text = re.sub(r"(?<=/\d{4}):", " ", text)  # as web servers log it
@@ -74,8 +77,7 @@ def day_of(text: str) -> str | None:
                     tzinfos=lambda name, ahead: _ZONES.get(name) if ahead is None else ahead,
                 )
             )
-            for number in (1, 2)
-            for day_first in (False, not year_first)
+            for number, day_first in ((1, False), (2, not year_first))
         }
     except (ValueError, OverflowError):
         return None

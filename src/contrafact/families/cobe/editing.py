@@ -111,7 +111,7 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
     wanted = "train" if split == "same" else split
     seed_of_split = Random(f"{seed} {split}").getrandbits(32)  # no two splits draw the same stories
     for block in count():
-        for row in draw_rows(library, cells, seed_of_split, block)[0]:
+        for row in draw_rows(library, cells, seed_of_split, block):
             if _split_of(row) == wanted and (answer := in_place(row)) is not None:
                 yield block, row, answer
                 if split != "train":

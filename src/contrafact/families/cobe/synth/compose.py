@@ -145,7 +145,7 @@ def _without_repeats(
 
 
 def _text_numbers(rows: Sequence[Row]) -> list[int]:
-    """Return a number of each text; now and then a new one has that of an old, and is drawn anew."""
+    """Return a number of each text; seldom has a new text that of an old, and is drawn anew."""
     texts = [row["Variation text"].encode() for row in rows]
     # Stable across processes and runs, unlike `hash`.
     return [(crc32(text) << 32 | adler32(text)) % _TEXT_NUMBERS for text in texts]

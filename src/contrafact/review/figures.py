@@ -22,15 +22,7 @@ from contrafact.review.workflow import audit_rows
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.study.agreement import Agreement, agreement, ratings_of
 
-__all__ = [
-    "agreement_table",
-    "figure_tables",
-    "progress_table",
-    "rated_questions",
-    "review_progress",
-    "stage_ratings",
-    "write_tables",
-]
+__all__ = ["figure_tables", "write_tables"]
 
 ALL = "all"
 """What stands for the category where a project has none."""

@@ -44,34 +44,7 @@ from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_nam
 from contrafact.judges.verifier import Subject
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "APPROVAL",
-    "CRITERION_NAMES",
-    "FIELDS",
-    "LATENT",
-    "NUMERICAL",
-    "PHRASINGS",
-    "REPEATED",
-    "KnownStory",
-    "StoryNotes",
-    "StoryQuery",
-    "answer_conflicts",
-    "bundled_shots",
-    "criteria_of",
-    "gold_conflicts",
-    "known_story",
-    "load_known",
-    "load_stories",
-    "opened_row",
-    "queries_of",
-    "query_of",
-    "read_story",
-    "review_rows",
-    "story_object",
-    "story_rows",
-    "subject_of",
-    "write_stories",
-]
+__all__ = ["load_known", "load_stories", "read_story", "story_object"]
 
 CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
 PHRASINGS: tuple[str, str, str] = ("A", "B", "C")

@@ -37,15 +37,7 @@ from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.text.delimit import delimit
 
-__all__ = [
-    "LEVELS",
-    "Difficulty",
-    "Form",
-    "Stories",
-    "Task",
-    "reward_of",
-    "verdicts",
-]
+__all__ = ["LEVELS", "Difficulty", "Stories"]
 
 Form = Literal["conjunction", "share"]
 

@@ -118,11 +118,6 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
                     break
 
 
-def held_out_stories(n: int) -> list[str]:
-    """Return stories of the demo as JSON; no editor learns from them or is measured on them."""
-    return [line_of(row) for _, row, _ in islice(_stories("all", _DEMO), n)]
-
-
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows for ``contrafact score cobe``: four systems for each of the demo's stories.
 
@@ -151,7 +146,9 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
 
 
 def write_held_out(path: Path, n: int) -> None:
-    write_text(path, "".join(f"{line}\n" for line in held_out_stories(n)))
+    """Write stories of the demo; no editor learns from them or is measured on them."""
+    rows = (row for _, row, _ in islice(_stories("all", _DEMO), n))
+    write_text(path, "".join(f"{line_of(row)}\n" for row in rows))
 
 
 def _cells(library: Library, split: str) -> list[Cell]:

@@ -6,7 +6,7 @@ both algorithms of `contrafact.causal` and read back by `prove` before it is han
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,6 @@ from zlib import adler32, crc32
 
 from contrafact.causal.model import Graph
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
@@ -31,7 +30,7 @@ from contrafact.families.cobe.synth.library import (
 from contrafact.families.cobe.synth.narrative import (
     Narrative,
     Wordings,
-    criterion_texts,
+    criteria,
     draw_wordings,
     realize,
 )
@@ -237,12 +236,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
             wordings.clauses[name][0][value].supposed for name, value in situation.supposed.items()
         ]
         rng.shuffle(supposed)
-        criteria = criterion_texts(situation, wordings, situation.implied, rng)
-        listed = [criteria["unchanged"], criteria["changed"]]
-        if criteria["numerical"]:
-            listed.append(f"{NUMERICAL} {criteria['numerical']}")
-        if criteria["latent"]:
-            listed.append(f"{LATENT} {criteria['latent']}")
+        listed = criteria(situation, wordings, rng)
         right, wrong = _known_answers(block, index, answers)
         rng.shuffle(wrong)
         facts: dict[str, Any] = dict(situation.facts)
@@ -279,34 +273,22 @@ def _known_answers(
     situation = block.stories[index]
     asked = ["E1", "E2", "E3"]
     asked += ["E4"] * (situation.plot.measure is not None) + ["E5"] * bool(situation.implied)
-    right: list[Row] = [
-        {"text": answer.text, "why": answer.why, "verdicts": dict.fromkeys(asked, True)}
-        for answer in answers[index]
-    ]
-    wrong: list[Row] = [
-        {
-            "text": answer.turned,
-            "fails": "E3",
-            "why": "Its connectors say the opposite of what they join.",
-            "counterpart": answer.text,
-            "verdicts": {name: name != "E3" for name in asked},
-        }
-        for answer in answers[index]
+
+    def known(text: str, why: str, failed: Collection[str] = (), **more: str) -> Row:
+        fails = {"fails": min(failed)} if failed else {}
+        verdicts = {name: name not in failed for name in asked}
+        return {"text": text, **fails, "why": why, **more, "verdicts": verdicts}
+
+    right = [known(answer.text, answer.why) for answer in answers[index]]
+    turned = "Its connectors say the opposite of what they join."
+    wrong = [
+        known(answer.turned, turned, {"E3"}, counterpart=answer.text) for answer in answers[index]
     ]
     for other in range(SIZE):
-        if other == index:
-            continue
-        failed = block.fails[other][index]
-        why = _why(block.stories[other], situation, failed)
-        wrong += [
-            {
-                "text": answer.text,
-                "fails": min(failed),
-                "why": why,
-                "verdicts": {name: name not in failed for name in asked},
-            }
-            for answer in answers[other]
-        ]
+        if other != index:
+            failed = block.fails[other][index]
+            why = _why(block.stories[other], situation, failed)
+            wrong += [known(answer.text, why, failed) for answer in answers[other]]
     return right, wrong
 
 

@@ -34,7 +34,7 @@ from contrafact.stages.stage import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.judging import JudgeSettings
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.models.estimate import CallEstimate
 

@@ -27,13 +27,8 @@ from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.contracts import Check, Options, check_pair
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
 from contrafact.families.rfc.labels import LENGTH_BANDS, Bands
-from contrafact.families.rfc.pipeline.edits import between
-from contrafact.families.rfc.pipeline.rewrite import (
-    Assignment,
-    RewriteOutcome,
-    refused,
-    seed_of,
-)
+from contrafact.families.rfc.pipeline.edits import RewriteOutcome, between
+from contrafact.families.rfc.pipeline.rewrite import Assignment, refused, seed_of
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml

@@ -10,9 +10,9 @@ from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.families.rfc.contracts.pair_check import open_options
 from contrafact.families.rfc.labels import load_bands
+from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
-    RewriteOutcome,
     assignment_of,
     pair_row,
     rewrite_by_rules,

@@ -7,7 +7,7 @@ more than half agreed on, and who took part. `finforce release` reads either bes
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contrafact.corpus.ledger import Decision
@@ -57,35 +57,42 @@ def read_review_export(
     """
     reviewed: dict[str, ReviewedHeadline] = {}
     for line, row in rows:
-
-        def wrong(problem: str, hint: str, line: int = line) -> InputError:
-            return InputError(problem, file=file, line=line, hint=hint)
-
-        item = str(row["item_id"] or "")
-        if item not in known:
-            raise wrong(
-                f"'{item[:40]}' is no headline of the file",
-                "give the file that was imported into the review, or the exported items alone",
-            )
-        people = _json(row.get("review_by") or row.get("decided_by") or "")
-        names = [*(people if isinstance(people, list) else [people])]
-        by = {str(name) for name in (*names, *(_json(row.get("discussed_by")) or ()))}
-        outcome = _outcome(row, wrong)
-        when = row.get("when") or None
-        if (earlier := reviewed.get(item)) is not None:
-            if _facts(earlier.outcome) != _facts(outcome):
-                raise wrong(
-                    f"the rows of '{item[:40]}' do not come to one outcome",
-                    "export the review again, and give one export of it",
-                )
-            by |= set(earlier.by)
-            when = max(filter(None, (when, earlier.when)), default=None)
-        by.discard("")
-        if outcome is not None:
-            outcome = Outcome(outcome.decision, outcome.category, outcome.why, len(by))
-        edited = _json(row.get("review_edited") or {})
-        reviewed[item] = ReviewedHeadline(outcome, tuple(sorted(by)), when, edited)
+        try:
+            item, result = _reviewed(row, known)
+            if (earlier := reviewed.get(item)) is not None:
+                result = _together(item, earlier, result)
+        except InputError as error:
+            raise error.at(file, line) from error
+        reviewed[item] = result
     return reviewed
+
+
+def _reviewed(row: Mapping[str, Any], known: set[str]) -> tuple[str, ReviewedHeadline]:
+    item = str(row["item_id"] or "")
+    if item not in known:
+        raise InputError(
+            f"'{item[:40]}' is no headline of the file",
+            hint="give the file that was imported into the review, or the exported items alone",
+        )
+    people = _json(row.get("review_by") or row.get("decided_by") or "")
+    names = [*(people if isinstance(people, list) else [people])]
+    by = {str(name) for name in (*names, *(_json(row.get("discussed_by")) or ()))} - {""}
+    edited, when = _json(row.get("review_edited") or {}), row.get("when") or None
+    return item, ReviewedHeadline(_outcome(row, len(by)), tuple(sorted(by)), when, edited)
+
+
+def _together(item: str, one: ReviewedHeadline, other: ReviewedHeadline) -> ReviewedHeadline:
+    """Return what two rows of one headline, decisions of several people, come to."""
+    outcomes = [o and (o.decision, o.category) for o in (one.outcome, other.outcome)]
+    if outcomes[0] != outcomes[1]:
+        raise InputError(
+            f"the rows of '{item[:40]}' do not come to one outcome",
+            hint="export the review again, and give one export of it",
+        )
+    by = tuple(sorted({*one.by, *other.by}))
+    outcome = other.outcome and replace(other.outcome, people=len(by))
+    when = max(filter(None, (one.when, other.when)), default=None)
+    return replace(other, outcome=outcome, by=by, when=when)
 
 
 def rows_of_items(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -104,27 +111,24 @@ def rows_of_items(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return headlines
 
 
-def _outcome(row: Mapping[str, Any], wrong: Any) -> Outcome | None:
+def _outcome(row: Mapping[str, Any], people: int) -> Outcome | None:
     written = str(row["review_outcome"] or "").strip()
     if not written:
         return None
     decision = _OUTCOMES.get(written)
     if decision is None:
-        raise wrong(f"'{written[:40]}' is no outcome", "export the review again")
-    why = str(row.get("review_why") or "")
+        raise InputError(f"'{written[:40]}' is no outcome", hint="export the review again")
     answers = _json(row.get("review_answers"))
     named = answers.get("market_category") if isinstance(answers, Mapping) else None
     named = row.get("answer_market_category") or named
     category = canonical_category(str(named))[0] if named else None
     if named and category is None:
-        raise wrong(f"'{str(named)[:40]}' is none of the ten categories", "is it the right review?")
+        problem = f"'{str(named)[:40]}' is none of the ten categories"
+        raise InputError(problem, hint="is it the right review?")
     if decision == "kept" and category is None:
-        return Outcome("hard case", None, "people disagree on the category", 0)
-    return Outcome(decision, category if decision == "kept" else None, why, 0)
-
-
-def _facts(outcome: Outcome | None) -> tuple[str, str | None] | None:
-    return None if outcome is None else (outcome.decision, outcome.category)
+        return Outcome("hard case", None, "people disagree on the category", people)
+    kept = category if decision == "kept" else None
+    return Outcome(decision, kept, str(row.get("review_why") or ""), people)
 
 
 def _json(value: Any) -> Any:

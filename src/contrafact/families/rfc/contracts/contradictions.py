@@ -1,4 +1,4 @@
-"""What the figures of a single text contradict: each other, or their direction.
+"""What the figures of a single text contradict: each other, their direction, or the world.
 
 RFC-BENCH, appendices R.1 (logical or financial contradictions fail) and S.2, items 4 and 8. Only
 figures are read, and the words that set them against each other.
@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
@@ -85,6 +86,11 @@ _OF_WHOLE = re.compile(
 )
 
 
+_TOTAL = expression("contradictions", "total")
+_VERSUS = re.compile(r"\s?(?:to|-|–|against|versus)\s?")
+_VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b", re.I)
+
+
 def _parts(side: Side) -> Iterator[Finding]:
     for sentence in side.sentences:
         if not _PARTS.search(side.text, sentence.start, sentence.end):
@@ -101,13 +107,47 @@ def _parts(side: Side) -> Iterator[Finding]:
         if len(parts) > 1 and sum(map(worth, parts)) > 100.5:
             shown = " + ".join(q.text for q in parts)
             yield _at("parts", f"{shown} is more than the whole", *parts)
+    for a, b in pairwise(side.quantities):
+        between = side.text[a.end : b.start]
+        if a.kind == b.kind == "number" and worth(b) < worth(a) and _TOTAL.search(between):
+            yield _at("parts", f"a total of '{b.text}' is less than '{a.text}', a part", a, b)
+        votes = a.kind == b.kind == "percent" and worth(a) + worth(b) > 101
+        if (
+            votes
+            and _VERSUS.fullmatch(between)
+            and _VOTES.search(side.text, side.sentence_of(a.start).start, a.start)
+        ):
+            yield _at("parts", f"'{a.text}' and '{b.text}' are more than all votes", a, b)
+
+
+_WORLD = (
+    (r"\s(?:of\sthe\s)?(?:\d+\s)?(?:U\.?S\.?\s|American\s)?states\b", 50),
+    (r"\sof\sthe\sFortune\s500\b", 500),
+    (r"\sof\sthe\sFortune\s100\b", 100),
+    (r"\sdays\s(?:a|per)\syear\b", 366),
+)
+_MOST_OF = tuple((re.compile(what, re.IGNORECASE), most) for what, most in _WORLD)
+_DIFFUSION = expression("contradictions", "diffusion")
+
+
+def _world(side: Side) -> Iterator[Finding]:
+    for q in side.quantities:
+        if q.kind != "number" or q.value is None:
+            continue
+        for what, most in _MOST_OF:
+            if q.value > most and (found := what.match(side.text, q.end)):
+                yield _at("world", f"there are not '{q.text}{found[0]}'", q)
+        sentence = side.sentence_of(q.start)
+        reading = q.is_level and q.value > 100 and "." in q.form.number
+        if reading and _DIFFUSION.search(side.text, sentence.start, sentence.end):
+            yield _at("world", f"such an index lies between 0 and 100, not at '{q.text}'", q)
 
 
 def contradictions(text: str) -> list[Finding]:
     """Return what contradicts itself in the figures of a text, in order of place.
 
-    Findings are named ``direction``, ``parts`` and ``comparison``; ``rewritten_span`` is the place
-    in the text. An empty list says that nothing was found, not that the text is true.
+    Findings are named ``direction``, ``parts``, ``comparison`` or ``world``; ``rewritten_span`` is
+    the place in the text. An empty list says that nothing was found, not that the text is true.
     """
     return contradictions_of(Side(text))
 
@@ -116,7 +156,7 @@ def contradictions(text: str) -> list[Finding]:
 def contradictions_of(side: Side) -> list[Finding]:
     """Return what contradicts itself in a side of a pair; see `contradictions`."""
     found: list[Finding] = []
-    for reader in (_moves, _parts, _comparisons) if side.quantities else ():
+    for reader in (_moves, _parts, _comparisons, _world) if side.quantities else ():
         for one in reader(side):
             # What two readings see in one place is one contradiction.
             if not any(_span(one)[0] < _span(o)[1] and _span(o)[0] < _span(one)[1] for o in found):

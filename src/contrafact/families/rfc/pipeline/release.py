@@ -12,17 +12,15 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files as resources
+from pathlib import Path
 from typing import Any
-
-from jinja2 import StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import (
     CROISSANT,
     Facts,
     Fields,
+    card_of,
     croissant_of,
     json_text,
     schema_of,
@@ -132,7 +130,17 @@ def release(
         **data,
         "schema.json": json_text(row_schema()),
         CROISSANT: json_text(croissant_of(facts, _ABOUT, FIELDS, data)),
-        "README.md": _card(facts, counts, canary),
+        "README.md": card_of(
+            Path(__file__).with_name("release_card.md.jinja"),
+            name=facts.name,
+            version=facts.version,
+            license=facts.license,
+            fields={name: meaning for name, (_, meaning) in FIELDS.items()},
+            counts=counts,
+            categories=MANIPULATIONS,
+            meaning=_MEANING,
+            canary=canary,
+        ),
     }
     return Release(
         with_checksums(dict(sorted(files.items()))),
@@ -174,24 +182,6 @@ def shingles(text: str, n: int) -> set[str]:
 def original_hash(paragraph: str) -> str:
     """Return the SHA-256 of a paragraph, in NFC and with single spaces: what `hydrate` checks."""
     return sha256_text(" ".join(unicodedata.normalize("NFC", paragraph).split()))
-
-
-def _card(facts: Facts, counts: Mapping[str, Any], canary: str) -> str:
-    environment = ImmutableSandboxedEnvironment(
-        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
-    source = resources("contrafact.families.rfc.pipeline").joinpath("release_card.md.jinja")
-    return environment.from_string(source.read_text(encoding="utf-8")).render(
-        name=facts.name,
-        version=facts.version,
-        license=facts.license,
-        fields={name: meaning for name, (_, meaning) in FIELDS.items()},
-        counts=counts,
-        categories=MANIPULATIONS,
-        meaning=_MEANING,
-        canary=canary,
-    )
 
 
 def _row(row: InputRow, canary: str, file: str | None) -> dict[str, Any]:

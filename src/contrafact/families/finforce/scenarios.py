@@ -244,7 +244,6 @@ class GenerateStage(Stage):
         return chosen
 
     def facts(self) -> dict[str, Any]:
-        """Return the settings that decide the results."""
         self.checked()
         arguments = {"-M": self.model_args, "--judge-arg": self.judge_args}.items()
         return {
@@ -343,7 +342,6 @@ class GenerateStage(Stage):
         return calls
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work on rows, whose headlines are worked on together."""
         if hasattr(chosen := self.checked(), "open"):  # a method that runs models itself
             chosen.open(self.model, dict(self.model_args))
         calls = call_config(self.max_connections, **self.bounds)

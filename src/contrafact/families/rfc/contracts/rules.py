@@ -29,21 +29,6 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair import Pair, Span
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 
-__all__ = [
-    "BY_FACTS",
-    "TOPICS",
-    "Check",
-    "Finding",
-    "Rule",
-    "Topic",
-    "checked",
-    "fail",
-    "load_rules",
-    "review",
-    "rule",
-    "rules_in",
-]
-
 Topic = Literal[
     "presence", "text", "names", "numbers", "times", "consistency", "tone", "events", "wording"
 ]

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from inspect_ai.model import (
-    ModelOutput,
-    ResponseSchema,
-)
+from inspect_ai.model import ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema
 
 from contrafact.families.finforce.records import SIDES, Headline, Side

@@ -38,12 +38,7 @@ from contrafact.files.fields import (
 from contrafact.files.tables import TABLE_SUFFIXES, RowNotes, write_frame
 from contrafact.files.workbooks import check_cells
 from contrafact.models.asking import Ask, failure_cause
-from contrafact.models.estimate import (
-    CallEstimate,
-    judge_estimates,
-    sampled,
-    subject_estimates,
-)
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.models.kept import kept_piece
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, open_pack

@@ -22,12 +22,7 @@ from inspect_ai.solver import TaskState
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.generation import (
-    Generation,
-    check_texts,
-    read_pair,
-    read_side,
-)
+from contrafact.families.finforce.generation import Generation, check_texts, read_pair, read_side
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.best_of import draft_details
@@ -37,12 +32,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import (
-    Evaluated,
-    Inputs,
-    TaskRun,
-    cost_columns,
-)
+from contrafact.family.run import Evaluated, Inputs, TaskRun, cost_columns
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving, score_metadata, verdict_columns
 from contrafact.files.tables import RowNotes

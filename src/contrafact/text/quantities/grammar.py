@@ -295,18 +295,9 @@ _DIGIT = re.compile(rf"[0-9{VULGAR}]")
 _OF_DIGITS = re.compile(r"\s(?:in|out\sof)(?:\severy)?\s[0-9]{1,3}(?![0-9])")
 
 
-def _has_digits(small: str) -> bool:
-    return _DIGIT.search(small) is not None
-
-
-def _may_be_part(small: str) -> bool:
-    # "3 in 5", or "three in five"
-    return has_words(small) or _OF_DIGITS.search(small) is not None
-
-
 # Each rule's last part is a cheap test: strings in small letters of which a text that the rule can
 # match has one, or a function of the text in small letters.
-_RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], bool]], ...] = (
+_RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], object]], ...] = (
     tuple(
         (re.compile(pattern, re.IGNORECASE), reader, needs)
         for pattern, reader, needs in (
@@ -343,7 +334,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
                 rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
                 r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
                 _read_split,
-                _may_be_part,
+                # "3 in 5", or "three in five"
+                lambda small: has_words(small) or _OF_DIGITS.search(small) is not None,
             ),
             (
                 r"(?<![\w./,-])(?P<top>[1-9])/(?P<bottom>[2-9])(?=\sof\s[a-zA-Z])",
@@ -397,8 +389,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
                 _read_vague,
                 ("teen", "ties"),
             ),
-            (_IN_BRACKETS + _NO_NAME_AFTER, _read_in_brackets, _has_digits),
-            (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, _has_digits),
+            (_IN_BRACKETS + _NO_NAME_AFTER, _read_in_brackets, _DIGIT.search),
+            (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, _DIGIT.search),
             (_IN_WORDS + _UNIT + _NO_NAME_AFTER, _read_amount, has_words),
         )
     )
@@ -406,10 +398,6 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
 
 _IN_TEXT = Presence([() if callable(needs) else needs for _, _, needs in _RULES])
 _ASKED = [(number, needs) for number, (_, _, needs) in enumerate(_RULES) if callable(needs)]
-
-
-def _possible_rules(small: str) -> list[int]:
-    return sorted((*_IN_TEXT.rows(small), *(number for number, may in _ASKED if may(small))))
 
 
 def found_quantities(text: str) -> list[Quantity]:
@@ -420,7 +408,9 @@ def found_quantities(text: str) -> list[Quantity]:
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
     tried = 0
-    for number in _possible_rules(folded(text)):
+    small = folded(text)
+    asked = (number for number, may in _ASKED if may(small))
+    for number in sorted((*_IN_TEXT.rows(small), *asked)):
         pattern, reader, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()

@@ -6,14 +6,24 @@ more than half agreed on, and who took part. `finforce release` reads either bes
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from contrafact.corpus.ledger import Decision
+from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import canonical_category
-from contrafact.families.finforce.screen import Outcome
+from contrafact.families.finforce.release import Released
+from contrafact.families.finforce.screen import (
+    Outcome,
+    SheetDecision,
+    outcome_event,
+    outcome_of,
+    read_sheets,
+)
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 
 _OUTCOMES: dict[str, Decision] = {
@@ -139,3 +149,120 @@ def _json(value: Any) -> Any:
         return json.loads(value)
     except json.JSONDecodeError:
         return value
+
+
+# Which headlines are released
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The headlines of a file, and what people decided of them in sheets and in reviews."""
+
+    rows: list[dict[str, Any]]
+    answers: Mapping[str, Sequence[SheetDecision]]
+    reviewed: Mapping[str, ReviewedHeadline]
+    repeated: int
+
+
+def decided(file: str, decisions: list[Path], *, unreviewed: bool) -> Decided:
+    """Return a file's headlines with the decisions of sheets and reviews, one source for each."""
+    rows = [row for _, row in read_rows(file, guarded=is_review_export)]
+    from_review = bool(rows) and not decisions and all(map(is_review_export, rows))
+    reviewed: dict[str, ReviewedHeadline] = {}
+    kept = rows
+    if from_review:
+        kept, reviewed = _of_review(rows, file)
+    elif any("market_event" not in row or "id" not in row for row in rows):
+        raise InputError(
+            "is not a file of screened headlines",
+            file=file,
+            hint="run finforce screen first, or give a review's exported items",
+        )
+    elif not decisions and not unreviewed:
+        raise InputError(
+            "no decisions are given",
+            hint="name filled sheets with --decisions, or take proposals with --unreviewed",
+        )
+    known = {str(row["id"]) for row in kept}
+    answers = read_sheets(_exported(decisions, known, reviewed), known)
+    if both := answers.keys() & reviewed.keys():
+        raise InputError(
+            f"'{min(both)}' is decided on in a sheet and in a review",
+            hint="leave one of them out",
+        )
+    return Decided(kept, answers, reviewed, len(rows) - len(kept))
+
+
+def _of_review(
+    rows: list[dict[str, Any]], file: str
+) -> tuple[list[dict[str, Any]], dict[str, ReviewedHeadline]]:
+    """Return the headlines of a review's exported items, each once, and what was decided."""
+    if not all(row.get("headline") for row in rows):
+        raise InputError(
+            "holds what was decided, and no headlines",
+            file=file,
+            hint="export the review's items, or give it with --decisions",
+        )
+    unique: dict[str, dict[str, Any]] = {}
+    reviewed: dict[str, ReviewedHeadline] = {}
+    for line, row in enumerate(rows_of_items(rows), start=1):
+        if row["id"] not in unique:
+            unique[row["id"]] = row
+            reviewed |= read_review_export([(line, row)], {row["id"]}, file)
+    return [*unique.values()], reviewed
+
+
+def _exported(
+    files: list[Path], known: set[str], reviewed: dict[str, ReviewedHeadline]
+) -> list[Path]:
+    """Add what reviews' exports among files come to; return the other files, which are sheets."""
+    sheets = []
+    for path in files:
+        lines = list(read_rows(path, guarded=is_review_export))
+        if not lines or not is_review_export(lines[0][1]):
+            sheets.append(path)
+            continue
+        exported = read_review_export(lines, known, source_name(path))
+        if twice := reviewed.keys() & exported.keys():
+            raise InputError(
+                f"'{min(twice)}' is decided on in another export too",
+                file=path,
+                hint="give one export of a review, of its items or of its decisions",
+            )
+        reviewed |= exported
+    return sheets
+
+
+def taken(
+    found: Decided, *, unreviewed: bool
+) -> tuple[list[Released], list[LedgerEvent], Counter[str]]:
+    """Return the headlines to release, what was decided of all, and how many came to what."""
+    counts = Counter({"screened headlines": len(found.rows) + found.repeated})
+    if found.repeated:
+        counts["the same headline again, left out"] = found.repeated
+    by_decision = {"kept": "taken by people", "dropped": "refused by people"}
+    released: list[Released] = []
+    events: list[LedgerEvent] = []
+    for row in found.rows:
+        given, seen = found.answers.get(row["id"]), found.reviewed.get(row["id"])
+        if seen is not None:
+            if (outcome := seen.outcome) is None:
+                counts["under way in the review, left out"] += 1
+                continue
+            events.append(outcome_event(row["id"], seen.by, seen.when, outcome))
+            row = {**row, **seen.edited}
+        elif given is not None:
+            outcome = outcome_of(given, row["proposed_category"])
+            when = max((one.when for one in given if one.when), default=None)
+            by = [one.decided_by for one in given]
+            events.append(outcome_event(row["id"], by, when, outcome))
+        else:
+            proposed = unreviewed and row.get("market_event") is True
+            counts["taken unreviewed" if proposed else "not decided on, left out"] += 1
+            if proposed:
+                released.append(Released(row, row["proposed_category"], 0))
+            continue
+        counts[by_decision.get(outcome.decision, "left out as hard cases")] += 1
+        if outcome.decision == "kept" and outcome.category:
+            released.append(Released(row, outcome.category, outcome.people))
+    return released, events, counts

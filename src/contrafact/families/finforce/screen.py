@@ -107,13 +107,10 @@ class ScreeningRules:
     open: tuple[re.Pattern[str], ...]
 
 
-def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
 @cache
 def screening_rules() -> ScreeningRules:
-    data = _data("screen_rules.toml")
+    source = resources.files(__package__).joinpath("screen_rules.toml")
+    data = tomllib.loads(source.read_text("utf-8"))
 
     def rule(entry: dict[str, Any]) -> _Rule:
         patterns = ("pattern", "unless")
@@ -285,7 +282,6 @@ class ScreenStage(NewsStage, RowStage):
         return {indices[duplicate.position]: vars(duplicate) for duplicate in duplicates}
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return one call for each headline that the rules leave open, tokens uncounted."""
         calls = sum(not row.note and proposal_by_rule(row.value.title) is None for row in rows)
         model = str(self.model)
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
@@ -354,7 +350,6 @@ class ScreenStage(NewsStage, RowStage):
         super().write(out, outputs)
 
     def show(self, result: StageResult) -> None:
-        """Print the proposals by who made them, and the market events by category."""
         counts, out = result.counts, result.out
         proposed = [
             (what, who, f"{number:,}")
@@ -467,7 +462,8 @@ def outcome_event(
 
 @cache
 def category_meanings() -> tuple[tuple[str, str], ...]:
-    meanings = _data("screen_categories.toml")
+    source = resources.files(__package__).joinpath("screen_categories.toml")
+    meanings = tomllib.loads(source.read_text("utf-8"))
     return tuple((name, meanings[name]) for name in CATEGORIES)
 
 
@@ -478,19 +474,15 @@ def screening_template(pack: PromptPack) -> PromptTemplate:
 async def ask_screening(headline: str, ask: Ask, template: PromptTemplate) -> str:
     """Return a model's reply about a headline, or in brackets why there is none."""
     prompt = template.render(headline=delimit(headline), categories=category_meanings())
-    try:
-        return kept_reply(await ask(prompt, _schema()))
-    except Unanswered as error:
-        return f"[{error}]"
-
-
-def _schema() -> ResponseSchema:
+    named = JSONSchema(type="string", enum=list(CATEGORIES))
     properties = {
         "reason": JSONSchema(type="string"),
         "event_status": JSONSchema(type="boolean"),
         "material_relevance": JSONSchema(type="boolean"),
-        "category": JSONSchema(
-            anyOf=[JSONSchema(type="string", enum=list(CATEGORIES)), JSONSchema(type="null")]
-        ),
+        "category": JSONSchema(anyOf=[named, JSONSchema(type="null")]),
     }
-    return ResponseSchema(name="screening", json_schema=closed_object(properties), strict=True)
+    schema = ResponseSchema(name="screening", json_schema=closed_object(properties), strict=True)
+    try:
+        return kept_reply(await ask(prompt, schema))
+    except Unanswered as error:
+        return f"[{error}]"

@@ -176,12 +176,15 @@ def _bucketed(cues: Sequence[Evidence]) -> Bucketed:
     there = {cue[0] for cue in cues}
     reasons: dict[Manipulation, Reason] = {}
     financial = not there.isdisjoint(("kpi", "percent"))
+    # O.1: numerical.
     if there.isdisjoint(_KINDS):
         reasons["numerical"] = _why_not("no-digit")
+    # O.2: flipping.
     if "directional" not in there:
         reasons["flipping"] = _why_not("no-direction")
     elif not financial:
         reasons["flipping"] = _why_not("nothing-financial")
+    # O.3: sentiment.
     if "kpi" not in there:
         reasons["sentiment"] = _why_not("no-kpi")
     elif "extreme" in there:
@@ -189,6 +192,7 @@ def _bucketed(cues: Sequence[Evidence]) -> Bucketed:
         reasons["sentiment"] = _why_not("extreme", first)
     elif there.isdisjoint(("hedge", "mild")):
         reasons["sentiment"] = _why_not("neither-hedged-nor-mild")
+    # O.4: causal.
     if there.isdisjoint(_CAUSES):
         reasons["causal"] = _why_not("no-cause")
     elif not _apart(cues):

@@ -138,7 +138,10 @@ class ModelRewriter:
             else:
                 found = await self._decide(manipulation, original, reply)
                 if found.passed is not False:
-                    why = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
+                    why = NOT_JUDGED
+                    if found.passed or self.judges:
+                        open_ = [one.message for one in found.review if one.rule == UNDECIDED]
+                        why = "" if found.passed else "; ".join(open_)
                     return RewriteOutcome(reply, between(original, reply), attempt, undecided=why)
                 violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
@@ -178,12 +181,6 @@ def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:
     """Return the most tokens of a reply that can keep to the length band."""
     most = bands[assignment.manipulation][1] * token_count(assignment.item.paragraph)
     return ceil(TOKENIZERS * most) + DELIMITERS
-
-
-def _why_undecided(found: Check, *, judged: bool) -> str:
-    if not judged:
-        return NOT_JUDGED
-    return "; ".join(one.message for one in found.review if one.rule == UNDECIDED)
 
 
 def _bare(reply: str) -> str:

@@ -118,7 +118,10 @@ def release(
         raise InputError(
             f"{min(both)} is among the hard cases too", file=file, hint="leave one of them out"
         )
-    canary = _canary(facts, [*retained, *hard])
+    # A string that is found nowhere else, by the release's own contents.
+    ids = "\n".join(sorted(str(row.fields["id"]) for row in (*retained, *hard)))
+    mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
+    canary = f"contrafact canary {mark} (artificial misinformation; keep out of training data)"
     own = [_row(row, canary, file) for row in retained]
     doubtful = [_row(row, canary, file) for row in hard]
     data = {"pairs.jsonl": "".join(map(json_line, own))}
@@ -222,10 +225,3 @@ def _words(text: str) -> list[str]:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
-
-
-def _canary(facts: Facts, rows: Sequence[InputRow]) -> str:
-    """Return a string that is found nowhere else: an id made from the release's own contents."""
-    ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
-    mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
-    return f"contrafact canary {mark} (artificial misinformation; keep out of training data)"

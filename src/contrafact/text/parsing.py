@@ -141,10 +141,8 @@ def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
         start = span.end - len(covered.lstrip())
         end = start + len(covered.strip())
         if start < end:
-            touched = [(s, e) for s, e in words if s < end and e > start]
-            grown.append(
-                (min([start, *(s for s, _ in touched)]), max([end, *(e for _, e in touched)]))
-            )
+            touched = [(start, end), *((s, e) for s, e in words if s < end and e > start)]
+            grown.append((min(s for s, _ in touched), max(e for _, e in touched)))
     pieces, position = list[str](), -1
     for start, end in sorted(grown):
         if start > position:

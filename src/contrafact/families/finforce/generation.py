@@ -45,7 +45,7 @@ class Generation:
 
     texts: Mapping[Side, str | None]
     invalid: Mapping[Side, str] = field(default_factory=dict)
-    repairs: Sequence[str] = ()
+    repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
     degenerate: Mapping[Side, str] = field(default_factory=dict)
 
@@ -175,7 +175,7 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     for key, item in value.items():
         if _plain(key) == "reasoning" and isinstance(item, str):
             kept["reasoning"] = item
-    return Generation(texts, invalid, repairs, kept)
+    return Generation(texts, invalid, tuple(repairs), kept)
 
 
 def _only(given: Collection[Any], side: Side) -> tuple[str | None, str]:

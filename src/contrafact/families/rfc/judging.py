@@ -104,8 +104,9 @@ class Judging:
         self, judges: Sequence[Model], manipulation: Manipulation, original: str, rewritten: str
     ) -> Judged[QuotedVerdict]:
         """Have one judge or a panel judge a pair by all criteria of its kind."""
-        texts = {"original": original, "rewritten": rewritten}
-        return await self._rubric.judge(judges, CRITERIA[manipulation], **texts)
+        return await self._rubric.judge(
+            judges, CRITERIA[manipulation], original=original, rewritten=rewritten
+        )
 
 
 _VERDICT_TOKENS = 40  # of a reply, for one criterion

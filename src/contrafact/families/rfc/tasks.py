@@ -129,7 +129,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
                     f"'{identity}' is a pair, and detection shows its two paragraphs",
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
-        ids = (identity,) if identity else ()
+        ids: tuple[str, ...] = (identity,) if identity else ()
         if not identity and (shown := recorded.text("text").strip()):
             ids = recorded.units.ids(
                 "text", lambda item: (item.shown or item.pair.rewritten).strip(), shown

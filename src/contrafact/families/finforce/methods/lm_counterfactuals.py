@@ -197,7 +197,7 @@ def _read_each(written: "Mapping[str, Completion]") -> Generation:
         if reason is not None:
             invalid[side] = reason
         repairs += [f"{side}: {change}" for change in changes]
-    return Generation(texts, invalid, repairs)
+    return Generation(texts, invalid, tuple(repairs))
 
 
 def _weights(model: str) -> str:

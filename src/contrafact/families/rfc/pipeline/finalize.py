@@ -211,7 +211,8 @@ def _put(
 ) -> None:
     table, decision = _TABLES[place]
     undecided = place in ("retained", "to review") and final["passed"] is None
-    event = _event(row.fields, decision, by, why, **({"undecided": True} if undecided else {}))
+    more: dict[str, Any] = {"undecided": True} if undecided else {}
+    event = _event(row.fields, decision, by, why, **more)
     result.add(table, row.index, final if table == KEPT else {**final, "reason": why}, event)
 
 

@@ -400,6 +400,10 @@ _IN_TEXT = Presence([() if callable(needs) else needs for _, _, needs in _RULES]
 _ASKED = [(number, needs) for number, (_, _, needs) in enumerate(_RULES) if callable(needs)]
 
 
+def _possible_rules(small: str) -> list[int]:
+    return sorted((*_IN_TEXT.rows(small), *(number for number, may in _ASKED if may(small))))
+
+
 def found_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text in order, without what its sentences say of them."""
     text = plain_digits(text)
@@ -408,9 +412,7 @@ def found_quantities(text: str) -> list[Quantity]:
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
     tried = 0
-    small = folded(text)
-    asked = (number for number, may in _ASKED if may(small))
-    for number in sorted((*_IN_TEXT.rows(small), *asked)):
+    for number in _possible_rules(folded(text)):
         pattern, reader, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()

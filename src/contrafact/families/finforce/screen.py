@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -135,8 +135,8 @@ def proposal_by_rule(headline: str) -> Proposal | None:
     rules = screening_rules()
     for rule in rules.against:
         if rule.pattern.search(text):
-            proposal = Proposal(f"rule:{rule.name}", rule.why)
-            return replace(proposal, **{rule.criterion or "event_status": False})
+            missed: dict[str, Any] = {rule.criterion or "event_status": False}
+            return Proposal(f"rule:{rule.name}", rule.why, **missed)
     if any(pattern.search(text) for pattern in rules.open):
         return None
     matched = [rule for rule in rules.in_favour if rule.pattern.search(text)]

@@ -1,4 +1,4 @@
-"""An editor that is taught by proof: it learns from proven right answers, then by proven rewards.
+"""An editor that is taught by proof: it learns from answers that are proven right.
 
 The family says what is edited and proves answers (`contrafact.family.training.EditSpec`). Every
 stage is a folder that is whole or absent; see `contrafact.training.context`.
@@ -37,7 +37,6 @@ from contrafact.training.generation import generate_replies
 from contrafact.training.trainers import (
     TokenizedExample,
     check_trainers,
-    reward,
     teach,
 )
 
@@ -92,10 +91,6 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         for path in points[:-1]:
             self._measure(f"supervised/{path.name}", path, self.config.held_out.curve)
         self._measure("supervised", adapter, every)
-        if self.config.rewarded.steps:
-            start, adapter = adapter, self.out / "rewarded" / "model"
-            run_stage(adapter, lambda folder: self._reward(start, folder))
-            self._measure("rewarded", adapter, every)
         metrics = _write_results(self.out, self.config, self.spec)
         _write_card(adapter, self.config, self.spec, metrics)
         return Taught(adapter, tuple(metrics))
@@ -103,16 +98,12 @@ class _Teaching(Stages[EditConfig, EditSpec]):
     def _identify(self) -> None:
         """Record which training this is; refuse a folder with a stage of another one.
 
-        Prompts count by the templates that tasks use. Rewards may be added later.
+        Prompts count by the templates that tasks use.
         """
         next(self.spec.tasks(self.pack, "train", self.config.seed, 1))  # uses the templates
-        facts = self.config.model_dump(mode="json", exclude={"prompts", "rewarded"})
+        facts = self.config.model_dump(mode="json", exclude={"prompts"})
         facts["prompts"] = self.pack.used_hash
         check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
-        if self.config.rewarded.steps:
-            rewarded = self.config.rewarded.model_dump(mode="json")
-            begun = (self.out / "rewarded").is_dir()
-            check_same(self.out / "rewarded.json", rewarded, begun=begun)
 
     def _draw(self, folder: Path) -> None:
         """Draw the tasks of every split; no text is in two splits."""
@@ -158,14 +149,6 @@ class _Teaching(Stages[EditConfig, EditSpec]):
             )
         write_rows(folder / "losses.jsonl", losses)
         self.say_losses("supervised", losses)
-
-    def _reward(self, start: Path, folder: Path) -> None:
-        causal = self.model_to_train(self.config.model)
-        with counted_steps(self.progress, "rewarded: steps") as steps:
-            losses = reward(
-                causal, self._tasks("train"), self.spec.passed, start, self.config, folder, steps
-            )
-        write_rows(folder / "losses.jsonl", losses)
 
     def _measure(self, step: str, model: str | Path, each: int) -> None:
         def work(folder: Path) -> None:
@@ -223,9 +206,11 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
         ]
     write_frame(pd.DataFrame(metrics), out / "metrics.csv")
     compared = [
-        {"checkpoint": step, "split": split, **_gain(answers[_BASE], answers[step], split)}
-        for step in ("supervised", "rewarded")
-        if step in answers
+        {
+            "checkpoint": "supervised",
+            "split": split,
+            **_gain(answers[_BASE], answers["supervised"], split),
+        }
         for split in spec.splits
     ]
     write_frame(pd.DataFrame(compared), out / "compared.csv")
@@ -236,10 +221,10 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
 
 
 def _order(step: str) -> tuple[int, int]:
-    """Return a checkpoint's key of order: the base, those on the way, the last, the rewarded."""
+    """Return a checkpoint's key of order: the base, those on the way, the last."""
     if "step-" in step:
         return 1, int(step.rpartition("-")[2])
-    return {_BASE: 0, "supervised": 2, "rewarded": 3}[step], 0
+    return {_BASE: 0, "supervised": 2}[step], 0
 
 
 def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
@@ -306,14 +291,12 @@ def _curve(rows: Sequence[_Row], spec: EditSpec) -> Figure:
 
 def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row]) -> None:
     """Write the model card of the adapter: what it was trained on, and how often it is right."""
-    steps = [row["checkpoint"] for row in metrics]
-    last = "rewarded" if "rewarded" in steps else "supervised"
     lines = [
         f"# An editor taught by proof: {config.family}",
         "",
         f"An adapter of rank {config.lora.r} for `{config.model}`, by contrafact {__version__}. It "
         f"was trained on {spec.train}: {config.supervised.examples:,} proven answers, "
-        f"{config.rewarded.steps} steps by reward, seed {config.seed}.",
+        f"seed {config.seed}.",
         "",
         "| held out | proven right | of | 95% interval | open | base model |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -321,7 +304,7 @@ def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequ
     for split, about in spec.splits.items():
         taught, base = (
             next(row for row in metrics if (row["checkpoint"], row["split"]) == (step, split))
-            for step in (last, _BASE)
+            for step in ("supervised", _BASE)
         )
         between = f"{taught['low']:.0%} to {taught['high']:.0%}"
         lines.append(

@@ -25,12 +25,10 @@ import numpy as np
 
 from contrafact.console import Progress
 from contrafact.errors import InputError
-from contrafact.family.settings import check_verifiers
 from contrafact.family.training import Answer, TrainingSpec
 from contrafact.files.download import sha256_of
 from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
-from contrafact.models.opening import call_config, open_model
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import (
@@ -101,7 +99,6 @@ def train(
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
         open_method(context)
-        _check_judge(context)
         _identify(context)
         run_stage(out / "data", lambda folder: _share_data(context, folder))
         _evaluate(context, "base", config.model)
@@ -121,26 +118,10 @@ def train(
     return Training(tuple(checkpoints), tuple(metrics), tuple(saturation), saturated)
 
 
-def _check_judge(context: TrainingContext) -> None:
-    """Raise an `InputError` unless the named judge can judge held-out answers."""
-    judge = context.config.verdicts_by
-    if judge is None:
-        return
-    if context.spec.judged is None:
-        raise InputError(
-            f"answers of {context.config.family} are not judged", hint="leave verdicts_by out"
-        )
-    check_verifiers(context.config.family, [judge])
-    open_model(judge, config=call_config(1))
-
-
 def _identify(context: TrainingContext) -> None:
     """Record which training this is; refuse a folder with a stage of another one."""
     # The number of iterations may be raised later; files count by their content.
-    unset = {"verdicts_by"} if context.config.verdicts_by is None else set()
-    config = context.config.model_dump(
-        mode="json", exclude={"iterations", "data", "prompts", *unset}
-    )
+    config = context.config.model_dump(mode="json", exclude={"iterations", "data", "prompts"})
     data = context.config.data
     if data is not None and not data.is_file():
         raise InputError("there is no such file", file=data, hint="check --data or the config")

@@ -1,4 +1,4 @@
-"""Supervised warm-up, DPO and GRPO by trl, on a LoRA adapter by peft.
+"""Supervised warm-up and DPO by trl, on a LoRA adapter by peft.
 
 The trainers get tokens from us, made as when the model writes, so that no form is learned that is
 never asked for. With the same config, seed and number of threads the losses on a CPU are the same
@@ -18,10 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from contrafact.errors import InputError
-from contrafact.family.training import EditTask
 from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly, write_adapter
 from contrafact.training.config import (
     ALL_LINEAR,
@@ -41,7 +38,7 @@ Steps = Callable[[int, int], None]
 Loss = dict[str, float]
 """A ``step``, and the measurements at it: loss, eval_loss, rewards/margins and so on."""
 
-_KEPT = ("loss", "reward", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
+_KEPT = ("loss", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
 _CHECKPOINTS = "trainer"
 
 
@@ -249,65 +246,6 @@ def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
 
 
 @_quiet_training()
-def reward(
-    causal: CausalModel,
-    tasks: Sequence[EditTask],
-    passed: Callable[[str, str], bool | None],
-    start: Path,
-    config: EditConfig,
-    folder: Path,
-    steps: Steps,
-) -> list[Loss]:
-    """Train an adapter further by rewards of its own answers (GRPO; Shao et al., 2024).
-
-    The reward is 1 where an answer is proven right, else 0, also where that is open. The adapter is
-    saved into ``folder``; the losses that are returned have ``reward``.
-
-    Args:
-        causal: The model that the adapter of ``start`` belongs to, without it.
-    """
-    from datasets import Dataset
-    from peft import PeftModel
-    from trl import GRPOConfig, GRPOTrainer
-
-    def proven(completions: Sequence[Any], source: Sequence[str], **_: Any) -> list[float]:
-        texts = (messages[-1]["content"].strip() for messages in completions)
-        return [float(passed(*pair) is True) for pair in zip(source, texts, strict=True)]
-
-    rewarded = config.rewarded
-    order = np.random.default_rng([config.seed, 1]).permutation(len(tasks))
-    rows = [
-        {
-            "prompt": [{"role": "user", "content": tasks[int(index)].prompt}],
-            "source": tasks[int(index)].source,
-        }
-        for index in order
-    ]
-    settings = GRPOConfig(
-        **_common(causal.device, config, folder),
-        max_steps=rewarded.steps,
-        per_device_train_batch_size=rewarded.answers,
-        gradient_accumulation_steps=rewarded.tasks,
-        num_generations=rewarded.answers,
-        max_completion_length=config.max_tokens,
-        temperature=rewarded.temperature,
-        beta=rewarded.beta,
-        learning_rate=rewarded.learning_rate,
-        lr_scheduler_type="constant",
-        save_steps=max(1, rewarded.steps // 10),
-    )
-    trainer = GRPOTrainer(
-        model=PeftModel.from_pretrained(causal.model, start, is_trainable=True),
-        reward_funcs=proven,
-        args=settings,
-        train_dataset=Dataset.from_list(rows),
-        processing_class=copy.deepcopy(causal.tokenizer),
-        callbacks=_callbacks(config.supervised, steps)[1:],
-    )
-    return _run(trainer, causal, config, folder, adapter=True)
-
-
-@_quiet_training()
 def prefer(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
@@ -367,9 +305,10 @@ def _arguments(
     device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
     return {
-        **_common(device, config, folder),
-        "max_length": None,
+        "output_dir": str(folder / _CHECKPOINTS),
+        "seed": config.seed,
         "data_seed": config.seed,
+        "max_length": None,
         "num_train_epochs": learning.epochs,
         "per_device_train_batch_size": learning.batch,
         "per_device_eval_batch_size": learning.batch,
@@ -377,6 +316,11 @@ def _arguments(
         "learning_rate": learning.learning_rate,
         "lr_scheduler_type": "cosine_with_min_lr",
         "lr_scheduler_kwargs": {"min_lr": learning.final_learning_rate},
+        "bf16": config.precision == "bfloat16",
+        "gradient_checkpointing": config.save_memory,
+        "use_cpu": device.type == "cpu",
+        "dataloader_pin_memory": False,
+        "logging_steps": 1,
         "logging_nan_inf_filter": False,
         "eval_strategy": "steps",
         "eval_steps": learning.evaluate_every,
@@ -385,22 +329,10 @@ def _arguments(
         "restore_callback_states_from_checkpoint": True,
         "save_strategy": "steps",
         "save_steps": learning.evaluate_every,
+        "save_total_limit": 2,
         "load_best_model_at_end": True,
         "metric_for_best_model": "eval_loss",
         "greater_is_better": False,
-    }
-
-
-def _common(device: "torch.device", config: ModelConfig, folder: Path) -> dict[str, Any]:
-    return {
-        "output_dir": str(folder / _CHECKPOINTS),
-        "seed": config.seed,
-        "logging_steps": 1,
-        "save_total_limit": 2,
-        "bf16": config.precision == "bfloat16",
-        "gradient_checkpointing": config.save_memory,
-        "use_cpu": device.type == "cpu",
-        "dataloader_pin_memory": False,
         "report_to": "none",
         "disable_tqdm": True,
     }

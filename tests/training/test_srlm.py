@@ -20,7 +20,7 @@ from contrafact.models.whitebox.weights import load_causal
 from contrafact.training import context, trainers
 from contrafact.training.config import TrainConfig, load_config
 from contrafact.training.context import TrainingContext
-from contrafact.training.generation import Candidate, candidates_by_method
+from contrafact.training.generation import Candidate, write_candidates
 from contrafact.training.run import train
 
 pytestmark = pytest.mark.slow
@@ -295,7 +295,7 @@ def test_candidates_can_be_those_of_counterfactuals_under_held_noise(
     def made(model: str) -> list[Candidate]:
         training = TrainingContext(settings, spec, tmp_path, print)
         with Journal(tmp_path / "journal", {}) as journal:
-            return candidates_by_method(training, model, about, iteration=1, journal=journal)
+            return write_candidates(training, model, about, iteration=1, journal=journal)
 
     first = made(str(small_model))
     assert [one.item for one in first] == [about[0]] * 3 + [about[1]] * 3

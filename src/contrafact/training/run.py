@@ -44,11 +44,10 @@ from contrafact.training.evaluation import evaluate
 from contrafact.training.generation import (
     Candidate,
     Reply,
-    candidates_by_method,
-    candidates_by_model,
     check_context,
     generate_items,
     open_method,
+    write_candidates,
 )
 from contrafact.training.judging import score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
@@ -274,16 +273,17 @@ class _Iteration:
         context.say(f"{self.name}: {len(kept)} new {word} of {total} written")
 
     def _candidates(self, folder: Path) -> None:
-        context, settings = self.context, self.config.candidates
-        items = self.items(self.number)
-        total = len(items) * settings.per_item
+        context, items = self.context, self.items(self.number)
+        total = len(items) * self.config.candidates.per_item
         with context.work(folder, f"{self.name}: candidates", total) as (journal, advance):
-            rest: Any = {"iteration": self.number, "journal": journal, "advance": advance}
-            if settings.method == "zero-shot":
-                candidates = candidates_by_model(context, context.model(self.model), items, **rest)
-            else:
-                context.free_model()  # the method loads its own
-                candidates = candidates_by_method(context, str(self.model), items, **rest)
+            candidates = write_candidates(
+                context,
+                str(self.model),
+                items,
+                iteration=self.number,
+                journal=journal,
+                advance=advance,
+            )
             context.write_rows(folder / "candidates.jsonl", candidates)
 
     def _scores(self, folder: Path) -> None:

@@ -86,7 +86,7 @@ def written(folder: Path, model: Path, **changes: Any) -> Path:
             "effective_batch": 16,
             "evaluate_every": 2,
         },
-        "held_out": {"each": 8, "curve": 4, "points": 3},
+        "held_out": {"each": 8},
         "max_tokens": 24,
     }
     path = folder / "edit.yaml"
@@ -115,14 +115,12 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, reader):
     assert losses["eval_loss"].dropna().iloc[-1] < losses["eval_loss"].iloc[0] - 0.05
 
     metrics = pd.read_csv(tmp_path / "whole/metrics.csv")
-    trained = [f"supervised/step-{step}" for step in (2, 4)]
     references = ["reference", "copy", "the wrong answer", "another story's answer"]
-    assert list(metrics["checkpoint"].unique()) == ["base", *trained, "supervised", *references]
+    assert list(metrics["checkpoint"].unique()) == ["base", "supervised", *references]
     shares = metrics.groupby("checkpoint")["share"].max()
     assert shares["reference"] == 1 and shares["copy"] == 0
     card = (whole.adapter / "README.md").read_text()
     assert all(f"| {about} |" in card for about in SPEC.splits.values())
-    assert (tmp_path / "whole/curve.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow

@@ -125,7 +125,9 @@ def test_logits_of_prompts_count_for_nothing(config, small_model, tmp_path, monk
 
     def learned(name: str) -> list[trainers.Loss]:
         causal = load_causal(str(small_model))
-        return trainers.warm_up(causal, examples, examples[:2], settings, tmp_path / name)
+        return trainers.fine_tune(
+            causal, examples, examples[:2], settings, settings.warm_up, tmp_path / name
+        )
 
     labelled = learned("labelled")
     monkeypatch.setattr(trainers, "_labelled_positions_only", nullcontext)

@@ -77,7 +77,7 @@ def edit(options: _Edit) -> None:
         coefficients=[],
     )
     typer.echo(f"{taught.adapter}: use it as --model {taught.provider}/{taught.adapter}")
-    typer.echo(f"Tables, the curve and answers are in {folder}")
+    typer.echo(f"Tables and answers are in {folder}")
 
 
 @app.command("srlm")

@@ -211,11 +211,9 @@ class Supervised(Learning):
 
 
 class Held(ConfigPart):
-    """What every checkpoint is measured on."""
+    """What an editor is measured on, and the model before it."""
 
-    each: int = Field(default=60, ge=8, description="Tasks of each split, at the end.")
-    curve: int = Field(default=20, ge=4, description="Tasks of each split, on the way.")
-    points: int = Field(default=4, ge=1, description="Measured checkpoints, the last among them.")
+    each: int = Field(default=60, ge=8, description="Tasks of each split.")
 
 
 class EditConfig(ModelConfig):

@@ -52,7 +52,7 @@ from contrafact.training.generation import (
 from contrafact.training.judging import score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
 from contrafact.training.results import write_results
-from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
+from contrafact.training.trainers import check_targets, check_trainers, fine_tune, prefer
 
 __all__ = ["Training", "train"]
 
@@ -180,7 +180,9 @@ def _warm_up(context: TrainingContext, folder: Path) -> None:
         for share in ("train", "validation")
     )
     with counted_steps(context.progress, "warm-up: steps") as steps:
-        losses = warm_up(causal, train, validation, context.config, folder, steps)
+        losses = fine_tune(
+            causal, train, validation, context.config, context.config.warm_up, folder, steps
+        )
     write_rows(folder / "losses.jsonl", losses)
     context.say_losses("warm-up", losses)
 

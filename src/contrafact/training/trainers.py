@@ -12,7 +12,7 @@ import logging
 import math
 import shutil
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from contrafact.errors import InputError
 from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly, write_adapter
 from contrafact.training.config import (
     ALL_LINEAR,
-    EditConfig,
     Learning,
     Lora,
     ModelConfig,
@@ -127,59 +126,25 @@ def _labelled_positions_only() -> Iterator[None]:
 
 
 @_quiet_training()
-def warm_up(
-    causal: CausalModel,
-    train: Sequence[TokenizedExample],
-    validation: Sequence[TokenizedExample],
-    config: TrainConfig,
-    folder: Path,
-    steps: Steps = lambda done, total: None,
-) -> list[Loss]:
-    """Fine-tune a model on replies, with the loss on the replies alone; return the losses.
-
-    The model's weights are changed. The trained model is saved into ``folder``, where the trainer
-    keeps its checkpoints while it runs, so that a killed one goes on.
-
-    Raises:
-        InputError: The loss is not a number.
-    """
-    trainer = _supervised(causal, train, validation, config, config.warm_up, folder, steps)
-    return _run(trainer, causal, config, folder)
-
-
-@_quiet_training()
-def teach(
-    causal: CausalModel,
-    train: Sequence[TokenizedExample],
-    validation: Sequence[TokenizedExample],
-    config: EditConfig,
-    folder: Path,
-    steps: Steps,
-    *,
-    points: int,
-) -> list[Loss]:
-    """Fine-tune as `warm_up` does, but save the adapter alone.
-
-    It is saved into ``folder`` at the end, and ``points`` times into ``folder/step-N``, evenly over
-    the steps, the last among them.
-    """
-    learning = config.supervised
-    total = round(-(-len(train) // learning.effective_batch) * learning.epochs)
-    kept = {round(total * point / points) for point in range(1, points + 1)}
-    trainer = _supervised(causal, train, validation, config, learning, folder, steps)
-    trainer.add_callback(_keeping(kept, folder, config.model))
-    return _run(trainer, causal, config, folder, adapter=True)
-
-
-def _supervised(
+def fine_tune(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
     validation: Sequence[TokenizedExample],
     config: ModelConfig,
     learning: Learning,
     folder: Path,
-    steps: Steps,
-) -> Any:
+    steps: Steps = lambda done, total: None,
+    *,
+    adapter: bool = False,
+) -> list[Loss]:
+    """Fine-tune a model on replies, with the loss on the replies alone; return the losses.
+
+    The model's weights are changed. The trained model, or the adapter alone, is saved into
+    ``folder``, where the trainer keeps its checkpoints while it runs, so that a killed one goes on.
+
+    Raises:
+        InputError: The loss is not a number.
+    """
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
@@ -192,12 +157,13 @@ def _supervised(
         completion_only_loss=True,
         packing=False,
     )
-    return SFTTrainer(
+    trainer = SFTTrainer(
         args=settings,
         train_dataset=Dataset.from_list(list(map(row, train))),
         eval_dataset=Dataset.from_list(list(map(row, validation))),
         **_learner(causal, config, learning, steps),
     )
+    return _run(trainer, causal, config, folder, adapter=adapter)
 
 
 def _learner(
@@ -223,18 +189,6 @@ def _learner(
     }
 
 
-def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
-    """Return the callback that saves the adapter after some steps."""
-    from transformers import TrainerCallback
-
-    class Keeping(TrainerCallback):  # type: ignore[misc]
-        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-            if state.global_step in kept:
-                _save_adapter(more["model"], folder / f"step-{state.global_step}", base)
-
-    return Keeping()
-
-
 def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     """Save an adapter so that `load_causal` finds the model that it belongs to."""
     stated = adapted.peft_config["default"]
@@ -256,7 +210,7 @@ def prefer(
 ) -> list[Loss]:
     """Train a model to prefer the better replies (DPO); its reference is itself before training.
 
-    See `warm_up` for what is changed, saved, returned and raised.
+    See `fine_tune` for what is changed, saved, returned and raised.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer

@@ -28,7 +28,6 @@ MOST_REPLIES = 64
 
 _BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values are held at once
 _ROWS = 48  # of a batch
-_LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 
 
 @dataclass(frozen=True)

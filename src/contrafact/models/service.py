@@ -14,6 +14,7 @@ stands `guard`:
 - A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
 - ``max_connections`` bounds the calls to a service, whichever of its models they ask.
 - What is under way is marked on the disk (`contrafact.models.calls`).
+- Only the provider sees secrets in the address; replies and errors come without.
 - A prompt of which the service counts far fewer tokens than it has words was cut, and is told.
 """
 
@@ -22,7 +23,9 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -31,7 +34,8 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, Model
 from contrafact.console import say_once
 from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
 from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
-from contrafact.redaction import redacted
+from contrafact.models.private import clean_error, cleaned, keep_private
+from contrafact.redaction import redacted, without_secrets
 from contrafact.text.delimit import printable, shorten
 
 _QUOTA = re.compile(
@@ -75,11 +79,13 @@ class NoAnswer(RuntimeError):
     """The service replied, and there is no answer in it."""
 
 
-def guard(model: Model) -> Model:
+def guard(model: Model, arguments: Mapping[str, Any] | None = None) -> Model:
     """Return a model whose service is watched as the module says; once guarded it stays so.
 
-    Who opens it again (Inspect gives the same instance) asks a service that was used up anew.
+    None of the secrets in the arguments that it was opened with is written. Who opens it again
+    (Inspect gives the same instance) asks a service that was used up anew.
     """
+    model = keep_private(model, arguments or {})
     api = model.api
     if isinstance(api, _Guarded):
         api.used_up = None
@@ -96,6 +102,19 @@ def is_service(model: Model) -> bool:
     return isinstance(getattr(model, "api", None), _Guarded)
 
 
+_asking: ContextVar[bool] = ContextVar("_asking", default=False)
+
+
+@contextmanager
+def _known_address() -> Iterator[None]:
+    """Let the provider see the whole address."""
+    token = _asking.set(True)
+    try:
+        yield
+    finally:
+        _asking.reset(token)
+
+
 class _Guarded(ModelAPI):
     """Mixed into a provider's class, before it."""
 
@@ -107,9 +126,20 @@ class _Guarded(ModelAPI):
         self._lacks: set[str] = set()
         self._watch_client()
 
+    @property
+    def base_url(self) -> str | None:
+        """The address, without secrets for all but the provider."""
+        address: str | None = vars(self).get("base_url")
+        return address if _asking.get() else without_secrets(address)
+
+    @base_url.setter
+    def base_url(self, address: str | None) -> None:
+        vars(self)["base_url"] = address
+
     def initialize(self) -> None:
         """See Inspect's `ModelAPI`, which makes a client anew here."""
-        super().initialize()
+        with _known_address():
+            super().initialize()
         self._watch_client()
 
     def _watch_client(self) -> None:
@@ -185,7 +215,7 @@ class _Guarded(ModelAPI):
         token = bodies.set(replies)
         try:
             with anyio.move_on_after(left) as scope, under_way():
-                made = await super().generate(*asked)  # type: ignore[safe-super]
+                made = await self._provided(*asked)
                 output = made[0] if isinstance(made, tuple) else made
                 if isinstance(output, ModelOutput):
                     if not output.choices:
@@ -206,6 +236,18 @@ class _Guarded(ModelAPI):
         if scope.cancelled_caught:
             raise NoAnswer(f"the service gave no whole reply in a call's {limit} s")
         return made
+
+    async def _provided(self, *asked: Any) -> Any:
+        """Return, or raise, what the provider does, without secrets."""
+        try:
+            with _known_address():
+                made = await super().generate(*asked)  # type: ignore[safe-super]
+        except Exception as error:
+            clean_error(error)
+            if redacted(str(error)) != str(error):
+                raise RuntimeError(redacted(str(error))) from None
+            raise
+        return tuple(map(cleaned, made)) if isinstance(made, tuple) else cleaned(made)
 
     def connection_key(self) -> str:
         """See Inspect's `ModelAPI`: where connections are bounded, models of an account share them.

@@ -12,6 +12,7 @@ from scipy import stats
 from tests.support.small_models import NUMBERS, numbers_model
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.completion import CompletionRequest, complete
 from contrafact.models.whitebox.noise import (
     CLOSE,
     Completion,
@@ -258,3 +259,10 @@ def test_rows_do_not_notice_that_others_ended(causal: CausalModel) -> None:
         (alone,) = generate(causal, [prompt], [noise], max_tokens=40, ends=ends)
         assert alone.tokens == one.tokens or min(*alone.leads, *one.leads) < CLOSE
         assert one.ended == (one.tokens[-1] in ends)
+
+
+def test_a_row_that_ended_at_the_context_does_not_go_on_past_it(causal: CausalModel) -> None:
+    requests = [CompletionRequest((1,) * 124, 4), CompletionRequest((1, 5), 100)]
+    together = complete(causal, requests, ends=())
+    assert [len(one.tokens) for one in together] == [4, 100]
+    assert together == [complete(causal, [one], ends=())[0] for one in requests]

@@ -78,8 +78,8 @@ def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:
         return Decimal(0)
     if price_note(model) == UNKNOWN:
         return None
-    each = ((_price(model, call), number) for call, number in Counter(calls).items())
-    return sum(((price or 0) * number for price, number in each), Decimal(0))
+    each = ((_price(model, call) or Decimal(0)) * n for call, n in Counter(calls).items())
+    return sum(each, Decimal(0))
 
 
 def price_note(model: str) -> str:

@@ -112,7 +112,7 @@ def complete(
     waiting = sorted(texts, key=lambda row: len(row.request.tokens))
     with torch.inference_mode():
         while waiting:
-            part = _fitting(waiting[:rows])
+            part = _fitting(waiting[:rows], causal.context)
             del waiting[: len(part)]
             _decode(causal, part, check)
     return [row.completion() for row in texts]
@@ -205,12 +205,17 @@ class _Row:
         )
 
 
-def _fitting(rows: list[_Row]) -> list[_Row]:
-    """Return the first rows that may go together; each prompt is at least as long as the last."""
-    count = 1
-    while count < len(rows) and len(rows[count].request.tokens) * (count + 1) <= _BATCH_TOKENS:
-        count += 1
-    return rows[:count]
+def _fitting(rows: list[_Row], context: int) -> list[_Row]:
+    """Return the first rows that may go together; each prompt is at least as long as the last.
+
+    While one row is written, those that ended go on: they, too, must stay within the context.
+    """
+    most = 0
+    for count, row in enumerate(rows):
+        length, most = len(row.request.tokens), max(most, row.request.max_tokens)
+        if count and (length * (count + 1) > _BATCH_TOKENS or length + most > context):
+            return rows[:count]
+    return rows
 
 
 def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":

@@ -23,7 +23,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -173,9 +173,7 @@ class _Guarded(ModelAPI):
         tries.begin()
         refusals: dict[str, str] = {}
         while True:
-            lacking = {*self._lacks, *refusals}
-            update = {field: None for name in lacking for field in _FIELDS[name]}
-            asked = config.model_copy(update=update)
+            asked = without(config, {*self._lacks, *refusals})
             replies: list[Body] = []
             try:
                 made = await self._reply(replies, tries, input, tools, tool_choice, asked)
@@ -190,7 +188,8 @@ class _Guarded(ModelAPI):
                     self.model_name, words, stop_reason="content_filter"
                 )
                 break
-            if (name := _lacking(words, replies, asked)) is None:
+            refused = bool(replies) and replies[-1].status in _REFUSED
+            if not refused or (name := lacking(words, asked)) is None:
                 _say_why(output, replies, asked)
                 if not call:
                     raise output
@@ -327,14 +326,12 @@ def _without_request(found: Any) -> Any:
     return [_without_request(part) for part in found] if isinstance(found, list) else found
 
 
-def _lacking(words: str, replies: Sequence[Body], asked: GenerateConfig) -> str | None:
+def lacking(words: str, asked: GenerateConfig) -> str | None:
     """Return what a request was refused for that it asked for and that it may go without.
 
     A temperature of 0 asks for the likeliest answer, as judges do. Any other is the user's choice,
     and not left out in silence.
     """
-    if not replies or replies[-1].status not in _REFUSED:
-        return None
     for name, pattern in _LACKING.items():
         asks = any(getattr(asked, field) is not None for field in _FIELDS[name])
         if name == "temperature" and asked.temperature != 0:
@@ -342,6 +339,11 @@ def _lacking(words: str, replies: Sequence[Body], asked: GenerateConfig) -> str 
         if asks and re.search(pattern, words, re.IGNORECASE):
             return name
     return None
+
+
+def without(config: GenerateConfig, names: Collection[str]) -> GenerateConfig:
+    """Return the settings of a request that goes without what `lacking` names."""
+    return config.model_copy(update={field: None for name in names for field in _FIELDS[name]})
 
 
 def _words(replies: Sequence[Body], otherwise: str) -> str:

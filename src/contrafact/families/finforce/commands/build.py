@@ -95,4 +95,3 @@ def release(options: _Release) -> None:
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
-    typer.echo(checked)

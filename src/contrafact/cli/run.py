@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, read_ahead
+from contrafact.cli.lazy import TaskGroup, command_of, read_ahead
 from contrafact.cli.show import show_agreement, show_results
 from contrafact.errors import InputError
 from contrafact.family import Task, task_named, tasks
@@ -33,9 +33,7 @@ class RunGroup(TaskGroup):
     """The commands that run a task, and ``--config FILE``, where the file names the task."""
 
     def find(self, name: str) -> Any:
-        found = command_of(name, _command(task_named(name)), MethodsCommand)
-        found.methods_of = name
-        return found
+        return command_of(name, _command(task_named(name)))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; a name that is no task's is an error that lists the tasks."""

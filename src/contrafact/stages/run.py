@@ -29,6 +29,8 @@ from contrafact.files.tables import (
 )
 from contrafact.models.calls import counted_calls
 from contrafact.models.prices import is_paid
+from contrafact.options import BulkOptions
+from contrafact.plugins import executor_entries
 from contrafact.stages.stage import (
     FAILURES,
     InputRow,
@@ -46,10 +48,12 @@ if TYPE_CHECKING:
     from contrafact.models.estimate import CallEstimate
 
 __all__ = [
+    "Engine",
     "Executor",
     "Source",
     "awake",
     "estimate_stage",
+    "executor",
     "run_stage",
     "stage_command",
 ]
@@ -72,6 +76,29 @@ Source = str | Path | Iterable[Mapping[str, Any]]
 
 Executor = Callable[[Stage, str, str], StageResult]
 """Works on a stage's rows elsewhere: the stage, the input and the output as the user names them."""
+
+Engine = Callable[[Stage, str, str, Mapping[str, Any]], StageResult]
+"""The same with its settings, as a package brings it; what ``--engine`` names."""
+
+
+def executor(options: BulkOptions) -> Executor | None:
+    """Return who works on rows where ``--engine`` names an engine; None without it.
+
+    Raises:
+        InputError: No package that is installed brings the engine, or its options have no use.
+    """
+    settings = options.settings()
+    if settings is None:
+        return None
+    entries, name = executor_entries(), str(options.engine)
+    if name in entries:
+        engine: Engine = entries[name].load()
+        return lambda stage, source, out: engine(stage, source, out, settings)
+    if name == "ray":
+        problem = "--engine ray needs contrafact-ray, which is not installed"
+        raise InputError(problem, hint="run: pip install contrafact-ray")
+    named = ", ".join(sorted({*entries, "ray"}))
+    raise InputError(f"there is no engine '{name}'", hint=f"use --engine {named}")
 
 
 def stage_command(

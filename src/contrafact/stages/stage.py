@@ -2,8 +2,8 @@
 
 A stage is what a command does to rows. It says what makes a row fit (``read``), what two rows may
 not share (``key``), how rows are worked on (``open``) and what is said at the end (``show``); how
-rows come in, are asked about and written out is the runner's (`contrafact.stages.run`), or Ray's
-(`contrafact.bulk`). It is small and goes to workers by pickle; what is heavy it opens there.
+rows come in, are asked about and written out is the runner's (`contrafact.stages.run`), or an
+executor's. It is small and goes to workers by pickle; what is heavy it opens there.
 """
 
 import asyncio

@@ -12,12 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from contrafact import __version__
-from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
-from contrafact.bulk.fragments import fragments_of
-from contrafact.bulk.partitions import OutputFolder, Partition
-from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.repeats import write_notes
-from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
@@ -32,6 +26,12 @@ from contrafact.stages.stage import (
     Stage,
     StageResult,
 )
+from contrafact_ray.cluster import Cluster, check_address, cluster, mapped
+from contrafact_ray.fragments import fragments_of
+from contrafact_ray.partitions import OutputFolder, Partition
+from contrafact_ray.places import Place, input_files
+from contrafact_ray.repeats import write_notes
+from contrafact_ray.work import Asker, work_on
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
@@ -107,11 +107,11 @@ def counts_in(written: Any) -> Counter[Count]:
     return Counter({key if isinstance(key, str) else tuple(key): n for key, n in written})
 
 
-def bulk_command(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
+def run_on_ray(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
     """Work on an input partition by partition, and return what became of it.
 
-    Finished partitions of an earlier start are kept. It is the executor of `run_stage` that
-    `contrafact.bulk.executor` names.
+    Finished partitions of an earlier start are kept. It is what ``--engine ray`` names
+    (`contrafact.stages.run.Engine`).
 
     Args:
         given: The input: a file, folder, glob or URI.
@@ -238,7 +238,7 @@ def _askers(
     from ray import remote
     from ray.data import ActorPoolStrategy
 
-    from contrafact.bulk.calls import Limits
+    from contrafact_ray.calls import Limits
 
     limits = remote(num_cpus=0)(Limits).remote(*rates)
     bounded = any(rate is not None for rate in rates)

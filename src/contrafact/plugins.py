@@ -13,7 +13,7 @@ FAMILY_GROUP = "contrafact.families"
 
 
 EXECUTOR_GROUP = "contrafact.executors"
-"""An entry's name is what ``--engine`` takes, its value a `contrafact.stages.run.Engine`."""
+"""An entry's name is what ``--engine`` takes, its value an executor, with settings at the end."""
 
 
 def executor_entries() -> dict[str, EntryPoint]:

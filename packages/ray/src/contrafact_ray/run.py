@@ -55,11 +55,13 @@ class Summary:
     Attributes:
         result: What the stage says at the end.
         output: Where it is written.
+        calls: Calls of models, by what is counted of them.
         retry: How many rows failed for a reason that may pass.
     """
 
     result: StageResult
     output: OutputFolder
+    calls: Counter[str] = field(default_factory=Counter)
     unpriced: set[str] = field(default_factory=set)
     retry: int = 0
     manifests: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -70,12 +72,12 @@ class Summary:
         self.result.counts.update(counts_in(manifest["counts"]))
         self.retry += manifest["retry"]
         for name in _COUNTED:
-            self.result.calls[name] += manifest.get(name, 0)
+            self.calls[name] += manifest.get(name, 0)
         self.unpriced |= set(manifest.get("price unknown", ()))
 
     def end(self, partitions: int, before: int) -> StageResult:
         """Return the result, with what is said of the rows; the exit code is 1 if some failed."""
-        result, calls = self.result, self.result.calls
+        result, calls = self.result, self.calls
         kept, rejects, failed = (result.rows[name] for name in (KEPT, REJECTS, FAILURES))
         lines = [
             f"{result.given:,} rows in {partitions:,} partitions: {kept:,} kept, {rejects:,} "
@@ -111,7 +113,7 @@ def run_on_ray(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) 
     """Work on an input partition by partition, and return what became of it.
 
     Finished partitions of an earlier start are kept. It is what ``--engine ray`` names
-    (`contrafact.stages.run.Engine`).
+    (`contrafact.stages.run.executor`).
 
     Args:
         given: The input: a file, folder, glob or URI.
@@ -286,7 +288,7 @@ def _note(summary: Summary, left: float) -> str:
     notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
     if failed := summary.result.rows[FAILURES]:
         notes.append(f"{failed:,} failed")
-    if summary.result.calls["calls"]:
-        tokens = summary.result.calls["tokens read"] + summary.result.calls["tokens written"]
-        notes += [f"{tokens:,} tokens", f"${summary.result.calls['dollars']:.2f}"]
+    if summary.calls["calls"]:
+        tokens = summary.calls["tokens read"] + summary.calls["tokens written"]
+        notes += [f"{tokens:,} tokens", f"${summary.calls['dollars']:.2f}"]
     return ", ".join(notes)

@@ -19,7 +19,7 @@ from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.exam_file import Exam, write_exam
 from contrafact.family.manifest import PackRecord
-from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
+from contrafact.family.settings import TaskOptions, check_verifiers, judge_names, with_reader
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
 from contrafact.models.calls import counted_calls
@@ -139,7 +139,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
     if known.exam is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = known.exam.load()
-    judges = judge_names(options.judge)
+    judges = with_reader(judge_names(options.judge), getattr(own, "reader", None))
     check_verifiers(family, judges)
     pack = open_pack(options.prompts)
     examiner = spec.examiner(pack, own)

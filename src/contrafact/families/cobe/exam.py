@@ -18,7 +18,7 @@ from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.verifier import proof
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
-from contrafact.family.settings import TaskOptions
+from contrafact.family.settings import ReaderOptions
 from contrafact.judges.verifier import Subject
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
@@ -33,7 +33,7 @@ _DRAWN = (
 )
 
 
-class CobeExamOptions(TaskOptions):
+class CobeExamOptions(ReaderOptions):
     data: Path | None = Field(
         default=None,
         description="Stories with known answers; fresh ones if none.",
@@ -118,7 +118,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
         return [delimit(text) for text in (item.text, *context)]
 
     def subject(item: ExamItem) -> Subject:
-        return subject_of(item.material, item.text)
+        return judging.subject(item.material, item.text)
 
     return Examiner(prompts, shown, letter(), subject)
 

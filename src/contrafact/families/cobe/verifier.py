@@ -17,6 +17,9 @@ from contrafact.families.cobe.read.told import CRITERIA, ToldReading, decide, re
 from contrafact.families.cobe.synth.prove import Facts, opened_proof
 from contrafact.judges.verifier import Decision, Subject
 
+GRAMMAR, READER = "grammar", "reader"
+"""Who read what a decision rests on."""
+
 _KEPT = 64
 
 
@@ -52,14 +55,20 @@ def _decisions(asked: str, response: str, replies: tuple[str, ...]) -> Mapping[s
     facts = _opened(asked)
     if isinstance(facts, str):
         return _all_open(facts)
-    read = read_by_grammar(facts, response)
-    decided = _all_open(read) if isinstance(read, str) else decide(facts, read)
+    decided = _decided(facts, read_by_grammar(facts, response), GRAMMAR)
     if not replies:
         return decided
-    told = reading_of(facts, response, replies)
-    by_reader = _all_open(told) if isinstance(told, str) else decide(facts, told)
+    by_reader = _decided(facts, reading_of(facts, response, replies), READER)
     return {
         name: by_reader[name] if decision.passed is None else decision
+        for name, decision in decided.items()
+    }
+
+
+def _decided(facts: Facts, read: ToldReading | str, who: str) -> dict[str, Decision]:
+    decided = _all_open(read) if isinstance(read, str) else decide(facts, read)
+    return {
+        name: decision if decision.passed is None else replace(decision, read=who)
         for name, decision in decided.items()
     }
 

@@ -1,13 +1,12 @@
-"""Asking a reader: once, and a second time where what is not said would decide."""
+"""What a reader is asked next: once, and a second time where what is not said would decide."""
 
-import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 
-from inspect_ai.model import CachePolicy, Model, ResponseSchema
+from inspect_ai.model import ResponseSchema
 from inspect_ai.util import JSONSchema
 
 from contrafact.causal.model import Value
-from contrafact.families.cobe.data import criteria_of, subject_of
 from contrafact.families.cobe.read.question import (
     KINDS,
     OTHERS,
@@ -15,19 +14,18 @@ from contrafact.families.cobe.read.question import (
     asked_facts,
     read_reply,
     reader_prompt,
+    reader_template,
 )
-from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.synth.prove import Facts
 from contrafact.families.cobe.verifier import decisions, opened
-from contrafact.judges.judge import JUDGE_CONFIG
-from contrafact.models.asking import answer, no_answer
+from contrafact.judges.verifier import Question, Subject
 from contrafact.models.requests import SharedSchema, closed_object
-from contrafact.prompts import PromptTemplate
+from contrafact.prompts import open_pack
 
-__all__ = ["readings_of"]
+__all__ = ["question"]
 
 
-@functools.cache
+@cache
 def reply_schema() -> ResponseSchema:
     """Return the schema of a reply."""
     text = JSONSchema(type="string")
@@ -46,45 +44,29 @@ def reply_schema() -> ResponseSchema:
     return SharedSchema(name="reading", json_schema=closed_object(both), strict=True)
 
 
-async def readings_of(
-    reader: Model,
-    template: PromptTemplate,
-    story: Story,
-    response: str,
-    *,
-    structured: bool = True,
-    shown: bool = True,
-    cache: bool | CachePolicy = False,
-) -> list[str]:
-    """Return the replies of a reader to the question what a response tells.
+def question(subject: Subject) -> Question | None:
+    """Return what the reader is asked next about a subject of `data.subject_of`.
 
-    It is not asked where the grammar decides every criterion of the story, or the story has no
-    proof; it is asked twice where the first reply finds something not said that would decide.
-
-    Args:
-        structured: Whether to ask the provider for schema-constrained JSON.
-        shown: Whether the reader sees the story.
+    Nothing where the grammar decides every criterion of the story, or the story has no proof, and
+    nothing after the first reply (``readings``) unless it finds something not said that would
+    decide. ``prompts`` is the folder of the prompt pack, if it is not the default one.
     """
-    subject = subject_of(story, response)
     facts = opened(subject)
-    decided = decisions(subject)
-    if isinstance(facts, str) or all(
-        decided[name].passed is not None for name in criteria_of(story)
-    ):
-        return []
-    config = JUDGE_CONFIG
-    if structured:
-        config = config.model_copy(update={"response_schema": reply_schema()})
-    replies: list[str] = []
-    for attempt in range(2):
-        asked = asked_facts(facts, response, attempt)
-        prompt = reader_prompt(template, story.text if shown else "", response, asked)
-        output = await answer(reader, prompt, config, cache)
-        replies.append(output.completion if no_answer(output) is None else "")
-        read = read_reply(replies[-1], asked, response)
+    replies: Sequence[str] = subject.get("readings", ())
+    if isinstance(facts, str) or len(replies) > 1:
+        return None
+    response = subject["response"]
+    if replies:
+        read = read_reply(replies[0], asked_facts(facts, response, 0), response)
         if isinstance(read, str) or not _decides(facts, read.told):
-            break
-    return replies
+            return None
+    else:
+        decided = decisions({**subject, "readings": ()})
+        if all(decided[name].passed is not None for name in subject["criteria"]):
+            return None
+    template = reader_template(open_pack(subject.get("prompts")))
+    asked = asked_facts(facts, response, len(replies))
+    return Question(reader_prompt(template, subject["text"], response, asked), reply_schema())
 
 
 def _decides(facts: Facts, told: Mapping[str, frozenset[Value | None]]) -> bool:

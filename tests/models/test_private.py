@@ -8,6 +8,7 @@ from inspect_ai.model import GenerateConfig, Logprob, Logprobs, ModelAPI, ModelO
 
 from contrafact.models.bodies import Body, bodies
 from contrafact.models.service import guard
+from contrafact.redaction import redacted
 
 
 def private_model(monkeypatch, reply, body=""):
@@ -43,6 +44,10 @@ def test_a_word_under_a_name_like_a_keys_stays_in_replies(monkeypatch):
     output = ModelOutput.from_content("m", "international trade, correcthorse")
     shown = ask(private_model(monkeypatch, output))
     assert shown.completion == "international trade, (left out)"
+
+
+def test_a_password_that_holds_an_at_sign_is_left_out_whole():
+    assert redacted("at postgresql://me:p@ss@host/db, a@b") == "at postgresql://host/db, a@b"
 
 
 def test_errors_that_are_each_others_cause_are_cleaned(monkeypatch):

@@ -13,7 +13,6 @@ __all__ = [
     "EMBEDDED_NAMES",
     "FROM_WEIGHTS",
     "SMOLLM2",
-    "MissingWeights",
     "check_gguf",
     "find_weights",
     "full_path",
@@ -87,16 +86,6 @@ def full_path(name: str) -> str:
     return os.path.normpath(Path(name).expanduser().absolute())
 
 
-class MissingWeights(InputError):
-    """The embedded weights are not on this machine; one command brings them."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"the embedded weights ({SMOLLM2}) are not on this machine",
-            hint=f"run: contrafact models fetch {SMOLLM2}",
-        )
-
-
 def find_weights() -> Path | None:
     """Return the embedded weights: those of their package if installed, else those in the cache.
 
@@ -114,10 +103,13 @@ def find_weights() -> Path | None:
 
 
 def embedded_weights() -> Path:
-    """Return the path of the embedded weights; `MissingWeights` if they are not on this machine."""
+    """Return the path of the embedded weights; `InputError` if they are not on this machine."""
     found = find_weights()
     if found is None:
-        raise MissingWeights
+        raise InputError(
+            f"the embedded weights ({SMOLLM2}) are not on this machine",
+            hint=f"run: contrafact models fetch {SMOLLM2}",
+        )
     return found
 
 

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from inspect_ai.model import ModelOutput
@@ -19,7 +18,7 @@ from contrafact.families.finforce.data import (
     load_headlines,
     raw_items,
 )
-from contrafact.families.finforce.generation import Generation, read_pair
+from contrafact.families.finforce.generation import read_pair
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.families.finforce.records import SIDES, Headline, Side
@@ -68,10 +67,6 @@ def _headline_id(text: str) -> str:
     return content_id(text, prefix="h")
 
 
-def _row(headline: str, pair: Answer) -> dict[str, Any]:
-    return {"headline": headline, **{f"{side}_counterfactual": pair[side] for side in SIDES}}
-
-
 # Prompts and replies
 
 
@@ -114,10 +109,6 @@ def read_reply(text: str, ended: bool = True) -> ReadReply:
 
 
 _JUDGE_CALLS = 16  # at the same time
-
-
-def _pair_of(generation: Generation) -> Answer | None:
-    return ReadReply({side: generation.texts[side] for side in SIDES}).answer
 
 
 _LONGEST = 250
@@ -247,7 +238,10 @@ TRAINING = TrainingSpec(
     answer="both counterfactuals",
     presets=Path(__file__).parent / "training_presets",
     load=load_items,
-    row=_row,
+    row=lambda headline, pair: {
+        "headline": headline,
+        **{f"{side}_counterfactual": pair[side] for side in SIDES},
+    },
     item_id=_headline_id,
     prompts=PairPrompts,
     reply=pair_reply,
@@ -260,6 +254,6 @@ TRAINING = TrainingSpec(
     ),
     methods=METHODS,
     method_input=Headline.of,
-    method_answer=_pair_of,
+    method_answer=lambda made: ReadReply({side: made.texts[side] for side in SIDES}).answer,
 )
 """What training needs of this family."""

@@ -14,7 +14,7 @@ from contrafact.family import families, family_named
 from contrafact.judges.judge import JUDGE_CONFIG
 from contrafact.judges.verifier import METADATA, VERIFIER, Decision, Subject, reader_of
 from contrafact.models.asking import answer, no_answer
-from contrafact.models.opening import open_model
+from contrafact.models.opening import IN_PROCESS, open_model
 
 __all__ = ["VerifierAPI"]
 
@@ -71,6 +71,8 @@ class VerifierAPI(ModelAPI):
         replies: list[str] = []
         while self._reader and (question := ask({**subject, "readings": replies})) is not None:
             config = JUDGE_CONFIG.model_copy(update={"response_schema": question.schema})
+            if str(self._reader).startswith(IN_PROCESS):  # it does not reason
+                config = config.model_copy(update={"max_tokens": question.tokens})
             output = await answer(self._reader, question.prompt, config)
             replies.append(output.completion if no_answer(output) is None else "")
         return replies

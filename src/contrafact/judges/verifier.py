@@ -65,10 +65,16 @@ Verifier = Callable[[str, Subject], Decision]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a verifier's reader is asked: a prompt, and the schema of its reply."""
+    """What a verifier's reader is asked.
+
+    Attributes:
+        schema: Of its reply.
+        tokens: The most that a reply without reasoning takes.
+    """
 
     prompt: str
     schema: "ResponseSchema"
+    tokens: int
 
 
 def is_verifier(judge: "Model | str") -> bool:

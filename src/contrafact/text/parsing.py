@@ -62,8 +62,7 @@ def _installed() -> str:
         if _spacy().util.is_package(name):
             return name
     raise InputError(
-        "the English spaCy pipeline is not installed",
-        hint="run: pip install 'contrafact[nlp]'",
+        "the English spaCy pipeline is not installed", hint="run: pip install 'contrafact[nlp]'"
     )
 
 

@@ -96,13 +96,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         notes = RowNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
-    def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        options = _options(settings)
-        if "shots" in options.model_fields_set and options.shots == 0:
-            raise InputError(
-                "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
-            )
-
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         return Judging(pack, _options(settings).judge_faults)
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import typer
 
-from contrafact.corpus.ledger import Ledger
-from contrafact.corpus.release import ReleaseOptions, write_release
+from contrafact.corpus.ledger import append_events
+from contrafact.corpus.release import ReleaseOptions
 from contrafact.families.finforce.release import release_files
+from contrafact.files.atomic import write_folder
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import require_tables
 from contrafact.options import ASKING, CallOptions, absolute, argument, command, option
@@ -70,9 +71,8 @@ class _Release(ReleaseOptions):
 def release(options: _Release) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
-    Next to the headlines stand a schema, a card, Croissant metadata (checked, if mlcroissant is
-    installed) and checksums; the decisions are in DIR.ledger.jsonl. Exits with 1 if nothing is left
-    to release.
+    Next to the headlines stand a schema, a card, Croissant metadata and checksums; the decisions
+    are in DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
 
     The items that `review export` writes can stand in FILE's place, and then decide themselves.
 
@@ -90,9 +90,8 @@ def release(options: _Release) -> None:
         why = ": all are under way in the review" if waiting == len(found.rows) else ""
         typer.echo(f"no headline is left to release{why}", err=True)
         raise typer.Exit(1)
-    checked = write_release(release_files(released, facts, counts), out)
-    Ledger(sidecar_path(out, "ledger")).append(events)
+    write_folder(out, release_files(released, facts, counts))
+    append_events(sidecar_path(out, "ledger"), events)
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
-    typer.echo(checked)

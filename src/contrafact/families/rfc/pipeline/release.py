@@ -1,9 +1,8 @@
 """The release: metadata and rewritten text, never an original (RFC-BENCH, appendix I).
 
 A release is a folder: the rows, the hard cases, a schema, a card (``release_card.md.jinja``, with
-the fields that dataset hubs read), Croissant metadata (MLCommons, version 1.0; checked by
-mlcroissant where it is installed) and checksums. It is made from what finalization retained, the
-same bytes from the same pairs.
+the fields that dataset hubs read), Croissant metadata (MLCommons, version 1.0) and checksums. It is
+made from what finalization retained, the same bytes from the same pairs.
 """
 
 import re

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["DETECT", "DIAGNOSE", "rfc_detect", "rfc_diagnose", "shown_texts"]
+__all__ = ["rfc_detect", "rfc_diagnose", "shown_texts"]
 
 REASONING = frozenset({"stepwise", "reflect"})
 """Methods that reason before they answer, whether or not reasons are asked for."""

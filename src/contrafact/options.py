@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -134,10 +134,12 @@ _PANEL = "Past one machine"
 class BulkOptions(Options):
     """Work past one machine: options of commands that work through many rows."""
 
-    engine: Literal["ray"] | None = option(
+    engine: str | None = option(
         None,
-        "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
+        "ray (package contrafact-ray): Parquet or JSONL files, folders, globs or URIs in, a folder "
+        "out; docs/bulk.md.",
         panel=_PANEL,
+        metavar="NAME",
     )
     address: str | None = option(
         None,
@@ -150,7 +152,7 @@ class BulkOptions(Options):
     )
 
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings of `contrafact.bulk.executor`; None without ``--engine``.
+        """Return how the engine works, by name; None without ``--engine``.
 
         Raises:
             InputError: One of them is given without it.

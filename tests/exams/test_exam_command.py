@@ -164,10 +164,7 @@ def test_the_verdict_on_a_response_is_measured_and_not_multiplied(
     assert counted(exam.criteria["E2"].specificity)[1] == 14
     assert counted(exam.criteria["E2"].sensitivity)[1] == 64
     assert found.order.changed.n == 78
-    assert set(exam.surface_scores) == {"bleu", "rouge_l", "edit_similarity", "judge"}
-    # The representative answer is left out there.
-    assert exam.surface_scores["bleu"].n == 64
-    assert "right told from wrong" in run.stdout
+    assert "Right told from wrong" in run.stdout
 
 
 def test_a_file_without_wrong_answers_is_no_exam(quick_contrafact, tmp_path):

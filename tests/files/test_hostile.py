@@ -202,8 +202,8 @@ def test_a_file_that_stands_for_more_than_it_may_is_refused_in_one_line(name, tm
 
 BULK_READER = READER.replace(
     "from contrafact.files.tables import read_rows",
-    "from contrafact.bulk.fragments import fragments_of, read_fragment\n"
-    "from contrafact.bulk.places import Place",
+    "from contrafact_ray.fragments import fragments_of, read_fragment\n"
+    "from contrafact_ray.places import Place",
 ).replace(
     "    for _ in read_rows(sys.argv[1]):\n        pass",
     "    for one in fragments_of(Place(sys.argv[1]), 500):\n"

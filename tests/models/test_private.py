@@ -7,7 +7,6 @@ import pytest
 from inspect_ai.model import GenerateConfig, Logprob, Logprobs, ModelAPI, ModelOutput, get_model
 
 from contrafact.models.bodies import Body, bodies
-from contrafact.models.private import keep_private
 from contrafact.models.service import guard
 from contrafact.redaction import redacted
 
@@ -23,7 +22,7 @@ def private_model(monkeypatch, reply, body=""):
     monkeypatch.setenv("PROXY_TOKEN", "20261129")
     model = get_model("mockllm/private", memoize=False)
     model.api.__class__ = type("Replies", (ModelAPI,), {"generate": generate})
-    return keep_private(model, {})
+    return guard(model)
 
 
 def ask(model):
@@ -62,6 +61,6 @@ def test_errors_that_are_each_others_cause_are_cleaned(monkeypatch):
 
 def test_a_filter_that_quotes_the_key_leaves_none_in_the_answer(monkeypatch):
     words = '{"error": "content_filter: the token 20261129"}'
-    shown = ask(guard(private_model(monkeypatch, ConnectionError("400"), words)))
+    shown = ask(private_model(monkeypatch, ConnectionError("400"), words))
     assert shown.stop_reason == "content_filter"
     assert "content_filter" in shown.completion and "20261129" not in shown.completion

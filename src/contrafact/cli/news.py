@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from contrafact.bulk import executor
 from contrafact.console import Progress
 from contrafact.corpus.ledger import write_stage
 from contrafact.errors import InputError
@@ -13,7 +12,7 @@ from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import BAD_DATE, RowNotes
 from contrafact.options import BulkOptions, Options, argument, command, option
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
@@ -167,6 +166,4 @@ def dedupe(options: _Dedupe, bulk: BulkOptions) -> None:
     from contrafact.stages.dedupe import DedupeStage
 
     against = tuple(str(path.absolute()) for path in options.against or ())
-    stage_command(
-        DedupeStage(against, options.near), options.file, options.out, executor(bulk.settings())
-    )
+    stage_command(DedupeStage(against, options.near), options.file, options.out, executor(bulk))

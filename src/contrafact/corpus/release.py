@@ -12,6 +12,9 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
 from contrafact.files.atomic import guard_folder
@@ -22,6 +25,7 @@ __all__ = [
     "Facts",
     "Fields",
     "ReleaseOptions",
+    "card_of",
     "croissant_of",
     "json_text",
     "schema_of",
@@ -173,6 +177,15 @@ def _record_set(file: str, text: str, fields: Fields) -> dict[str, Any]:
 def sha256_text(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def card_of(template: Path, **values: object) -> str:
+    """Return the card of a dataset, which a template makes of what is known of it."""
+    environment = ImmutableSandboxedEnvironment(
+        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
+    return environment.from_string(template.read_text(encoding="utf-8")).render(**values)
 
 
 def with_checksums(files: Mapping[str, str]) -> dict[str, str]:

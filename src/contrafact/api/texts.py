@@ -369,12 +369,13 @@ def synth(
     Raises:
         InputError: There is no such graph or domain, or the rules cannot be used.
     """
-    from contrafact.families.cobe.synth.compose import story_lines
+    from contrafact.families.cobe.synth.compose import compose, line_of
 
     path, rules = as_path(out), as_path(private_lexicon)
     if path is not None:
         guard_output(path, rules, kind="JSON")
-    lines = list(story_lines(n, seed, graph=graph, domain=domain, private_lexicon=rules))
+    drawn = compose(n, seed, graph=graph, domain=domain, private_lexicon=rules)
+    lines = [line_of(row) for row in drawn]
     if path is not None and path.suffix.lower() in (".jsonl", ".ndjson"):
         write_text(path, "\n".join([*lines, ""]))
     elif path is not None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +20,7 @@ from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
-from contrafact.options import Options, as_command, command, key_values, option, parameters_of
+from contrafact.options import Options, as_command, key_values, option, parameters_of
 from contrafact.runs.config import Command, RunConfig, config_model, config_schema, make_config
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class RunGroup(TaskGroup):
         """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
         if args and args[0].startswith("-"):
             ahead = read_ahead(self, args, parent)
-            if ahead["config"] is not None and not ahead["config_schema"]:
+            if ahead["config"] is not None and not ahead["schema"]:
                 args = [_task_of(ahead["config"]), *args]
         return super().make_context(info_name, args, parent, **extra)
 
@@ -59,24 +59,27 @@ app = typer.Typer(
 )
 
 
-class _GroupOptions(Options):
-    config: Path | None = option(
-        None, "Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
-    )
-    config_schema: bool = option(False, "Print the JSON schema of such files.")
-
-
 @app.callback(invoke_without_command=True)
-@command
-def group(options: _GroupOptions, context: typer.Context) -> None:
+def group(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
+        ),
+    ] = None,
+    schema: Annotated[
+        bool, typer.Option("--config-schema", help="Print the JSON schema of such files.")
+    ] = False,
+) -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    if not options.config_schema:
+    if not schema:
         if context.invoked_subcommand is None:  # with --config there is always a task's command
             raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
-    elif context.invoked_subcommand is not None or options.config is not None:
+    elif context.invoked_subcommand is not None or config is not None:
         raise InputError(
             "--config-schema is the schema of all tasks' files, and runs nothing",
             hint="write contrafact run --config-schema",

@@ -172,14 +172,10 @@ class Exam(_Part):
     level: float = Field(gt=0, lt=1, description="Confidence level of all intervals.")
     criteria: dict[str, CriterionExam] = Field(description="By criterion; 'response' is the whole.")
     surface_scores: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
+    together: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     surface: dict[str, SurfaceRow] = Field(
         default_factory=dict,
         description="By criterion, what a reader reaches that follows nothing, if measured.",
-    )
-    together: Figure | None = Field(
-        default=None,
-        description="Share of items that pass as a whole, less what the rates on the criteria say "
-        "if errors on them were independent; none where there is no whole.",
     )
     repeats: Repeats = Field(description="Self-consistency.")
     words: Number = Field(default=None, description="The median length of its items, in words.")

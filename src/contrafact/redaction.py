@@ -17,7 +17,6 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 __all__ = [
     "LEFT_OUT",
-    "dropped_by_name",
     "hide_in_address",
     "keep_out_of_logs",
     "make_public",
@@ -81,21 +80,6 @@ def secrets_dropped(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [secrets_dropped(item) for item in value]
     return _ADDRESS.sub(_address_by_names, value) if isinstance(value, str) else value
-
-
-def dropped_by_name(value: Any) -> Any:
-    """Return settings without secrets as runs were told apart by before addresses were read."""
-    if isinstance(value, dict):
-        return {
-            key: dropped_by_name(item)
-            for key, item in value.items()
-            if item is None
-            or key in _COUNTS
-            or not re.search("key|token|secret|password|credential|authorization", key.lower())
-        }
-    if isinstance(value, list | tuple):
-        return [dropped_by_name(item) for item in value]
-    return re.sub(r"(?<=://)[^/@\s]+@", "", value) if isinstance(value, str) else value
 
 
 def without_secrets(value: Any, name: str = "") -> Any:

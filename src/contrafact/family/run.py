@@ -8,7 +8,7 @@ engine prepares of it is data, `Prepared`: Inspect tasks are made of that by
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -49,7 +49,6 @@ __all__ = [
     "Inputs",
     "Prepared",
     "TaskRun",
-    "absolute",
     "cost_columns",
     "forget_loaded",
     "load_once",
@@ -211,7 +210,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
 
     @abstractmethod
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of one system in the per-item table, at least `columns`."""
+        """Return the rows of one system in the per-item table, in order, at least `columns`."""
 
     def verdicts(
         self, sample: "EvalSample"
@@ -221,10 +220,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
 
     def part_of(self, row: Mapping[str, Any]) -> str:
         """Return the part of an output that a row is of (`read_output`); empty for the whole."""
-        return ""
-
-    def order(self, row: Mapping[str, Any]) -> Hashable:
-        """Return what rows of one draw and sample are ordered by: a part of the sample, if any."""
         return ""
 
     def finish(
@@ -278,11 +273,6 @@ class Prepared:
     def identity(self) -> str:
         """Equal for runs that are meant to give equal results."""
         return self.manifest.identity
-
-    @property
-    def logged_as(self) -> str:
-        """The identity by which its logs are found, and its answers kept."""
-        return self.manifest.logged_as or self.identity
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -413,11 +403,6 @@ def _loaded(
     load: Callable[..., Any], path: Path, _whole: Path, _changed: Any, columns: tuple[Any, ...]
 ) -> Any:
     return load(path, dict(columns)) if columns else load(path)
-
-
-def absolute(path: Path | None) -> str | None:
-    """Return a path as a task takes it: whole, wherever the task is run again."""
-    return None if path is None else str(path.absolute())
 
 
 def system_label(model: str, method: str, shots: int) -> str:

@@ -149,16 +149,13 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
     run = prepared.manifest
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
-        if not run.is_same_run(manifest):
+        if run.identity != manifest.identity:
             raise InputError(
                 f"holds another run (it differs in {run.difference(manifest)})",
                 file=folder,
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
-        update = {"identity": run.identity, "settings": without_secrets(manifest.settings)}
-        if run.identity != manifest.identity:
-            update["logged_as"] = manifest.identity
-        return manifest.model_copy(update=update)
+        return manifest.model_copy(update={"settings": without_secrets(manifest.settings)})
     if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"

@@ -50,9 +50,7 @@ __all__ = [
     "agreement",
     "cluster_labels",
     "failure_of",
-    "places_of",
     "read_items",
-    "system_rows",
     "tables_of",
     "verdict_rows",
     "verifier_usage",
@@ -178,18 +176,6 @@ def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
     return table
 
 
-def system_rows(
-    prepared: Prepared, evaluated: Evaluated, places: Mapping[str, int]
-) -> list[Mapping[str, Any]]:
-    """Return a system's rows of the per-item table, by draw, item and `TaskRun.order`."""
-    run = prepared.run
-
-    def order(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return row["draw"], places[row["sample_id"]], run.order(row)
-
-    return sorted(run.rows(evaluated), key=order)
-
-
 def verdict_rows(
     run: TaskRun[Any, Any], label: str, samples: Iterable[EvalSample]
 ) -> Iterator[dict[str, Any]]:
@@ -211,19 +197,12 @@ def verdict_rows(
                     }
 
 
-def places_of(prepared: Prepared) -> dict[str, int]:
-    """Return the places of units and items in the data, by id."""
-    places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
-    for position, item in enumerate(prepared.items):
-        places.setdefault(str(item.id), position)
-    return places
-
-
 def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     """Return what a run made, of the headers of its logs."""
     import pandas as pd
 
-    run, places = prepared.run, places_of(prepared)
+    run = prepared.run
+    places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
     evaluated: list[Evaluated] = []
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
@@ -248,7 +227,7 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     calls: list[dict[str, Any]] = []
     key = _report_of(prepared).key
     for one in evaluated:
-        rows += system_rows(prepared, one, places)
+        rows += run.rows(one)
         verdicts += verdict_rows(run, one.label, one.samples)
         calls += _calls(run, one, key)
     return RunTables(pd.DataFrame(rows), pd.DataFrame(verdicts), usage, failures, calls)

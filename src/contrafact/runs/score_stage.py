@@ -48,8 +48,6 @@ from contrafact.runs.items import (
     Failure,
     RunTables,
     failure_of,
-    places_of,
-    system_rows,
     verdict_rows,
     verifier_usage,
     with_verdicts,
@@ -182,7 +180,6 @@ class JudgeStage(Stage):
         self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
     ) -> None:
         self._prepared, self._judges, self._slots = prepared, judges, slots
-        self._places = places_of(prepared)
 
     @property
     def name(self) -> str:
@@ -225,7 +222,7 @@ class JudgeStage(Stage):
             return
         facts = (system.name, system.model, system.method, system.shots)
         evaluated = Evaluated(*facts, [sample], prepared.judge)
-        for item in system_rows(prepared, evaluated, self._places):
+        for item in prepared.run.rows(evaluated):
             made.add(KEPT, number, item)
         for verdict in verdict_rows(prepared.run, system.name, [sample]):
             made.add(VERDICTS, number, verdict)

@@ -4,7 +4,7 @@ A story is edited and judged in each of its three phrasings, by ``inspect eval c
 --model … --model-role grader=…`` or by ``contrafact run cobe``, which adds tables and the report.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -143,9 +143,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         metadata = sample.metadata
         part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
         return [(part, score_metadata(sample, SCORER).get("verdicts") or {})]
-
-    def order(self, row: Mapping[str, Any]) -> Hashable:
-        return str(row["phrasing"])
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:

@@ -7,7 +7,7 @@ fluency, tables and the report.
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -192,9 +192,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def part_of(self, row: Mapping[str, Any]) -> str:
         return str(row["side"])
-
-    def order(self, row: Mapping[str, Any]) -> Hashable:
-        return SIDES.index(row["side"])
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path

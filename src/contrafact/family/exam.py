@@ -15,15 +15,7 @@ if TYPE_CHECKING:
     from contrafact.prompts import PromptPack
     from contrafact.records import Verdict
 
-__all__ = [
-    "RESPONSE",
-    "AskTogether",
-    "ExamItem",
-    "ExamSpec",
-    "Examiner",
-    "draw_crossed",
-    "draw_items",
-]
+__all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "draw_crossed", "draw_items"]
 
 RESPONSE = "response"
 """Names the verdict on a response as a whole, next to the criteria."""

@@ -67,11 +67,7 @@ BUNDLED = "bundled samples"
 
 @dataclass(frozen=True)
 class Evaluated:
-    """One model and method, evaluated.
-
-    ``samples`` are those that ended with a score; ``judge`` are the judges' names joined by `` +
-    ``, None where nobody judged.
-    """
+    """One model and method, and its samples that ended with a score; ``judge`` as `Prepared.judge`."""
 
     label: str
     model: str
@@ -109,7 +105,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     without_judge: ClassVar[str] = ""
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
     output_type: ClassVar[Callable[..., Any]] = Output
-    """What a method returns: a model or dataclass, made again from its fields."""
+    """What a method returns, made again from its fields."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),
@@ -187,10 +183,10 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """Its options for methods that ask no model, where they mean nothing to those."""
 
     def __init__(self, task: "Callable[..., Task]") -> None:
-        """``task`` is the ``@task`` function: `inspect_tasks.make_task` of its arguments, no more.
+        """Take the ``@task`` function, which is `inspect_tasks.make_task` of its arguments.
 
-        By its name and arguments a log says of what it is: so ``inspect eval-retry`` makes the task
-        again, and a run that goes on finds the logs it has begun.
+        A log names it and its arguments: so ``inspect eval-retry`` makes the task again, and a run
+        that goes on finds the logs it has begun.
         """
         self.task = task
 
@@ -249,10 +245,8 @@ class Prepared:
 
     Attributes:
         manifest: What its folder says of it, before it has begun.
-        items: The items, limited.
-        units: What the methods work on.
-        methods: The methods that ask a model, by name: each is run with every model.
-        baselines: The methods that ask none, by name: each is run once.
+        items: The items, limited; ``units`` are what the methods make of them.
+        methods: Those that ask a model, each run with every model; ``baselines`` are run once.
         judging: What judges; None where no judge was named.
         recorded: Outputs that were made elsewhere, whose systems stand among the baselines; None in
             a run that makes its own.
@@ -276,7 +270,6 @@ class Prepared:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is left out of a run like this."""
         left_out = self.run.without_judge
         return (f"no --judge: {left_out}",) if left_out and self.judging is None else ()
 
@@ -287,10 +280,7 @@ class Prepared:
         return len(self.units) * (asking + sum(map(self.draws, self.baselines)))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item: one that asks no model once.
-
-        Outputs that were made elsewhere are taken as often as there are any of an item.
-        """
+        """Return how often a method is run on every item; outputs made elsewhere, as there are."""
         if method in self.baselines:
             return getattr(self.baselines[method], "draws", 1)
         return self.run.draws(self.settings, self.methods[method])
@@ -309,31 +299,23 @@ class Prepared:
 
         To count tokens as well as calls takes seconds.
         """
-        settings = self.settings
+        run, models, units = self.run, self.settings.models, len(self.units)
         sample = sampled(self.units)
-        scale = len(self.units) / len(sample)
+        scale = units / len(sample)
         times = {name: scale * self.draws(name) for name in self.methods}
         plans = {
             name: [call for unit in sample for call in method.plan(unit)]
             for name, method in self.methods.items()
         }
-        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
-        systems = {name: len(settings.models) * times[name] for name in self.methods}
-        for name in self.baselines:
-            share = getattr(self.baselines[name], "judged_outputs", len(self.units))
-            systems[name] = scale * share / len(self.units)
-        outputs = sum(systems.values())
+        rows = subject_estimates(models, plans, times, tokens=tokens)
+        outputs = sum(len(models) * often for often in times.values())
+        for method in self.baselines.values():
+            outputs += scale * getattr(method, "judged_outputs", units) / units
         if outputs and self.judging is not None:
+            prompts = [one for unit in sample for one in run.judge_prompts(self.judging, unit)]
+            length = run.judge_reply_tokens
             rows += judge_estimates(
-                settings.judges,
-                [
-                    prompt
-                    for unit in sample
-                    for prompt in self.run.judge_prompts(self.judging, unit)
-                ],
-                outputs,
-                reply_tokens=self.run.judge_reply_tokens,
-                tokens=tokens,
+                self.settings.judges, prompts, outputs, reply_tokens=length, tokens=tokens
             )
         return rows
 
@@ -345,13 +327,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a run reads before its first call.
+    """All that a run reads before its first call: the items, what their loader found, methods.
 
-    Attributes:
-        items: The items, all of them.
-        notes: What their loader found.
-        pool: The file that examples are taken from, and its items; none where nothing shows any.
-        methods: The methods, by name, their templates opened and checked.
+    ``pool`` is the file that examples are taken from, and its items; none where nothing shows any.
     """
 
     items: Sequence[Any]
@@ -378,11 +356,6 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
     return Inputs(items, notes, (pool_path, context.pool), context.pack, methods)
 
 
-def forget_loaded() -> None:
-    """Let go of the files that `load_once` holds."""
-    _loaded.cache_clear()
-
-
 def load_once(
     load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
 ) -> _T:
@@ -405,6 +378,10 @@ def _loaded(
     return load(path, dict(columns)) if columns else load(path)
 
 
+forget_loaded = _loaded.cache_clear
+"""Lets go of the files that `load_once` holds."""
+
+
 def system_label(model: str, method: str, shots: int) -> str:
     return f"{model} · {method}" + (f" ({shots})" if shots else "")
 
@@ -418,14 +395,11 @@ def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
 
 def require_model(settings: RunSettings, methods: Methods) -> None:
     """Check that there is a model under test; `InputError` if none is named."""
-    if settings.models:
-        return
-    baselines = methods.baseline_names()
-    or_baseline = f", or name a baseline only (--method {' or '.join(baselines)})"
-    raise InputError(
-        "no model is named",
-        hint="add --model, e.g. --model embedded/smollm2-135m" + (or_baseline if baselines else ""),
-    )
+    hint, baselines = "add --model, e.g. --model embedded/smollm2-135m", methods.baseline_names()
+    if baselines:
+        hint += f", or name a baseline only (--method {' or '.join(baselines)})"
+    if not settings.models:
+        raise InputError("no model is named", hint=hint)
 
 
 COST_COLUMNS = ("calls", "tokens", "dollars")

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -12,7 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializeAsAny,
-    ValidationInfo,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -23,7 +23,14 @@ from contrafact.errors import InputError
 from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
-from contrafact.options import SAMPLING, TRANSPORT, CallOptions, option
+from contrafact.options import (
+    NO_NUMBER,
+    SAMPLING,
+    TRANSPORT,
+    CallOptions,
+    is_no_number,
+    option,
+)
 from contrafact.redaction import secrets_dropped
 
 __all__ = [
@@ -50,19 +57,13 @@ class ConfigPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _no_number(cls, value: object, info: ValidationInfo) -> object:
-        kind = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and not _takes_truth(kind):
-            raise ValueError("must not be true or false")
-        return value
-
-
-def _takes_truth(kind: Any) -> bool:
-    """Whether a field of this kind can be true or false."""
-    anything = kind in (bool, Any, object) or isinstance(kind, bool)
-    return anything or any(map(_takes_truth, get_args(kind)))
+    def _no_number(cls, value: object, read: ValidatorFunctionWrapHandler) -> object:
+        found = read(value)
+        if is_no_number(value, found):
+            raise ValueError(NO_NUMBER)
+        return found
 
 
 class TaskOptions(BaseModel):

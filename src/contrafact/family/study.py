@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 
     from contrafact.stats.intervals import Interval
 
-__all__ = [
-    "NOT_ASKED",
-    "TRUE_FALSE",
-    "AnsweredStudy",
-    "Choose",
-    "Question",
-    "StudySpec",
-    "StudyTable",
-    "at_random",
-    "spread_over",
-]
+__all__ = ["NOT_ASKED", "AnsweredStudy", "Question", "StudySpec", "StudyTable", "spread_over"]
 
 TRUE_FALSE: Mapping[str, str] = {
     **dict.fromkeys(("t", "yes", "y", "1", "pass"), "true"),

@@ -28,15 +28,7 @@ from contrafact.runs.items import read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = [
-    "LEVEL",
-    "SEED",
-    "RunDiff",
-    "SystemPair",
-    "compared_measures",
-    "diff_runs",
-    "measure_label",
-]
+__all__ = ["RunDiff", "SystemPair", "measure_label"]
 
 SEED = 0
 LEVEL = 0.95

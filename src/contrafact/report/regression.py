@@ -30,16 +30,7 @@ from contrafact.report.frames import read_tasks
 from contrafact.runs.folder import read_manifest
 from contrafact.text.delimit import visible_text
 
-__all__ = [
-    "Check",
-    "Finding",
-    "Rule",
-    "check_runs",
-    "find_regressions",
-    "junit_of_findings",
-    "junit_of_runs",
-    "parse_check",
-]
+__all__ = ["Finding", "Rule", "check_runs", "junit_of_findings", "junit_of_runs"]
 
 Rule = Literal["difference", "interval", "non-inferiority"]
 """When a run counts as worse: by ``difference`` if the difference is beyond the margin; by

@@ -23,16 +23,7 @@ from contrafact.files.fields import guarded
 from contrafact.files.tables import render_csv
 from contrafact.text.delimit import visible_text
 
-__all__ = [
-    "Cell",
-    "Row",
-    "heading_groups",
-    "render_json",
-    "render_latex",
-    "render_markdown",
-    "render_table_csv",
-    "row_groups",
-]
+__all__ = ["render_json", "row_groups"]
 
 _MARKS = "Marks on the same scale: references and controls, not ranked and not tested"
 _LATEX = {

@@ -104,7 +104,6 @@ def count(number: int, one: str, several: str = "") -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

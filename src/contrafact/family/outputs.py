@@ -182,7 +182,6 @@ class RecordedOutputs:
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
-        """Yield the outputs as `OUTPUTS` holds them."""
         for name, recorded in self.systems.items():
             for (sample, draw), output in recorded.outputs.items():
                 row = {"system": name, "sample_id": sample, "draw": draw, "output": output}

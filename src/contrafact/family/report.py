@@ -130,7 +130,6 @@ class Measure:
     compute: Callable[[Part, Form], Interval | None] | None = None
 
     def column_of(self, form: Form) -> str:
-        """Return the column that holds a form."""
         return (self.column or self.name) + ("_strict" if form == "strict" else "")
 
     @property
@@ -170,7 +169,6 @@ class Breakdown:
     parts: Callable[[pd.DataFrame], Iterable[tuple[str, pd.DataFrame]]] | None = None
 
     def groups(self, rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
-        """Return every group's name and rows."""
         if self.parts is not None:
             return self.parts(rows)
         return ((str(name), part) for name, part in rows.groupby(self.name, sort=True))
@@ -313,7 +311,6 @@ class ChapterData:
 
     @cached_property
     def judged(self) -> bool:
-        """Whether any output was judged."""
         return bool(self.items["was_judged"].any())
 
     @cached_property
@@ -324,7 +321,6 @@ class ChapterData:
 
     @cached_property
     def scored(self) -> bool:
-        """Whether any output's fluency was scored."""
         columns = [measure.column_of("valid") for measure in self.spec.measures if measure.fluency]
         return any(self.items[name].notna().any() for name in columns if name in self.items)
 
@@ -353,7 +349,6 @@ class ChapterData:
         return "labelled" in self.rates
 
     def systems_as(self, role: str) -> list[str]:
-        """Return the systems of one of the roles, in order."""
         named = set(self.items.loc[self.items["role"].eq(role), "system"])
         return [name for name in self.systems if name in named]
 
@@ -432,12 +427,10 @@ class ReportSpec:
 
     @property
     def cluster(self) -> str:
-        """The column by which rows cluster."""
         return self.resampled[0] if self.resampled else "sample_id"
 
     @property
     def cluster_noun(self) -> str:
-        """What a cluster is called."""
         return self.resampled[1] if self.resampled else self.unit[0]
 
     @property
@@ -447,7 +440,6 @@ class ReportSpec:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What a reader sees of each criterion."""
         return {criterion.column: criterion.label for criterion in self.criteria}
 
     @property

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BUNDLED",
     "COST_COLUMNS",
-    "Evaluated",
     "Inputs",
     "Prepared",
     "TaskRun",
@@ -63,24 +62,6 @@ UnitT = TypeVar("UnitT")
 _T = TypeVar("_T")
 
 BUNDLED = "bundled samples"
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """One model and method, and its samples that ended with a score; ``judge`` as `Prepared.judge`."""
-
-    label: str
-    model: str
-    method: str
-    shots: int
-    samples: "Sequence[EvalSample]"
-    judge: str | None
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The columns that every row of this system has: system, model, method, shots, judge."""
-        names = ("model", "method", "shots", "judge")
-        return {"system": self.label, **{name: getattr(self, name) for name in names}}
 
 
 class TaskRun(ABC, Generic[ItemT, UnitT]):
@@ -205,8 +186,13 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return the scorer, from the task's arguments that were given."""
 
     @abstractmethod
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of one system in the per-item table, in order, at least `columns`."""
+    def rows(
+        self, samples: "Sequence[EvalSample]", facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        """Return the rows of one system in the per-item table, in order, at least `columns`.
+
+        ``facts`` are columns that all its rows have: system, model, method, shots, judge.
+        """
 
     def verdicts(
         self, sample: "EvalSample"
@@ -290,9 +276,11 @@ class Prepared:
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
-    @property
-    def judge(self) -> str | None:
-        return " + ".join(self.settings.judges) or None
+    def facts(self, system: str, model: str, method: str, shots: int) -> dict[str, Any]:
+        """Return the columns that every row of a system has, with the judges' names joined."""
+        judge = " + ".join(self.settings.judges) or None
+        named = {"system": system, "model": model, "method": method, "shots": shots}
+        return {**named, "judge": judge}
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge.

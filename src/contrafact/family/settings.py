@@ -36,6 +36,7 @@ from contrafact.redaction import secrets_dropped
 __all__ = [
     "ConfigPart",
     "FluencyOptions",
+    "Names",
     "RunSettings",
     "Sampling",
     "ShotOptions",
@@ -154,13 +155,9 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
             )
 
 
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
 Names = Annotated[
     tuple[str, ...],
-    BeforeValidator(_several),
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One name, or a list of names."""

@@ -74,7 +74,6 @@ class Question:
 
     @property
     def choices(self) -> str:
-        """What people are asked to write."""
         if self.wanted:
             return self.wanted
         return "TRUE or FALSE" if self.spellings is TRUE_FALSE else ", ".join(self.answers)
@@ -165,7 +164,6 @@ Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]
 
 
 def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-    """Choose so many rows of a stratum at random."""
     return [int(row) for row in rng.permutation(len(stratum))[:size]]
 
 

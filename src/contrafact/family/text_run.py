@@ -23,7 +23,7 @@ from contrafact.family import task_named
 from contrafact.family.exam import Examiner, ExamItem
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, TaskRun, load_once
+from contrafact.family.run import Inputs, TaskRun, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import (
     OUTPUT,
@@ -111,12 +111,11 @@ class TextRun(TaskRun[ItemT, ItemT]):
         return self.rubric(pack)
 
     def judge_prompts(self, judging: Rubric[Verdict], unit: ItemT) -> Sequence[str]:
-        """Return what is asked about a text as long as the item."""
         texts = self.prompt_texts(unit, self.input_of(unit))
         return [prompt for _, prompt in judging.prompts(self.criteria, **texts)]
 
     def examiner(self, pack: PromptPack, options: Any) -> Examiner:
-        """Return how a judge is examined: as a run asks it. An exam item's material is the item."""
+        """Return how a judge is examined; an exam item's material is the item."""
         rubric = self.rubric(pack)
 
         def prompts(item: ExamItem) -> Mapping[str, str]:
@@ -148,12 +147,13 @@ class TextRun(TaskRun[ItemT, ItemT]):
         names = ("data", "judged", "prompts", "cache_scope")
         return criteria_scorer(self.name, *(cast(Any, arguments.get(name)) for name in names))
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return one row per item and draw."""
-        for sample in evaluated.samples:
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        for sample in samples:
             output = Output(**sample.store[OUTPUT])
             yield {
-                **evaluated.facts,
+                **facts,
                 "draw": sample.epoch,
                 "sample_id": str(sample.id),
                 **sample.metadata,

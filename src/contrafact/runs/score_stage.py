@@ -33,7 +33,7 @@ from contrafact.console import show_table
 from contrafact.errors import InputError
 from contrafact.family.inspect_tasks import solver_and_scorer
 from contrafact.family.manifest import hash_file
-from contrafact.family.run import Evaluated, Prepared, TaskRun, forget_loaded
+from contrafact.family.run import Prepared, TaskRun, forget_loaded
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
 from contrafact.files.tables import write_frame
@@ -220,9 +220,8 @@ class JudgeStage(Stage):
             made.fail(row, sample.error.message, cause=sample.error.message)
             made.figures.append(failure_of(system.name, sample))
             return
-        facts = (system.name, system.model, system.method, system.shots)
-        evaluated = Evaluated(*facts, [sample], prepared.judge)
-        for item in prepared.run.rows(evaluated):
+        facts = prepared.facts(system.name, system.model, system.method, system.shots)
+        for item in prepared.run.rows([sample], facts):
             made.add(KEPT, number, item)
         for verdict in verdict_rows(prepared.run, system.name, [sample]):
             made.add(VERDICTS, number, verdict)

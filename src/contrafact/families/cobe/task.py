@@ -37,7 +37,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
+from contrafact.family.run import Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.prompts import PromptPack
@@ -136,8 +136,10 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         chosen = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
         return judged_edit(**chosen)
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        return item_rows(evaluated.samples, **evaluated.facts)
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        return item_rows(samples, **facts)
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         metadata = sample.metadata

@@ -38,7 +38,6 @@ from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import (
-    Evaluated,
     Inputs,
     TaskRun,
     cost_columns,
@@ -160,14 +159,16 @@ class FinforceRun(TaskRun[Headline, Headline]):
         names = ("judged", "judge_faults", "structured", "prompts", "cache_scope")
         return counterfactuals(**{name: arguments[name] for name in names if name in arguments})
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        for sample in evaluated.samples:
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        for sample in samples:
             generation = Generation(**sample.store[OUTPUT])
             panels = score_metadata(sample, SCORER).get("verdicts", {})
-            cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
+            cost = cost_columns(sample, facts["model"], self.local_calls(sample))
             for side, output in generation.outputs.items():
                 row: dict[str, Any] = {
-                    **evaluated.facts,
+                    **facts,
                     "draw": sample.epoch,
                     "sample_id": str(sample.id),
                     "side": side,

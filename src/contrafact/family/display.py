@@ -19,14 +19,12 @@ __all__ = [
     "OWN",
     "PUBLISHED",
     "Card",
-    "Chart",
     "Chip",
     "Column",
     "Example",
     "Fact",
     "GridChart",
     "Kind",
-    "MatrixChart",
     "Panel",
     "Table",
     "Warned",
@@ -284,7 +282,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class GridChart:
-    """Bars with intervals, by row and series, in one field or several side by side.
+    """A drawing as data: bars with intervals, by row and series, in fields side by side.
 
     Attributes:
         series: The series' names; one without a name has no legend.
@@ -299,22 +297,6 @@ class GridChart:
     panels: Sequence[Panel]
     colours: Sequence[str] = ("opportunity", "risk", "third", "headline")
     axis: str = ""
-
-
-@dataclass(frozen=True)
-class MatrixChart:
-    """Counts of rows by columns, shaded by the share of their row: of each field a name, the rows'
-    names and the counts, shape (rows, columns)."""
-
-    key: str
-    title: str
-    caption: str
-    panels: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]
-    columns: Sequence[str]
-
-
-Chart = GridChart | MatrixChart
-"""A drawing as data."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from contrafact.family.settings import TaskOptions
@@ -129,16 +130,9 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
             if item.should_pass is passing:
                 kinds.setdefault(item.kind, []).append(number)
         shuffled = [rng.permutation(kinds[kind]).tolist() for kind in sorted(kinds)]
-        longest = max(map(len, shuffled), default=0)
         # One of each kind, then another of each, and so on.
-        halves.append(
-            [
-                of_kind[turn]
-                for turn in range(longest)
-                for of_kind in shuffled
-                if turn < len(of_kind)
-            ]
-        )
+        turns = zip_longest(*shuffled)
+        halves.append([number for turn in turns for number in turn if number is not None])
     passes, fails = halves
     first = max(n - n // 2, n - len(fails))
     chosen = passes[:first]

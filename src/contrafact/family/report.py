@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Chart, Example, Kind, Table, Warnings
+from contrafact.family.display import Example, GridChart, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
 from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Bootstrap
@@ -131,6 +131,11 @@ class Measure:
 
     def column_of(self, form: Form) -> str:
         return (self.column or self.name) + ("_strict" if form == "strict" else "")
+
+    def name_with_group(self, form: str = "") -> str:
+        """Return what it is called where no heading stands above it, with its form if strict."""
+        parts = [part.removesuffix(", %") for part in (self.group, self.label) if part]
+        return ": ".join(parts) + (" (strict)" if form == "strict" else "")
 
     @property
     def scale(self) -> float:
@@ -248,7 +253,7 @@ class Section:
 
     anchor: str
     heading: str
-    shows: Sequence[Table | Chart | None] = ()
+    shows: Sequence[Table | GridChart | None] = ()
     contents: str = ""
     results: Mapping[str, object] = field(default_factory=dict)
     warnings: Warnings = field(default_factory=list)

@@ -171,13 +171,9 @@ def spread_over(column: str) -> Choose:
     """Return how rows are chosen at random, every value of a column before any again."""
 
     def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-        values = stratum[column].tolist()
-        seen: dict[Any, int] = {}
-        turns: list[tuple[int, int, int]] = []
-        for row in at_random(stratum, len(values), rng):
-            turn = seen[values[row]] = seen.get(values[row], -1) + 1
-            turns.append((turn, len(turns), row))
-        return [row for _, _, row in sorted(turns)[:size]]
+        values = stratum[column].reset_index(drop=True)[at_random(stratum, len(stratum), rng)]
+        turns = values.groupby(values, sort=False, dropna=False).cumcount()
+        return turns.sort_values(kind="stable").index[:size].tolist()
 
     return choose
 

@@ -261,12 +261,8 @@ def measure_chart(
     if not rows:
         return None
     systems = list(data.systems[:_MOST_SYSTEMS])
-    values, lows, highs = (
-        figures.pivot(index=name, columns="system", values=end)
-        .reindex(index=rows, columns=systems)
-        .to_numpy(float)
-        for end in ("estimate", "low", "high")
-    )
+    wanted = {system: {"system": system} for system in systems}
+    frame = with_figures(pd.DataFrame({name: rows}), figures, wanted, [name])
     more = ""
     if len(systems) < len(data.systems):
         more = f" The first {len(systems)} of {len(data.systems)} systems are drawn."
@@ -276,7 +272,7 @@ def measure_chart(
     )
     kind = spec.measure(next(iter(measures))).kind
     names = [measures.get(row, row) for row in rows]
-    panel = Panel("", values, lows, highs, kind)
+    panel = Panel.of_columns("", frame, systems, kind)
     return GridChart(key, title, caption, names, systems, [panel], axis=axis)
 
 

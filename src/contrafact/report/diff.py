@@ -8,6 +8,7 @@ compared with.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,11 @@ from contrafact.report.estimates import compare_systems, estimate_figures, prepa
 from contrafact.report.examples import why_invalid
 from contrafact.report.frames import meta_of
 from contrafact.report.words import sentence
-from contrafact.runs.items import read_items
+from contrafact.runs.items import RunItems, read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["RunDiff", "SystemPair", "measure_label"]
+__all__ = ["RunDiff", "SystemPair"]
 
 SEED = 0
 LEVEL = 0.95
@@ -77,12 +78,9 @@ class RunDiff:
             ``same``, ``left_out`` (a side has no yes or no).
     """
 
-    task: str
+    runs: tuple[RunItems, RunItems]
     spec: ReportSpec
-    names: tuple[str, str]
-    identities: tuple[str, str]
     meta: ReportMeta
-    changes: Mapping[str, Any]
     rows: Mapping[SystemPair, pd.DataFrame]
     only_before: Sequence[str]
     only_after: Sequence[str]
@@ -91,6 +89,20 @@ class RunDiff:
     flip_counts: pd.DataFrame
     notes: Sequence[Reason] = ()
     resamples: int = 10_000
+
+    @property
+    def task(self) -> str:
+        return self.runs[0].manifest.task
+
+    @property
+    def names(self) -> list[str]:
+        """The runs' folders: their names, or their paths where both have one name."""
+        names = [run.folder.resolve().name for run in self.runs]
+        return names if names[0] != names[1] else [str(run.folder) for run in self.runs]
+
+    @cached_property
+    def changes(self) -> Mapping[str, Any]:
+        return changes_between(*self.runs)
 
     @property
     def pairs(self) -> Sequence[SystemPair]:
@@ -141,22 +153,22 @@ def diff_runs(
         ignore_index=True,
     )
     rows = rows.assign(invalid=1.0 - rows["valid"])
-    every = {pair: _on_shared_items(rows, pair) for pair in pairs}
-    shared = {pair: pair_rows for pair, pair_rows in every.items() if len(pair_rows)}
+    shared = {}
+    for pair in pairs:
+        of_pair = rows[rows["system"].isin(pair.labels)]
+        in_both = of_pair.groupby("sample_id")["system"].transform("nunique") == 2
+        if in_both.any():
+            shared[pair] = of_pair[in_both].reset_index(drop=True)
     if not shared:
         raise InputError(
             f"{before} and {after} share no {spec.unit[0]}", hint="compare runs over the same data"
         )
     meta = meta_of((old, new))
     flips, counts = _flips(shared, spec)
-    names = tuple(run.folder.resolve().name for run in (old, new))
     diff = RunDiff(
-        task=task,
+        runs=(old, new),
         spec=spec,
-        names=(names[0], names[1]) if names[0] != names[1] else (str(before), str(after)),
-        identities=(old.manifest.identity, new.manifest.identity),
         meta=meta,
-        changes=changes_between(old, new),
         rows=shared,
         only_before=only_before,
         only_after=only_after,
@@ -167,12 +179,6 @@ def diff_runs(
     )
     empty = [pair.name for pair in pairs if pair not in shared]
     return replace(diff, notes=list(_notes(diff, empty)))
-
-
-def measure_label(measure: Measure, form: str = "") -> str:
-    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
-    name = ": ".join(parts)
-    return f"{name} (strict)" if form == "strict" else name
 
 
 def match_systems(
@@ -237,12 +243,6 @@ def _named(text: str, frame: pd.DataFrame) -> str | None:
         if len(matching) == 1:
             return str(matching.iloc[0])
     return None
-
-
-def _on_shared_items(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
-    of_pair = rows[rows["system"].isin(pair.labels)]
-    in_both = of_pair.groupby("sample_id")["system"].transform("nunique") == 2
-    return of_pair[in_both].reset_index(drop=True)
 
 
 def _differences(
@@ -410,7 +410,7 @@ def _on_one_side(diff: RunDiff) -> Iterator[Reason]:
                 continue
             a, b = (part[column].notna().any() for part in pair.sides(rows))
             if a != b:
-                labels["A" if a else "B"][measure_label(measure)] = None
+                labels["A" if a else "B"][measure.name_with_group()] = None
     for side, measures in labels.items():
         if measures:
             yield sentence("diff.notes", "one-side", side=side, measures=listed(list(measures)))

@@ -22,7 +22,6 @@ from contrafact.report.diff import (
     compared_measures,
     diff_runs,
     flip_measures,
-    measure_label,
 )
 from contrafact.report.estimates import prepare_items
 from contrafact.report.examples import why_invalid
@@ -214,7 +213,7 @@ def junit_of_runs(folders: Sequence[Path]) -> str:
     for runs in read_tasks(folders):
         rows, spec = prepare_items(runs.items, runs.spec), runs.spec
         asked = [
-            (measure_label(measure), measure.better == "high", column)
+            (measure.name_with_group(), measure.better == "high", column)
             for measure, _, column in flip_measures(rows, spec)
             if measure.better is not None and measure.name not in ("valid", "invalid")
         ]

@@ -119,7 +119,11 @@ class _Finding:
     def adjusted(self) -> dict[str, float]:
         """The adjusted p-values of the best system against those it was compared with."""
         name, best = (self.measure or _SOUND).name, self.best[0]
-        pairs = self.data.pairs if self.measure else _sound_pairs(self.data)
+        data, pairs = self.data, self.data.pairs
+        if self.measure is None:
+            items = data.items.assign(_sound=_sound(data.items))
+            spec = replace(data.spec, measures=(_SOUND,))
+            pairs = compare_systems(items, spec, data.meta, **_own_stream(data))
         if pairs.empty:
             return {}
         chosen = pairs[pairs["measure"].eq(name) & pairs["form"].eq(self.form)]
@@ -216,12 +220,6 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
         lines.append({"system": system, **vars(interval), data.spec.clusters: interval.clusters})
     rows = pd.DataFrame(lines)
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
-
-
-def _sound_pairs(data: ChapterData) -> pd.DataFrame:
-    items = data.items.assign(_sound=_sound(data.items))
-    spec = replace(data.spec, measures=(_SOUND,))
-    return compare_systems(items, spec, data.meta, **_own_stream(data))
 
 
 def _own_stream(data: ChapterData) -> Resampling:

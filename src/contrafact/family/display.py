@@ -150,8 +150,8 @@ class Table:
 
     def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
         """Return the table without the columns that hold no value, but for those named."""
-        columns = tuple(c for c in self.columns if c.key in keep or self.frame[c.key].notna().any())
-        return replace(self, columns=columns)
+        there = {*keep, *self.frame.columns[self.frame.notna().any()]}
+        return replace(self, columns=tuple(c for c in self.columns if c.key in there))
 
     @property
     def raw(self) -> pd.DataFrame:

@@ -64,8 +64,7 @@ def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
 def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
     """Return those arguments of the family's ``@task`` function that run one method of a run."""
     settings, taken = prepared.settings, inspect.signature(prepared.run.task).parameters
-    asks = method in prepared.methods
-    shows = asks and prepared.methods[method].shots
+    shows = method in prepared.methods and prepared.methods[method].shots
     values: dict[str, Any] = {
         **{
             name: absolute(value) if isinstance(value, Path) else value
@@ -83,7 +82,6 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         "shots_from": absolute(settings.option("shots_from")) if shows else None,
         "judged": prepared.judging is not None,
         **({"columns": dict(settings.columns)} if settings.columns else {}),
-        **({} if asks else prepared.run.silenced),
     }
     if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         values = {name: value for name, value in values.items() if name in taken}

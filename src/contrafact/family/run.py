@@ -160,9 +160,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return the output that the parts make which the rows of one unit gave."""
         return parts[""]
 
-    silenced: ClassVar[Mapping[str, Any]] = {}
-    """Its options for methods that ask no model, where they mean nothing to those."""
-
     def __init__(self, task: "Callable[..., Task]") -> None:
         """Take the ``@task`` function, which is `inspect_tasks.make_task` of its arguments.
 

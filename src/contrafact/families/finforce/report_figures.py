@@ -291,26 +291,21 @@ def few_shot_change(data: ChapterData) -> Section:
         Column("model", "Model", "text"),
         Column("shots", "Shots", "count"),
         Column("draws", "Draws", "count"),
-    ]
-    if data.scored and data.meta.one_fluency_model:
-        columns.append(Column("perplexity", "Mean", "signed", "Perplexity", "low", False))
-    if data.judged:
-        columns += [
-            Column(f"{measure}_{form}", label, "points", group, "high", False)
-            for form, group in (
-                ("valid", "Over valid outputs, points"),
-                ("strict", "Strict, points"),
-            )
+        Column("perplexity", "Mean", "signed", "Perplexity", "low", False),
+        *(
+            Column(f"{measure}_{form}", label, "points", f"{group}, points", "high", False)
+            for form, group in (("valid", "Over valid outputs"), ("strict", "Strict"))
             for measure, label in SHORT_NAMES.items()
-        ]
+        ),
+    ]
     caption = (
         "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
         "perplexity and a higher score are better; an interval that leaves out zero says that the "
         "change is more than chance. Scores in percentage points."
     )
     frame = pd.DataFrame(lines)
-    # A pair has no change in the valid form if one of the two has no valid text.
-    columns = [column for column in columns if column.key in frame]
+    if not data.meta.one_fluency_model:  # the change would be the models' as well
+        columns = [column for column in columns if column.key != "perplexity"]
     notes = notes_on(data, "perplexity", *SHORT_NAMES)
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, columns, frame, notes)

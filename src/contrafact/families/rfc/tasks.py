@@ -89,8 +89,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
         ("id", "label"), ("id", "reply"), ("text", "label"), ("text", "reply"),
     )  # fmt: skip
 
-    silenced: ClassVar = {"rationale": False, "logprobs": False}
-
     def __init__(self, name: TaskName, task: Callable[..., Task]):
         super().__init__(task)
         self.name = name  # type: ignore[misc]

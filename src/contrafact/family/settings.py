@@ -313,7 +313,6 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
 
 
 def _without_paths(options: TaskOptions) -> dict[str, Any]:
-    kept = {name for name, value in options if not isinstance(value, Path)}
-    fields = type(options).model_fields
-    paths = {name for name in fields if "Path" in str(fields[name].annotation)}
-    return options.model_dump(mode="json", include=kept - paths)
+    fields = type(options).model_fields.items()
+    paths = {name for name, field in fields if "Path" in str(field.annotation)}
+    return options.model_dump(mode="json", exclude=paths)

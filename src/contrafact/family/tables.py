@@ -27,28 +27,22 @@ def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
     chosen = [data.spec.measure(name) for name in measures]
     judged = any(measure.judged for measure in chosen)
     scored = any(measure.fluency for measure in chosen)
-    sentences: list[str] = []
-    if judged and not data.judged:
-        sentences.append("No judge was named (--judge), so what needs a judge is left out.")
-    if scored and not data.scored:
-        sentences.append("Fluency was not scored, so the perplexity columns are left out.")
-    if judged and data.judged and not data.one_judge:
-        sentences.append(
-            "These systems were not all judged by the same judge, so their judged scores are not "
-            "comparable and none is marked as best."
-        )
-    if scored and data.scored and not data.meta.one_fluency_model:
-        models = ", ".join(data.meta.fluency_models)
-        sentences.append(
-            f"Perplexities come from different models ({models}), so they are not comparable and "
-            "none is marked as best."
-        )
-    if not data.one_set:
-        sentences.append(
-            f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
-            "comparisons use those that two systems share."
-        )
-    return tuple(sentences)
+    models = data.meta.fluency_models
+    cases = {
+        "No judge was named (--judge), so what needs a judge is left out.": (
+            judged and not data.judged
+        ),
+        "Fluency was not scored, so the perplexity columns are left out.": (
+            scored and not data.scored
+        ),
+        "These systems were not all judged by the same judge, so their judged scores are not "
+        "comparable and none is marked as best.": judged and data.judged and not data.one_judge,
+        f"Perplexities come from different models ({', '.join(models)}), so they are not "
+        "comparable and none is marked as best.": scored and data.scored and len(models) > 1,
+        f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
+        "comparisons use those that two systems share.": not data.one_set,
+    }
+    return tuple(sentence for sentence, holds in cases.items() if holds)
 
 
 def measure_table(
@@ -91,10 +85,8 @@ def measure_table(
         for measure, form, column in columns
     }
     frame = with_figures(frame, figures, wanted, by)
-    ranks: _Judged = {}
-    rates: _Judged = {}
-    if of in ("", *spec.scopes[:1]):
-        ranks, rates = _ranks(data, chosen), _corrected(data, chosen)
+    of_all = chosen if of in ("", *spec.scopes[:1]) else ()
+    ranks, rates = _ranks(data, of_all), _corrected(data, of_all)
     for values in (*ranks.values(), *rates.values()):
         frame = frame.merge(values, how="left", left_on="system", right_index=True)
     marks = frame["system"].isin(data.systems_as("mark"))

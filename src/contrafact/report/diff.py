@@ -222,27 +222,27 @@ def match_systems(
 def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
     if "=" not in text:
         raise InputError(f"--system {text} names one system", hint="write A=B, of A and of B")
+    old, new = _named(before), _named(after)
     # A name may itself have an equals sign: every one is tried.
-    cuts = [i for i, sign in enumerate(text) if sign == "="]
-    tried = [(_named(text[:i], before), _named(text[i + 1 :], after)) for i in cuts]
-    for a, b in tried:
-        if a is not None and b is not None:
-            return SystemPair(a, b)
-    missing, frame, run = text[: cuts[0]], before, "first"
-    if tried[0][0]:
-        missing, frame, run = text[cuts[0] + 1 :], after, "second"
+    cuts = [(text[:i].strip(), text[i + 1 :].strip()) for i, sign in enumerate(text) if sign == "="]
+    for a, b in cuts:
+        if a in old and b in new:
+            return SystemPair(old[a], new[b])
+    a, b = cuts[0]
+    missing, frame, run = (b, after, "second") if a in old else (a, before, "first")
     raise InputError(
         f"--system {text}: '{missing}' is no system of the {run} run, or more than one",
         hint=f"it has {'; '.join(frame['system'])}",
     )
 
 
-def _named(text: str, frame: pd.DataFrame) -> str | None:
-    for column in ("system", "method", "model"):
-        matching = frame.loc[frame[column].eq(text.strip()), "system"]
-        if len(matching) == 1:
-            return str(matching.iloc[0])
-    return None
+def _named(frame: pd.DataFrame) -> dict[str, str]:
+    """Return a run's systems by name, and by the method or model that no other of them has."""
+    named: dict[str, str] = {}
+    for column in ("model", "method", "system"):
+        alone = frame[~frame[column].duplicated(keep=False)]
+        named |= dict(zip(alone[column], alone["system"], strict=True))
+    return named
 
 
 def _differences(

@@ -67,10 +67,10 @@ class MethodContext:
     """What a method is made from.
 
     Attributes:
-        settings: The settings of the run, with the models that it will be used with where they are
-            known already: a method refuses those that it cannot work with.
+        settings: Those of the run, with its models as far as they are known: a method refuses those
+            that it cannot work with.
         items: All items of the data, also those that a limit leaves out.
-        pool: Items to take examples from; where there are none, the method takes the bundled ones.
+        pool: Items to take examples from; without any, the method takes the bundled ones.
         options: The method's own options, every one of them; filled in by `Methods.make`.
         name: The method's name with the options that are not its defaults; filled in too.
     """

@@ -23,14 +23,7 @@ from contrafact.errors import InputError
 from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
-from contrafact.options import (
-    NO_NUMBER,
-    SAMPLING,
-    TRANSPORT,
-    CallOptions,
-    is_no_number,
-    option,
-)
+from contrafact.options import SAMPLING, TRANSPORT, CallOptions, is_no_number, option
 from contrafact.redaction import secrets_dropped
 
 __all__ = [
@@ -63,7 +56,7 @@ class ConfigPart(BaseModel):
     def _no_number(cls, value: object, read: ValidatorFunctionWrapHandler) -> object:
         found = read(value)
         if is_no_number(value, found):
-            raise ValueError(NO_NUMBER)
+            raise ValueError("must not be true or false")
         return found
 
 

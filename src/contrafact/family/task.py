@@ -177,9 +177,7 @@ def output_of(state: TaskState) -> Output:
 def degenerate_text(
     batch: Batch, output: Output, *own: str, shown: Exchanges = (), same: Sequence[str] = ()
 ) -> Output:
-    """Return an output with the reason why its text is no answer, if it is none.
-
-    A reason that it has already, of when its prompt was at hand, stays.
+    """Return an output with the reason why its text is no answer, if it is none; one stays.
 
     Args:
         own: The texts of its own input: the first is what it was to change.

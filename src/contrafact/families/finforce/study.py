@@ -60,7 +60,6 @@ STUDY = StudySpec(
     strata=("system", "judge", "side"),
     n=500,
     choose=_choose,
-    order_first=True,
     labels=("judge", "system", "draw", "sample_id", "side"),
     published=_published,
 )

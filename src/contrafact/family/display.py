@@ -109,9 +109,9 @@ def listed(names: Sequence[str]) -> str:
 class Column:
     """A column of a table: ``key`` is its name in the table's frame.
 
-    Where the frame has them, ``<key>_low`` and ``<key>_high`` bound it and ``<key>_sd`` is its
-    spread over few-shot draws. ``group`` is a heading over several columns; of a ``ranked`` one the
-    best and second best are marked.
+    ``<key>_low`` and ``<key>_high``, if the frame has them, bound it; ``<key>_sd`` is its spread
+    over few-shot draws. ``group`` is a heading over several columns; of a ``ranked`` one the best
+    and second best are marked.
     """
 
     key: str
@@ -185,12 +185,9 @@ def with_figures(
 
     Args:
         frame: The lines, with the columns ``on``, by which a figure finds its line.
-        figures: Figures, one row each.
+        figures: Figures, one row each; a ValueError if several are of one line and new column.
         wanted: The new columns, and for each what its figures have in which column of ``figures``:
             ``{"accuracy_valid": {"measure": "accuracy", "form": "valid"}}``.
-
-    Raises:
-        ValueError: Several figures are of one line and one new column.
     """
     ends = {"estimate": "", "low": "_low", "high": "_high", "sd_over_draws": "_sd"}
     ends = {name: end for name, end in ends.items() if name in figures.columns}
@@ -233,10 +230,7 @@ def stacked(key: str, title: str, by: str, parts: Mapping[str, Table]) -> Table:
 def with_published(
     table: Table, rows: pd.DataFrame, label: str, notes: Sequence[str] = ()
 ) -> Table:
-    """Return a table with a paper's rows below its own, of which it shows only its own columns.
-
-    ``label`` stands above them; ``notes`` stand below the table's own.
-    """
+    """Return a table with a paper's rows below its own, as far as it has columns for them."""
     keys = [column.key for column in table.columns if column.key in rows.columns]
     if table.group_by is not None and table.group_by in rows.columns:
         keys.append(table.group_by)

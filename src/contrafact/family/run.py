@@ -106,13 +106,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     ) -> tuple[Sequence[ItemT], list[str]]:
         """Return the items of a file, and what its loader found (rows left out, repaired, …).
 
-        Args:
-            path: The file; of a workbook perhaps with ``#Sheet`` behind it.
-            columns: What the file calls its columns, by the names that are wanted, where
-                ``--columns`` says so; a task without this argument has no use for that option.
-
-        Raises:
-            InputError: If the file cannot be used.
+        ``columns`` is what the file calls its columns, by the names that are wanted; a task without
+        this argument refuses ``--columns``. A workbook's path may have ``#Sheet`` behind it.
         """
 
     def load_shots(self, path: Path) -> Sequence[ItemT]:
@@ -144,10 +139,9 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return system_label(model, method, shots)
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return what one row of outputs made elsewhere gives.
+        """Return what one row of outputs made elsewhere gives; invalid ones with their reason.
 
-        A degenerate output (empty, endless, no label) is an invalid output, with its reason; only a
-        row that cannot be used raises `InputError`, and is then left out and counted.
+        A row that cannot be used at all raises `InputError`, is left out and counted.
         """
         if not recorded.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
@@ -210,15 +204,12 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
         """Return a run's finished table with what only all of its rows together show.
 
-        Scoring in bulk, which knows a partition at a time, leaves it out.
+        Scoring in bulk leaves it out.
         """
         return items
 
     def local_calls(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
-        """Return what weights in this process wrote for a sample, with no call in its log.
-
-        For each text it is the tokens that were read and those that were written.
-        """
+        """Return the tokens read and written of each text that weights in this process wrote."""
         return ()
 
 
@@ -344,11 +335,7 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
 def load_once(
     load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
 ) -> _T:
-    """Return what a loader makes of a file; the same file is read once in a process.
-
-    A run checks its data before the first call, and its Inspect tasks, which can be made without a
-    run, name them by path.
-    """
+    """Return what a loader makes of a file: a run and its Inspect tasks read it once."""
     file, on_disk = Path(path), table_file(path)
     state = on_disk.stat() if on_disk.exists() else None
     changed = state and (state.st_mtime_ns, state.st_size)
@@ -394,13 +381,10 @@ COST_COLUMNS = ("calls", "tokens", "dollars")
 def cost_columns(
     sample: "EvalSample", model: str, local: Sequence[tuple[int, int]] = ()
 ) -> dict[str, Any]:
-    """Return what it took to write what a sample holds: all calls but the judge's.
+    """Return what it took to write what a sample holds, with `TaskRun.local_calls`.
 
-    ``local`` is what weights in this process read and wrote, as `TaskRun.local_calls` has it.
-
-    Returns:
-        ``calls``, ``tokens`` (sent and received) and ``dollars`` (list price; NaN where it is not
-        known); nothing where nothing was written, as of outputs that were made elsewhere.
+    It is ``calls`` but the judge's, ``tokens`` sent and received, and ``dollars`` at list price,
+    NaN if that is not known; nothing if nothing was written.
     """
     used: dict[str, list[Tokens]] = {}
     for read, written in local:

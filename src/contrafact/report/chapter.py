@@ -52,11 +52,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Chapter:
-    """All that a report shows of one task.
+    """All that a report shows of one task; no section is empty.
 
-    No section is empty. ``tables`` has one more than the sections show, of judged rates, which is
-    only written to files. ``facts`` stand at the top, ``warnings`` (headings and texts) before any
-    table. ``how`` are terms and texts, ``results`` the task's part of ``results.json``.
+    ``tables`` has one more than the sections show, of judged rates, which is only written to files.
+    ``results`` is the task's part of ``results.json``.
     """
 
     task: str

@@ -66,9 +66,8 @@ class RunDiff:
     Attributes:
         rows: The rows that are compared, by pair; their systems are named as `SystemPair.labels`.
         differences: One row per pair, measure and form: ``system_a``, ``system_b``, ``pair``,
-            ``measure``, ``form``, ``before`` and ``after`` with their bounds, ``difference``,
-            ``low``, ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of
-            clusters, ``method``, ``verdict`` (see `verdict_of`).
+            ``before`` and ``after`` with their bounds, ``verdict`` (see `verdict_of`), and what
+            `compare_systems` says of it.
         flips: The outputs of which a yes became a no or a no a yes, the worst first: the systems,
             the columns that name the row, ``direction`` (worsened where any measure worsened, else
             improved where any improved), ``measures`` (by name the values ``a`` and ``b`` and the

@@ -197,9 +197,8 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
         One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
         if the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``, ``level``,
         ``n``, the number of clusters by its name; ``draws`` and ``sd_over_draws`` (NaN for one
-        draw) if draws are averaged; ``method``. Shares are from 0 to 1. Besides the spec's measures
-        there is ``invalid``, the share of outputs that could not be read, in the form ``all``,
-        unless the spec makes its own figures. A figure without values has no row.
+        draw) if draws are averaged; ``method``. Shares are from 0 to 1. Unless the spec makes its
+        own figures, ``invalid`` is the share of outputs that could not be read.
     """
     rows: list[dict[str, object]] = []
     for system in systems_of(items):

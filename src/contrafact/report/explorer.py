@@ -48,11 +48,9 @@ def pack(value: object) -> str:
 def pack_items(
     data: ChapterData, calls: pd.DataFrame | None, *, best: str = "", most: int = MOST_ITEMS
 ) -> Packed:
-    """Return the outputs of a chapter for its explorer.
+    """Return the outputs of a chapter for its explorer; of more than ``most``, units at random.
 
-    ``calls`` are prompts and replies, as in `contrafact.runs.items.RunItems`. The system ``best``
-    is shown beside others until the reader chooses another. Of more than ``most`` outputs, whole
-    units are drawn at random.
+    The system ``best`` is shown beside others until the reader chooses another.
     """
     items = data.items
     unit = ["draw", *data.spec.key]

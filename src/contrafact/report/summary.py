@@ -40,10 +40,10 @@ _MOST = 0.5
 
 @dataclass(frozen=True)
 class _Bar:
-    """A system's line of the drawing: the texts of its figure and interval, and their positions.
+    """A system's line of the drawing, with positions in percent of the axis, NaN if there is none.
 
-    Positions are in percent of the axis, NaN if there is none; ``other`` is that of the figure over
-    valid outputs, if it differs. ``below`` says how many outputs the figure rests on.
+    ``other`` is that of the figure over valid outputs, if it differs; ``below`` says how many
+    outputs the figure rests on.
     """
 
     system: str
@@ -61,8 +61,7 @@ class Summary:
     """The first part of a chapter.
 
     ``more`` says which differences are more than chance and what the finding rests on, ``next``
-    what a reader may do. ``axis`` are the labels of the drawing's ends, ``bars`` its lines, the
-    best first, ``marks`` references and controls on the same scale.
+    what a reader may do. The drawing has ``bars``, the best first, and ``marks`` on the same scale.
     """
 
     sentence: Reason

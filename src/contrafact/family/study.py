@@ -164,7 +164,8 @@ def spread_over(column: str) -> Choose:
     """Return how rows are chosen at random, every value of a column before any again."""
 
     def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-        values = stratum[column].reset_index(drop=True)[at_random(stratum, len(stratum), rng)]
+        order = list(at_random(stratum, len(stratum), rng))
+        values = stratum[column].reset_index(drop=True)[order]
         turns = values.groupby(values, sort=False, dropna=False).cumcount()
         return turns.sort_values(kind="stable").index[:size].tolist()
 

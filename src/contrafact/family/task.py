@@ -74,8 +74,8 @@ class Solving(Generic[ItemT, OutputT]):
     """
 
     item_of: Callable[[TaskState], ItemT]
-    unanswered: Callable[[str], OutputT]
-    shown: Callable[[OutputT], str]
+    unanswered: Callable[[str], Any] = lambda reason: Output(text=None, invalid=reason)
+    shown: Callable[[Any], str] = lambda output: output.text or output.reply or ""
     check: Callable[[ItemT, OutputT, Exchanges], OutputT] = lambda _, output, __: output
     config: GenerateConfig = field(default_factory=GenerateConfig)
 

@@ -8,7 +8,6 @@ judge is shown, and what it computes besides.
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -92,14 +91,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
             raise InputError("the input is none of the data's", hint="name the item by its id")
         return OutputRow(ids, {"": recorded.output("output")})
 
-    def check_output(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
-        """Return an output with the reason why its text is no answer, if it is none.
-
-        A family in which an unchanged input can be right returns the output as it is. ``batch`` are
-        the inputs of all items, ``shown`` what the model was asked and answered on the way.
-        """
-        return degenerate_text(batch, output, self.input_of(item), shown=shown)
-
     def rubric(self, pack: PromptPack, cache: bool | CachePolicy = False) -> Rubric[Verdict]:
         """Return the criteria's templates, opened and checked."""
         (item, *_), _ = load_once(self.load, self.bundled)
@@ -136,12 +127,12 @@ class TextRun(TaskRun[ItemT, ItemT]):
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
         by_id = {str(item.id): item for item in inputs.items}
-        return Solving(
-            item_of=lambda state: by_id[str(state.sample_id)],
-            unanswered=lambda reason: Output(text=None, invalid=reason),
-            shown=lambda output: output.text or output.reply or "",
-            check=partial(self.check_output, Batch([self.input_of(item) for item in inputs.items])),
-        )
+        batch = Batch([self.input_of(item) for item in inputs.items])
+
+        def check(item: ItemT, output: Output, shown: Exchanges) -> Output:
+            return degenerate_text(batch, output, self.input_of(item), shown=shown)
+
+        return Solving(lambda state: by_id[str(state.sample_id)], check=check)
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         names = ("data", "judged", "prompts", "cache_scope")

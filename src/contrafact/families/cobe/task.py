@@ -126,8 +126,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
             variants.setdefault(story.core_set_id, []).append(story.text)
         return Solving(
             item_of=lambda state: query_of(state.metadata),
-            unanswered=lambda reason: Output(text=None, invalid=reason),
-            shown=lambda output: output.text or output.reply or "",
             check=partial(_check_edit, Batch([story.text for story in inputs.items]), variants),
         )
 

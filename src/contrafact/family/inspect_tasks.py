@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 from inspect_ai import Epochs, Task, task_with
@@ -57,8 +57,8 @@ def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
     They are those of `run_task`, for who has the samples and wants no evaluation around them.
     """
     task = _make_task(prepared.run, _task_arguments(prepared, method), without_data=True)
-    (scorer,) = task.scorer or ()
-    return cast(Solver, task.solver), scorer
+    scorers = task.scorer or []
+    return task.solver, scorers[0]
 
 
 def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def side_figures(part: Part) -> Iterator[Estimate]:
     rows, sampler = part.rows, part.bootstrap.sampler(part.rows["sample_id"])
     for scope, figures in _figures(rows, sampler).items():
         for (measure, form), figure in figures.items():
-            replicates = mean_over(figure.draws)
+            replicates = mean_over(list(figure.draws))
             if np.isnan(replicates[0]):
                 continue
             interval = sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
@@ -321,7 +321,10 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
     ids = pd.concat([few["sample_id"], zero["sample_id"]])
     sampler = data.bootstrap.sampler(ids)
     a, b = (
-        {key: mean_over(figure.draws) for key, figure in _figures(part, sampler)["overall"].items()}
+        {
+            key: mean_over(list(figure.draws))
+            for key, figure in _figures(part, sampler)["overall"].items()
+        }
         for part in (few, zero)
     )
     line: dict[str, object] = {

@@ -73,6 +73,7 @@ class RunDiff:
             improved where any improved), ``measures`` (by name the values ``a`` and ``b`` and the
             direction), and the texts ``a`` and ``b``; where one is None, ``invalid_a`` or
             ``invalid_b`` says why.
+        empty: The pairs, by name, that have no item in common.
         flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
             ``same``, ``left_out`` (a side has no yes or no).
     """
@@ -86,7 +87,7 @@ class RunDiff:
     differences: pd.DataFrame
     flips: Sequence[Mapping[str, Any]]
     flip_counts: pd.DataFrame
-    notes: Sequence[Reason] = ()
+    empty: Sequence[str]
     resamples: int = 10_000
 
     @property
@@ -102,6 +103,11 @@ class RunDiff:
     @cached_property
     def changes(self) -> Mapping[str, Any]:
         return changes_between(*self.runs)
+
+    @cached_property
+    def notes(self) -> Sequence[Reason]:
+        """What must be known before the figures are read."""
+        return list(_notes(self))
 
     @property
     def pairs(self) -> Sequence[SystemPair]:
@@ -164,7 +170,7 @@ def diff_runs(
         )
     meta = meta_of((old, new))
     flips, counts = _flips(shared, spec)
-    diff = RunDiff(
+    return RunDiff(
         runs=(old, new),
         spec=spec,
         meta=meta,
@@ -174,10 +180,9 @@ def diff_runs(
         differences=_differences(shared, spec, meta, resamples),
         flips=flips,
         flip_counts=counts,
+        empty=[pair.name for pair in pairs if pair not in shared],
         resamples=resamples,
     )
-    empty = [pair.name for pair in pairs if pair not in shared]
-    return replace(diff, notes=list(_notes(diff, empty)))
 
 
 def match_systems(
@@ -363,7 +368,7 @@ _WORST_FIRST = ("worsened", "improved", "changed")
 _SIGNS = {"high": 1.0, "low": -1.0, None: 0.0}
 
 
-def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
+def _notes(diff: RunDiff) -> Iterator[Reason]:
     yield from _judged_apart(diff.rows)
     data, (one, several) = diff.changes["data"], diff.spec.unit
     if data["added"] or data["removed"]:
@@ -380,8 +385,8 @@ def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
     for side, left in (("A", diff.only_before), ("B", diff.only_after)):
         if left:
             yield sentence("diff.notes", "left-over", side=side, systems=listed(left))
-    if empty:
-        yield sentence("diff.notes", "nothing-shared", unit=one, systems=listed(empty))
+    if diff.empty:
+        yield sentence("diff.notes", "nothing-shared", unit=one, systems=listed(diff.empty))
 
 
 def _judged_apart(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[Reason]:

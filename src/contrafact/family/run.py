@@ -68,7 +68,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """How a task is run. `ItemT` is what is loaded, `UnitT` what a method works on."""
 
     name: ClassVar[str]
-    """The task's name."""
     noun: ClassVar[str] = "items"
     """What its items are called, in the plural."""
     version: ClassVar[str] = "1-A"
@@ -78,9 +77,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     columns: ClassVar[tuple[str, ...]]
     """The columns of the per-item table, in order; a table may have more behind them."""
     bundled: ClassVar[Path]
-    """The file of bundled samples."""
     bundled_shots: ClassVar[Path | None] = None
-    """The file of bundled examples, where any method shows examples."""
+    """The files of bundled samples, and of examples if any method shows them."""
     judge_reply_tokens: ClassVar[int] = 12
     """About how long a judge's reply is, for estimates."""
     without_judge: ClassVar[str] = ""
@@ -148,7 +146,9 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return OutputRow((recorded.text("id"),), {"": recorded.output("output")})
 
     parts: ClassVar[tuple[str, ...]] = ()
-    """What an output is put together of, where a file's rows may have some of it alone."""
+    """What an output is put together of, if a file's rows may have some of it alone."""
+    part_column: ClassVar[str] = ""
+    """The column of the per-item table that names a row's part, if it has one."""
 
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
         """Return the output that the parts make which the rows of one unit gave."""
@@ -190,10 +190,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     ) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
         """Return a sample's verdicts by part: the part's columns, and `Judged.as_json`."""
         return ()
-
-    def part_of(self, row: Mapping[str, Any]) -> str:
-        """Return the part of an output that a row is of (`read_output`); empty for the whole."""
-        return ""
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path

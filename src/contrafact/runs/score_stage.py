@@ -491,7 +491,7 @@ def _add_judged(
     for name, rows in tables.items():
         for number, row in judged.tables.get(name, ()):
             parts = given[number]
-            if (source := parts.get(run.part_of(row), parts.get(""))) is not None:
+            if (source := parts.get(row.get(run.part_column, ""), parts.get(""))) is not None:
                 rows.append({**row, INDEX: source.index})
     for failure in judged.failed:
         for source in {row.index: row for row in given[failure.row.index].values()}.values():

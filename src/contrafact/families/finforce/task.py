@@ -69,6 +69,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     name = "finforce"
     noun = "headlines"
     parts = SIDES
+    part_column = "side"
     methods = METHODS
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
@@ -190,9 +191,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         panels = score_metadata(sample, SCORER).get("verdicts", {})
         return [({"side": side}, verdicts) for side, verdicts in panels.items()]
-
-    def part_of(self, row: Mapping[str, Any]) -> str:
-        return str(row["side"])
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path

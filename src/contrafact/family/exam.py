@@ -91,8 +91,6 @@ class ExamSpec:
         items: Returns the items, drawn by `draw_items`, for options, how many are asked for (or
             None) and the seed of the draw.
         options: The exam's own options. One that is a path names a file of items.
-        surface_of: The criterion by which surface features (BLEU, ROUGE-L, likeness by edits) are
-            compared with the judge, for items that have a reference.
         surface: Returns items as readers see them that follow nothing; what those reach stands
             beside the judge.
         surface_reader: What such a reader does, in a heading: "reads no story".
@@ -106,7 +104,6 @@ class ExamSpec:
     items: Callable[[Any, int | None, int], Sequence[ExamItem]]
     examiner: Callable[["PromptPack", Any], Examiner]
     options: type[TaskOptions] = TaskOptions
-    surface_of: str = RESPONSE
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     surface_reader: str = "reads nothing"
     overall: Sequence[str] = ()

@@ -198,7 +198,8 @@ class RunSettings(BaseModel):
     )
     methods: Names = option(
         (),
-        "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
+        "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid. Listed by "
+        "`contrafact methods`.",
         name="method",
         metavar="NAME",
     )

@@ -32,6 +32,7 @@ from inspect_ai.solver import TaskState
 from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress, say_once
+from contrafact.errors import ModelError
 from contrafact.family.inspect_tasks import run_task
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
@@ -77,6 +78,17 @@ class RunResult:
     failures: list[Failure]
     samples: int
     ran: bool
+
+    @property
+    def problem(self) -> ModelError | None:
+        """The error that samples failed, by cause; None where none did."""
+        if not self.failures:
+            return None
+        return ModelError(
+            f"{len(self.failures)} of {self.samples} samples failed (listed in "
+            f"{self.folder / 'failures.csv'}); run again, they are tried once more:",
+            (failure.cause for failure in self.failures),
+        )
 
 
 Seen = Callable[[TaskState, Progress], None]

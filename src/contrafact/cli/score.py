@@ -117,7 +117,6 @@ _OF_A_RUN = (
     "estimate",
     "dry_run",
     "with_published",
-    "junit",
     "batch",
     "cache",
     "fluency_model",

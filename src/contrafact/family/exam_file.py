@@ -238,6 +238,8 @@ def read_exam(path: str | Path) -> Exam:
     hint = "give a file that `contrafact exam --out` wrote"
     try:
         given = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such file", file=path, hint=hint) from None
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
     except ValueError:

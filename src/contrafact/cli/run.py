@@ -16,7 +16,6 @@ from contrafact.cli.lazy import TaskGroup, command_of, read_ahead
 from contrafact.cli.show import show_agreement, show_results
 from contrafact.errors import InputError
 from contrafact.family import Task, task_named, tasks
-from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
@@ -157,8 +156,6 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
     if command.dry_run and not command.estimate:
         show_dry_run(runs)
         return
-    if command.junit is not None:
-        guard_output(command.junit)
     preset = runs[0].settings.preset
     for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)
@@ -188,7 +185,6 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
     if written:
         show_results(folder)
         show_agreement(folder)
-    _write_junit(command, places)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
     if grid is not None:
@@ -211,14 +207,6 @@ def show_dry_run(cells: "Sequence[Prepared]") -> None:
             f"{methods} with {models}: {calls:,} calls"
         )
     typer.echo("nothing is wrong, and no model was called")
-
-
-def _write_junit(command: Command, folders: list[Path]) -> None:
-    if command.junit is not None:
-        from contrafact.report.regression import junit_of_runs
-
-        write_text(command.junit, junit_of_runs(folders))
-        typer.echo(f"written: {command.junit}")
 
 
 def evaluate(

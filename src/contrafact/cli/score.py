@@ -106,7 +106,6 @@ _OF_A_RUN = (
     "estimate",
     "dry_run",
     "with_published",
-    "junit",
     "batch",
     "cache",
     "fluency_model",

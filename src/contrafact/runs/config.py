@@ -56,7 +56,6 @@ class Command(BaseModel):
     dry_run: bool = option(False, "Check everything, call no model, and stop.")
     yes: bool = option(False, "Do not ask before many calls.", flags=("--yes", "-y"))
     with_published: bool = option(False, "Show the paper's rows in the report.")
-    junit: Path | None = option(None, "Write each output as a test, JUnit XML.", metavar="FILE")
 
 
 PROMPTS = "prompts"
@@ -112,8 +111,7 @@ _EVERY_RUN: Mapping[str, FieldInfo] = {
 """The options of every run, by name, in the order of the help page."""
 
 SCORING = (
-    *("judge", "data", "limit", "out", "prompts", "estimate", "dry_run", "yes"),
-    *("with_published", "junit"),
+    *("judge", "data", "limit", "out", "prompts", "estimate", "dry_run", "yes", "with_published"),
     *("judge_args", *Transport.model_fields, "cache"),
 )
 """The options of every run that mean something where nothing is generated."""

@@ -34,7 +34,7 @@ from contrafact.errors import InputError
 from contrafact.family.inspect_tasks import solver_and_scorer
 from contrafact.family.manifest import hash_file
 from contrafact.family.outputs import RecordedSystem
-from contrafact.family.run import Evaluated, Prepared, TaskRun, forget_loaded
+from contrafact.family.run import Prepared, TaskRun, forget_loaded
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
 from contrafact.files.tables import write_frame
@@ -49,8 +49,6 @@ from contrafact.runs.items import (
     Failure,
     RunTables,
     failure_of,
-    places_of,
-    system_rows,
     verdict_rows,
     verifier_usage,
     with_verdicts,
@@ -130,7 +128,6 @@ class OutputJudge:
         self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
     ) -> None:
         self._prepared, self._judges, self._slots = prepared, judges, slots
-        self._places = places_of(prepared)
         # By system what works on its samples and scores them: made once.
         self._work_of: Callable[[str], tuple[Any, Any]] = cache(
             partial(solver_and_scorer, prepared)
@@ -190,11 +187,10 @@ class OutputJudge:
     def rows(self, asked: RecordedSample, judged: EvalSample) -> dict[str, list[Mapping[str, Any]]]:
         """Return the rows of a judged sample in a run's tables, by table."""
         prepared, system = self._prepared, asked.system
-        facts = (system.name, system.model, system.method, system.shots)
-        evaluated = Evaluated(*facts, [judged], prepared.judge)
+        facts = prepared.facts(system.name, system.model, system.method, system.shots)
         return {
             VERDICTS: [*verdict_rows(prepared.run, system.name, [judged])],
-            KEPT: system_rows(prepared, evaluated, self._places),
+            KEPT: [*prepared.run.rows([judged], facts)],
         }
 
 
@@ -456,7 +452,7 @@ async def _judged_tables(
             continue
         for table, rows in judge.rows(asked, sample).items():
             for row in rows:
-                if (giver := parts.get(run.part_of(row)) or parts.get("")) is not None:
+                if (giver := parts.get(row.get(run.part_column, "")) or parts.get("")) is not None:
                     tables[table].append({**row, INDEX: giver.index})
     return tables
 

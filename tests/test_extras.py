@@ -131,8 +131,6 @@ SHOWN = {
     "demo": "contrafact models fetch smollm2-135m;"
     "contrafact demo --out demo; ls demo/report.html demo/*/figures/*.png",
     "hub": "contrafact data check hf://harbour/news:test",
-    "release": "contrafact rfc release rewritten.jsonl --name own --out own;"
-    "test -s own/croissant.json",
     "ray": "contrafact generate news.jsonl --model M --engine ray --out folder; ls folder",
     "whitebox": "contrafact models fetch smollm2-135m;"
     "contrafact run finforce --method lm-counterfactuals --model whitebox/smollm2-135m --limit 1"

@@ -261,12 +261,6 @@ WRONG = {
     "exam --judge nosuch/x --out news.jsonl/o.json": "part of the path is a file",
     "report folder --exam none.json": "none.json: no such file",
     # review
-    "review backup": "Missing argument 'FILE'",
-    "review backup o.db --db none.db": "none.db: no such file",
-    "review backup o.db --db postgresql://a:b@127.0.0.1:1/c": "127.0.0.1:1/c: is no file",
-    "review restore": "Missing argument 'FILE'",
-    "review restore none.db --db o.db": "none.db: no such file",
-    "review restore news.jsonl --db o.db": "news.jsonl: is no studio's database",
     "review project nosuch": "there is no review project 'nosuch'; name one of",
     "review project none.toml": "none.toml: ",
     "review project --nope": "No such option",
@@ -295,9 +289,6 @@ WRONG = {
     "review figures": "Missing option '--out'",
     "review figures --out o": "there is no review",
     "review figures --out o --db sqlite:///none/none.db": "the folder does not exist",
-    "review residual": "there is no review",
-    "review residual --db sqlite:///none/none.db": "the folder does not exist",
-    "review residual more": "unexpected extra argument",
     # train
     "train edit": "Missing argument 'CONFIG'",
     "train edit nosuch": "there is no such config",

@@ -112,14 +112,12 @@ def test_every_figure_is_written_as_a_table(office, tmp_path):
     assert set(tables) == {
         "progress",
         "audits",
-        "residual",
         *(f"agreement-annotation.{q}" for q in ("verdict", "category_correct", "rewrite_valid")),
         "agreement-re-annotation.verdict",
     }  # fmt: skip
     assert "Of 8 items 7 have ended (87.5%)" in tables["progress"].text
     assert "rated differently: 1 items" in tables["agreement-annotation.verdict"].text
     assert "None yet" in tables["agreement-re-annotation.verdict"].text
-    assert tables["residual"].rows[0][0] == "final items"
     files = write_tables([*tables.values()], tmp_path)
     for file, table in zip(files, tables.values(), strict=True):
         assert all(len(row) == len(table.columns) for row in table.rows)

@@ -85,13 +85,7 @@ def test_a_review_from_import_to_the_finalized_set(quick_contrafact, served, tmp
     # An expert has seen every pair, so that no rule overturns what people made final.
     assert kept == wanted
 
-    # How much is wrong of what the review let through: the bounds hold the truth.
-    done = quick_contrafact("review", "residual", "--review", "pairs", "--out", "residual.json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "residual.json").read_text())["wrong"]
     true = np.mean([world.truth[text] != reviewers.RIGHT for text in wanted])
-    assert found["items"] == len(wanted)
-    assert found["low"] <= true <= found["high"]
 
     # An audit of final items is planned with known probabilities, blind to how they came there.
     audit = quick_contrafact(

@@ -218,7 +218,6 @@ def test_no_byte_of_a_shared_cache_or_of_a_review_holds_a_key(quick_contrafact, 
         ("import", "run/items.parquet", *project),
         *(("export", "--what", what, "--out", f"{what}.{form}")
           for what in ("items", "history") for form in ("csv", "jsonl", "parquet")),
-        ("backup", "copy.db"),
     ):  # fmt: skip
         done = quick_contrafact("review", *command, env=environment)
         assert done.returncode == 0, done.stderr

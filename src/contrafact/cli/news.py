@@ -110,11 +110,18 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
     notes = RowNotes()
     fetched = assemble(pages, window, source=source, notes=notes)
     tables = {"rows": fetched.items, "dropped": fetched.dropped}
-    write_stage(out, [(tables, fetched.events)], "dropped")
+    if journal.known or not pages.failed:  # else nothing came: the next start begins anew
+        write_stage(out, [(tables, fetched.events)], "dropped")
+        _show(pages, fetched, notes, out)
     if not pages.failed:
         journal.finish()
-    _show(pages, fetched, notes, out)
+    for label, why in pages.failed.items():
+        typer.echo(f"failed: {label}: {why}", err=True)
     if pages.failed:
+        typer.echo(
+            f"{len(pages.failed)} failed; the same command tries them again, and them alone",
+            err=True,
+        )
         raise typer.Exit(1)
 
 
@@ -135,13 +142,6 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> N
         typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
     for note in pages.notes:
         typer.echo(note, err=True)
-    for label, why in pages.failed.items():
-        typer.echo(f"failed: {label}: {why}", err=True)
-    if pages.failed:
-        typer.echo(
-            f"{len(pages.failed)} failed; the same command tries them again, and them alone",
-            err=True,
-        )
 
 
 class _Dedupe(Options):

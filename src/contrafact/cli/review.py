@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from contrafact.cli.review_plan import ReviewOptions, StoreOptions, estimate, plan, residual
+from contrafact.cli.review_plan import estimate, plan
 from contrafact.errors import InputError
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
@@ -24,6 +24,18 @@ app = typer.Typer(
     help="Human quality assurance: from the first label to adjudication.", no_args_is_help=True
 )
 _COUNTED = {"history": "events", "sheet": "answered items"}
+
+
+class StoreOptions(Options):
+    """Where reviews are kept: an option of commands that open a studio's database."""
+
+    db: str = option("review.db", "A file for SQLite, or postgresql://…", metavar="URL")
+
+
+class ReviewOptions(StoreOptions):
+    """Which review it is."""
+
+    review: str = option("review", "The review's name.", metavar="NAME")
 
 
 class _Serve(StoreOptions):
@@ -143,7 +155,7 @@ def invite(options: _Invite) -> None:
     typer.echo(link)
 
 
-for _name, _command in (("plan", plan), ("estimate", estimate), ("residual", residual)):
+for _name, _command in (("plan", plan), ("estimate", estimate)):
     app.command(_name)(_command)
 
 
@@ -286,8 +298,8 @@ class _Figures(ReviewOptions):
 def figures(options: _Figures) -> None:
     """Write every figure of a review as tables (CSV).
 
-    Progress, agreement, pass rates of audits by stratum, what share of the final items is wrong,
-    and rounds of training, as far as the review has them.
+    Progress, agreement, pass rates of audits by stratum, and rounds of training, as far as the
+    review has them.
 
     Example: contrafact review figures --db review.db --out figures
     """
@@ -316,41 +328,3 @@ def prove(options: ReviewOptions) -> None:
     if problems:
         raise typer.Exit(1)
     typer.echo(f"{review}: the state is what its {events:,} events say")
-
-
-class _Backup(StoreOptions):
-    file: Path = argument("FILE", "Where the copy goes.")
-
-
-@app.command("backup")
-@command
-def backup(options: _Backup) -> None:
-    """Copy a studio's database (SQLite) while it is served. The copy is whole or not there.
-
-    Of PostgreSQL use pg_dump.
-
-    Example: contrafact review backup monday.db --db review.db
-    """
-    from contrafact.review.store.backup import backup as copy
-
-    check_installed()
-    count = copy(options.db, options.file)
-    typer.echo(f"{options.file}: {count:,} {'review' if count == 1 else 'reviews'}")
-
-
-class _Restore(StoreOptions):
-    file: Path = argument("FILE", "A copy that `backup` made.")
-
-
-@app.command("restore")
-@command
-def restore(options: _Restore) -> None:
-    """Put a copy back as a new database (SQLite), once its histories are proven.
-
-    Example: contrafact review restore monday.db --db restored.db
-    """
-    from contrafact.review.store.backup import restore as put_back
-
-    check_installed()
-    names = put_back(options.file, options.db)
-    typer.echo(f"{options.db}: {', '.join(names) or 'no reviews'}; each is what its events say")

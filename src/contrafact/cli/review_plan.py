@@ -1,6 +1,5 @@
-"""``contrafact review plan``, ``estimate``, ``residual``: what to label, and what labels say."""
+"""``contrafact review plan`` and ``estimate``: what to label, and what labels say."""
 
-from dataclasses import asdict
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,18 +19,6 @@ if TYPE_CHECKING:
     from contrafact.files.tables import Row
     from contrafact.review.plan import Labels
     from contrafact.stats.intervals import Interval
-
-
-class StoreOptions(Options):
-    """Where reviews are kept: an option of commands that open a studio's database."""
-
-    db: str = option("review.db", "A file for SQLite, or postgresql://…", metavar="URL")
-
-
-class ReviewOptions(StoreOptions):
-    """Which review it is."""
-
-    review: str = option("review", "The review's name.", metavar="NAME")
 
 
 class _Plan(Options):
@@ -134,39 +121,6 @@ def estimate(options: _Estimate) -> None:
     whole = _as_json(overall, total)
     figures = {"figure": figure, "items": len(key), "overall": whole, "by_group": groups}
     write_json(options.out, figures)
-
-
-class _Residual(ReviewOptions):
-    finds: float = option(
-        1 / 3,
-        "The share of wrong items that each voter finds at least, where no expert's recheck of a "
-        "random sample measures the error.",
-        metavar="SHARE",
-    )
-    out: Path | None = option(None, "Write all of it, as JSON.", metavar="FILE")
-
-
-@command
-def residual(options: _Residual) -> None:
-    """Show what share of a review's final items is wrong: as an expert's recheck found, or at most.
-
-    Nothing here takes people to err independently of each other; `review plan --figure residual`
-    draws more final items for an expert.
-
-    Example: contrafact review residual --db review.db --out residual.json
-    """
-    from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
-
-    check_json(options.out)
-    with open_store(options.db) as store:
-        state = store.read(options.review, lambda found: found)
-    # Outside the store, which a running studio may want meanwhile.
-    found = residual_error(state, finds=options.finds)
-    rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
-    show_table("wrong, of final items", COLUMNS, rows)
-    for note in residual_notes(found):
-        typer.echo(note)
-    write_json(options.out, asdict(found))
 
 
 def _rows(options: _Plan) -> "tuple[list[Row], str, str | None]":

@@ -23,20 +23,7 @@ from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import agreed_answers
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "EXPORTS",
-    "TABLE_FORMATS",
-    "Export",
-    "available_exports",
-    "export_rows",
-    "history_rows",
-    "item_rows",
-    "label_rows",
-    "rating_rows",
-    "render_rows",
-    "table_format",
-    "write_rows",
-]
+__all__ = ["export_rows", "history_rows", "item_rows", "table_format", "write_rows"]
 
 
 Export = Literal["decisions", "items", "ratings", "labels", "sheet", "history"]

@@ -26,7 +26,7 @@ from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["file_formats", "name_pairs", "read_gold", "read_items"]
+__all__ = ["name_pairs", "read_gold", "read_items"]
 
 _IDS = ("id", "item_id", "item")
 # What tells two outputs of a run apart whose texts are the same.

@@ -1,4 +1,4 @@
-"""Figures of a review as tables: how far it is, agreement, audits, errors left, training.
+"""Figures of a review as tables: how far it is, agreement, audits, training.
 
 Agreement is that of `contrafact agree`: of the ratings that `contrafact review export --what
 ratings` writes, by the same functions with the same seed.
@@ -15,24 +15,14 @@ from functools import lru_cache
 from math import nan
 from pathlib import Path
 
-from contrafact.errors import InputError
 from contrafact.review.export import rating_rows, write_rows
 from contrafact.review.project import OUTCOMES, Stage
-from contrafact.review.residual import COLUMNS, residual_cells, residual_error
 from contrafact.review.state import Batch, ReviewItem, ReviewState
 from contrafact.review.workflow import audit_rows
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.study.agreement import Agreement, agreement, ratings_of
 
-__all__ = [
-    "agreement_table",
-    "figure_tables",
-    "progress_table",
-    "rated_questions",
-    "review_progress",
-    "stage_ratings",
-    "write_tables",
-]
+__all__ = ["figure_tables", "write_tables"]
 
 ALL = "all"
 """What stands for the category where a project has none."""
@@ -61,8 +51,6 @@ def figure_tables(state: ReviewState, now: datetime) -> list[FigureTable]:
     found += map(agreement_table, stage_ratings(state))
     if any(stage.kind == "audit" for stage in state.project.flow):
         found.append(audits_table(state))
-    if (residual := residual_table(state)) is not None:
-        found.append(residual)
     if any(stage.kind == "training" for stage in state.project.stages):
         found.append(training_table(state))
     return found
@@ -298,19 +286,6 @@ def _audit_rows(state: ReviewState, batch: Batch) -> Iterator[Row]:
         numbers = map(_count, (row.size, row.sample, row.passed))
         rate = (_percent(row.rate), _bounds(share.low, share.high))
         yield (batch.id, row.stratum, *numbers, *rate, result)
-
-
-def residual_table(state: ReviewState) -> FigureTable | None:
-    """Return what share of the final items is wrong, as a recheck measured it, or at most.
-
-    There is none until an item is final, and where no verdict of several people makes one so.
-    """
-    try:
-        found = residual_error(state)
-    except InputError:
-        return None
-    rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
-    return FigureTable("residual", "Wrong, of final items", ("stage", *COLUMNS[1:]), rows)
 
 
 def training_table(state: ReviewState) -> FigureTable:

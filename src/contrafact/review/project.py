@@ -19,17 +19,7 @@ from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
 from contrafact.records import content_id
 
-__all__ = [
-    "DELIBERATING",
-    "OUTCOMES",
-    "FirstStep",
-    "Project",
-    "Stage",
-    "builtin_projects",
-    "load_project",
-    "parse_project",
-    "validate_project",
-]
+__all__ = ["builtin_projects", "load_project"]
 
 StageKind = Literal[
     "training",

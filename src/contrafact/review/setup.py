@@ -9,10 +9,7 @@ from contrafact.review.events import NotAllowed
 from contrafact.review.project import Project, validate_project
 from contrafact.review.state import Change
 
-__all__ = [
-    "define_project", "import_gold", "import_items", "is_valid_name", "needed_fields",
-    "set_roles",
-]  # fmt: skip
+__all__ = ["import_gold", "import_items", "set_roles"]
 
 
 def define_project(change: Change, who: str, project: Project) -> None:

@@ -135,7 +135,7 @@ def test_duplicates_and_failures_are_reported_and_everything_kept_awaits_approva
     assert json.loads(duplicate.line())["id"] == "2v3"
     notes = StoryNotes()
     load_stories(tmp_path / "out.json", notes)
-    assert notes.lines() == ["1 stories await a person's approval"]
+    assert notes.lines() == ["1 row awaiting a person's approval (line 2)"]
     (row,) = json.loads((tmp_path / "out.json").read_text())
     assert (row["Awaiting approval"], row["Variation kind"]) == (True, "domain")
 

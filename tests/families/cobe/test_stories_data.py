@@ -115,7 +115,7 @@ def test_two_stories_of_one_id_are_refused_and_one_story_twice_is_noted(tmp_path
     notes = StoryNotes()
     assert len(load_stories(write(tmp_path, SAMPLE, SAMPLE), notes)) == 1
     assert notes.rows == 2
-    assert "1 repeated stories left out" in notes.lines()[0]
+    assert notes.lines() == ["1 row left out: the story came before (line 21)"]
 
 
 def test_what_is_odd_loads_with_a_note(tmp_path):
@@ -135,12 +135,12 @@ def test_what_is_odd_loads_with_a_note(tmp_path):
     shown = " | ".join(notes.lines())
     for part in (
         "the domain 'Music'",
-        "queries in free form (line 2)",
-        "line 2: a criterion of no known kind, not asked: 'Tone: sad'",
-        "line 2: E1 is empty and not asked",
-        "line 2: 'Variation text' has 51,000 characters",
-        "1 x the key 'Colour'",
-        "1 stories await a person's approval",
+        "1 row with queries in free form (line 2)",
+        "with a criterion of no known kind, not asked: 'Tone: sad' (line 2)",
+        "with an empty E1, which is not asked (line 2)",
+        "with 51,000 characters in 'Variation text'",
+        "with the key 'Colour', passed over",
+        "1 row awaiting a person's approval",
     ):
         assert part in shown
     (counts,) = count_texts([long])

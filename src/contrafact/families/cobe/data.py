@@ -25,6 +25,7 @@ few-shot prompts. The two share no core story.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -39,89 +40,30 @@ from contrafact.families.cobe.synth.prove import opened_proof
 from contrafact.family.data import contradictions
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import PackedObject
-from contrafact.files.tables import Row, few, line_list, read_rows, source_name
+from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.judges.verifier import Subject
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "APPROVAL",
-    "CRITERION_NAMES",
-    "FIELDS",
-    "LATENT",
-    "NUMERICAL",
-    "PHRASINGS",
-    "KnownStory",
-    "StoryNotes",
-    "StoryQuery",
-    "answer_conflicts",
-    "bundled_shots",
-    "criteria_of",
-    "gold_conflicts",
-    "known_story",
-    "load_known",
-    "load_stories",
-    "opened_row",
-    "queries_of",
-    "query_of",
-    "read_story",
-    "review_rows",
-    "story_object",
-    "story_rows",
-    "subject_of",
-    "write_stories",
-]
+__all__ = ["load_known", "load_stories", "read_story", "story_object"]
 
 CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
 PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
 
 
-_NOTES = {
-    "duplicate": "{n} repeated stories left out ({lines})",
-    "domain": "{n} x the domain '{what}', which is not one of table 3",
-    "free": "{n} stories with queries in free form ({lines})",
-    "other": "{lines}: a criterion of no known kind, not asked: {what!r}",
-    "blank": "{lines}: {what} is empty and not asked",
-    "long": "{lines}: 'Variation text' has {what} characters; a model may not read it whole",
-    "key": "{n} x the key '{what}', passed over",
-    "awaiting": "{n} stories await a person's approval",
-    "proof": "{lines}: {what}, so that `proof` decides nothing of the story",
-    "broken": "{n} stories with broken characters, replaced by U+FFFD ({lines})",
-}
-"""The notes on stories, in the order in which they are shown."""
-
-
 @dataclass
-class StoryNotes:
+class StoryNotes(RowNotes):
     """What the user should know of a file of stories; lines are those of the file.
 
     Attributes:
         duplicates: Rows left out because the same story came before: their line, and the first's.
         unproven: By line, why a story's proof cannot be used.
-        conflicts: Sentences on stories of which the file says two things.
     """
 
-    rows: int = 0
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     unproven: dict[int, str] = field(default_factory=dict)
-    conflicts: list[str] = field(default_factory=list)
-    _lines: dict[tuple[str, str, int], list[int]] = field(default_factory=dict)
 
-    def note(self, kind: str, line: int, what: str = "") -> None:
-        """Add a note of `_NOTES`; one that begins with its line is shown for each line."""
-        each = line if _NOTES[kind].startswith("{lines}") else 0
-        self._lines.setdefault((kind, what, each), []).append(line)
 
-    def lines(self) -> list[str]:
-        """Return the notes as sentences."""
-        noted = dict(self._lines)
-        if self.duplicates:
-            noted["duplicate", "", 0] = [line for line, _ in self.duplicates]
-        return few(self.conflicts) + [
-            template.format(n=len(lines), what=what, lines=line_list(lines))
-            for kind, template in _NOTES.items()
-            for (key, what, _), lines in noted.items()
-            if key == kind
-        ]
+REPEATED = "left out: the story came before"
 
 
 NUMERICAL = "Numerical change expected:"
@@ -206,6 +148,7 @@ def story_rows(
                         hint="give every story an id of its own",
                     )
                 notes.duplicates.append((line, line_before))
+                notes.found[REPEATED].append(line)
                 continue
         except InputError as error:
             placed = error.at(name, line)
@@ -219,7 +162,7 @@ def story_rows(
             opened = opened_proof(story.text, story.queries, proof)
             if isinstance(opened, str):
                 notes.unproven[line] = opened
-                notes.note("proof", line, opened)
+                notes.found[f"where {opened}; `proof` decides nothing there"].append(line)
         yield line, story, row
 
 
@@ -229,17 +172,21 @@ def opened_row(row: Mapping[str, Any]) -> dict[str, Any]:
     Parquet writes null for an absent key, and a CSV file JSON for a list.
     """
     lists = _OURS | {"Query", "Evaluation criteria"}
-    return {
-        key: _unpacked(value) if key in lists else value
-        for key, value in row.items()
-        if value is not None
-    }
+
+    def opened(value: Any) -> Any:
+        if isinstance(value, str) and value.strip().startswith(("[", "{")):
+            with suppress(ValueError):
+                return json.loads(value)
+        return value
+
+    named = {str(key).strip(): value for key, value in row.items() if value is not None}
+    return {key: opened(value) if key in lists else value for key, value in named.items()}
 
 
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
     """Return the story of one object; what is odd is noted, what cannot be used raises."""
     notes = StoryNotes() if notes is None else notes
-    fields = {str(key).strip(): value for key, value in row.items()}
+    fields = opened_row(row)
     if "Variation text" not in fields:
         keys = ", ".join(list(fields)[:8]) or "none"
         raise InputError(
@@ -255,7 +202,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
     modes = _modes(fields.get("Failure modes"))
     answer = fields.get("Representative answer")
     answer = _text(fields, "Representative answer") if _present(answer) else ""
-    proof = _unpacked(fields.get("Proof"))
+    proof = fields.get("Proof")
     story = Story(
         id=f"{core}v{variation}",
         core_set_id=core,
@@ -270,9 +217,10 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         **criteria,
     )
     whole = _whole(story)
+    for note in _notes_on(whole, fields):
+        notes.found[note].append(line)
     if whole != story:
-        notes.note("broken", line)
-    _note(whole, fields, line, notes)
+        notes.found[BROKEN].append(line)
     return whole
 
 
@@ -327,23 +275,25 @@ def _graph_named(value: Any) -> str | None:
     )
 
 
-def _note(story: Story, fields: Mapping[str, Any], line: int, notes: StoryNotes) -> None:
+def _notes_on(story: Story, fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is odd about a story that can be used, as `RowNotes` says it of rows."""
     if story.domain not in DOMAINS:
-        notes.note("domain", line, story.domain)
+        yield f"with the domain '{story.domain}', which is not one of table 3"
     if free_forms(story.queries):
-        notes.note("free", line)
+        yield "with queries in free form"
     for text in story.other_criteria:
-        notes.note("other", line, text)
+        yield f"with a criterion of no known kind, not asked: {text!r}"
     for name, text in (("E1", story.unchanged), ("E2", story.changed)):
         if not text:
-            notes.note("blank", line, name)
+            yield f"with an empty {name}, which is not asked"
     if len(story.text) > _LONG:
-        notes.note("long", line, f"{len(story.text):,}")
+        length = f"{len(story.text):,}"
+        yield f"with {length} characters in 'Variation text', which a model may not read whole"
     for key in fields:
         if key not in _KEYS and key not in _OURS:
-            notes.note("key", line, key)
+            yield f"with the key '{key}', passed over"
     if fields.get(APPROVAL) is True:
-        notes.note("awaiting", line)
+        yield "awaiting a person's approval"
 
 
 def _number(fields: Mapping[str, Any], key: str) -> int:
@@ -418,7 +368,6 @@ def _criteria(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _modes(value: Any) -> tuple[int, ...]:
     if not _present(value):
         return ()
-    value = _unpacked(value)
     modes = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     for mode in modes:
         if isinstance(mode, bool) or not isinstance(mode, int) or not 1 <= mode <= 7:
@@ -429,7 +378,7 @@ def _modes(value: Any) -> tuple[int, ...]:
 
 
 def _texts(fields: Mapping[str, Any], key: str) -> list[str]:
-    value = _unpacked(fields.get(key))
+    value = fields.get(key)
     if not _present(value):
         raise InputError(f"'{key}' is missing or empty", hint="fill it in, or leave the story out")
     values = [value] if isinstance(value, str) else value
@@ -438,15 +387,6 @@ def _texts(fields: Mapping[str, Any], key: str) -> list[str]:
     ):
         raise InputError(f"'{key}' is not a list of texts", hint='write it as ["…", "…"]')
     return [text or "" for text in values]
-
-
-def _unpacked(value: Any) -> Any:
-    if isinstance(value, str) and value.strip().startswith(("[", "{")):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _present(value: Any) -> bool:

@@ -111,16 +111,11 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
     wanted = "train" if split == "same" else split
     seed_of_split = Random(f"{seed} {split}").getrandbits(32)  # no two splits draw the same stories
     for block in count():
-        for row in draw_rows(library, cells, seed_of_split, block)[0]:
+        for row in draw_rows(library, cells, seed_of_split, block):
             if _split_of(row) == wanted and (answer := in_place(row)) is not None:
                 yield block, row, answer
                 if split != "train":
                     break
-
-
-def held_out_stories(n: int) -> list[str]:
-    """Return stories of the demo as JSON; no editor learns from them or is measured on them."""
-    return [line_of(row) for _, row, _ in islice(_stories("all", _DEMO), n)]
 
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
@@ -151,7 +146,9 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
 
 
 def write_held_out(path: Path, n: int) -> None:
-    write_text(path, "".join(f"{line}\n" for line in held_out_stories(n)))
+    """Write stories of the demo; no editor learns from them or is measured on them."""
+    rows = (row for _, row, _ in islice(_stories("all", _DEMO), n))
+    write_text(path, "".join(f"{line_of(row)}\n" for row in rows))
 
 
 def _cells(library: Library, split: str) -> list[Cell]:

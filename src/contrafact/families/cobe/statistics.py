@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import (
+    REPEATED,
     StoryNotes,
     answer_conflicts,
     criteria_of,
@@ -110,7 +111,7 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
         raise InputError("the file holds no rows", file=source_name(name), hint="give at least one")
     across = list(_across(read, refused))
     violations = (*violations_of(refused, "story", notes.duplicates), *across)
-    notes.duplicates = []
+    notes.found.pop(REPEATED, None)  # a violation here
     contents: list[str | DataTable] = [
         f"{notes.rows:,} rows, {len(stories):,} stories that can be used."
     ]

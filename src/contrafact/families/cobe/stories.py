@@ -37,15 +37,7 @@ from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.text.delimit import delimit
 
-__all__ = [
-    "LEVELS",
-    "Difficulty",
-    "Form",
-    "Stories",
-    "Task",
-    "reward_of",
-    "verdicts",
-]
+__all__ = ["LEVELS", "Difficulty", "Stories"]
 
 Form = Literal["conjunction", "share"]
 
@@ -150,11 +142,11 @@ class Stories:
             IndexError: The index is negative.
             InputError: No story of this difficulty came of many draws.
         """
-        return self._entry(index, self._line(index))
+        return self._entry(index, self._row(index))
 
     def __iter__(self) -> Iterator[Task]:
         """Yield tasks for ever; see `ahead` for several processes."""
-        return (self._task(index, self._line(index)) for index in count())
+        return (self._task(index, self._row(index)) for index in count())
 
     def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
         """Yield tasks from an index on, drawn by processes that end with the iterator."""
@@ -167,14 +159,13 @@ class Stories:
         story = _story(entry["metadata"]["story"])
         return reward_of(verdicts(story, answer or ""), self._form)
 
-    def _line(self, index: int) -> str:
+    def _row(self, index: int) -> Mapping[str, Any]:
         if index < 0:
             raise IndexError("tasks are counted from 0, and have no last one")
         block, position = divmod(index, SIZE)
         return self._block(block)[position]
 
-    def _entry(self, index: int, line: str) -> dict[str, Any]:
-        row = json.loads(line)
+    def _entry(self, index: int, row: Mapping[str, Any]) -> dict[str, Any]:
         phrasing = self.difficulty.phrasings[index % len(self.difficulty.phrasings)]
         query = row["Query"][PHRASINGS.index(phrasing)]
         return {
@@ -189,13 +180,12 @@ class Stories:
                 "domain": row["Domain"],
                 "facts": len(row["Proof"]["told"]),
                 "phrasing": phrasing,
-                "story": line,
+                "story": line_of(row),
             },
         }
 
-    def _task(self, index: int, line: str) -> Task:
-        entry = self._entry(index, line)
-        story = read_story(json.loads(line))
+    def _task(self, index: int, row: Mapping[str, Any]) -> Task:
+        entry, story = self._entry(index, row), read_story(row)
         return Task(entry["question"], story, partial(_reward, story, self._form))
 
 
@@ -230,13 +220,13 @@ def _within(number: int, ends: tuple[int, int]) -> bool:
     return ends[0] <= number <= ends[1]
 
 
-def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[str]:
-    """Return a block's stories of the difficulty as lines, or an `InputError` if none came."""
+def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[dict[str, Any]]:
+    """Return a block's stories of the difficulty, or an `InputError` if none came."""
     cells = [cell for graph in difficulty.graphs for cell in cells_of(library, graph=graph)]
     for again in range(_TRIES):
-        rows, _ = draw_rows(library, cells, seed, index, again)
+        rows = draw_rows(library, cells, seed, index, again)
         if all(map(difficulty.fits, rows)):
-            return list(map(line_of, rows))
+            return rows
     asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
     raise InputError(
         f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"

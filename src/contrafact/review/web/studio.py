@@ -25,17 +25,7 @@ from contrafact.review.store.accounts import Accounts
 from contrafact.review.store.sessions import Sessions
 from contrafact.review.store.store import Store
 
-__all__ = [
-    "Studio",
-    "TooBusy",
-    "TrustedProxy",
-    "guidelines_html",
-    "open_studio",
-    "redirect_to",
-    "render",
-    "render_part",
-    "request_key",
-]
+__all__ = ["TrustedProxy", "open_studio"]
 
 T = TypeVar("T")
 

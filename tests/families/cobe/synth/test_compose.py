@@ -187,7 +187,7 @@ def test_every_failure_mode_is_probed_and_a_law_of_nature_where_its_cause_change
 @given(st.integers(0, 10**9), st.sampled_from(GRAPHS))
 @settings(max_examples=30, deadline=None)
 def test_any_block_proves_itself(seed, graph):
-    rows, _ = draw_rows(LIBRARY, [Cell("Engineering", graph)], seed, 0)
+    rows = draw_rows(LIBRARY, [Cell("Engineering", graph)], seed, 0)
     for row in rows:
         assert check_story(json.loads(line_of(row))) == []
 

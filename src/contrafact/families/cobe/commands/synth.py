@@ -1,11 +1,11 @@
 """``contrafact cobe synth``: stories with known answers, from causal models."""
 
 import hashlib
-import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -50,13 +50,13 @@ def synth(options: _Options) -> None:
 
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
-    from contrafact.families.cobe.synth.compose import story_lines
+    from contrafact.families.cobe.synth.compose import compose
 
     n, out, processes = options.n, options.out, options.processes
     guard_output(out, options.private_lexicon, kind="JSON")
     if processes is None:
         processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
-    lines = story_lines(
+    rows = compose(
         n,
         options.seed,
         graph=options.graph,
@@ -64,10 +64,12 @@ def synth(options: _Options) -> None:
         private_lexicon=options.private_lexicon,
         processes=processes,
     )
-    _write(lines, n, out)
+    _write(rows, n, out)
 
 
-def _write(lines: Iterable[str], n: int, out: str) -> None:
+def _write(rows: Iterable[Mapping[str, Any]], n: int, out: str) -> None:
+    from contrafact.families.cobe.synth.compose import line_of
+
     graphs: Counter[str] = Counter()
     sources: set[str] = set()
     answers: Counter[str] = Counter()
@@ -83,12 +85,12 @@ def _write(lines: Iterable[str], n: int, out: str) -> None:
             stream.write(text)
             digest.update(text.encode())
 
-        for index, line in enumerate(lines):
-            row = json.loads(line)
+        for index, row in enumerate(rows):
             graphs[row["Graph type"]] += 1
             sources.add(row["Proof"]["template"])
             answers["right"] += len(row["Right answers"])
             answers["wrong"] += len(row["Wrong answers"])
+            line = line_of(row)
             put(f"{',' if index else '['}\n{line}" if listed else f"{line}\n")
             steps.step()
         if listed:

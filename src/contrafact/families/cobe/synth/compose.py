@@ -6,19 +6,18 @@ both algorithms of `contrafact.causal` and read back by `prove` before it is han
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 from zlib import adler32, crc32
 
 from contrafact.causal.model import Graph
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
@@ -31,7 +30,7 @@ from contrafact.families.cobe.synth.library import (
 from contrafact.families.cobe.synth.narrative import (
     Narrative,
     Wordings,
-    criterion_texts,
+    criteria,
     draw_wordings,
     realize,
 )
@@ -40,7 +39,7 @@ from contrafact.families.cobe.synth.prove import check_story
 from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
 from contrafact.workers import end_with_parent
 
-__all__ = ["story_lines"]
+__all__ = ["compose", "line_of"]
 
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
 """In every story's proof: a model that can complete it has seen such files in training."""
@@ -98,14 +97,7 @@ def cells_of(
     return cells
 
 
-def compose(n: int, seed: int, *, private_lexicon: str | Path | None = None) -> Iterator[Row]:
-    """Yield stories as objects of the paper's schema with our additions; see `story_lines`."""
-    library = _library(private_lexicon)
-    draw = partial(draw_rows, library, cells_of(library), seed)
-    return islice(_without_repeats(draw, map(draw, range(-(-n // SIZE)))), n)
-
-
-def story_lines(
+def compose(
     n: int,
     seed: int,
     *,
@@ -113,8 +105,8 @@ def story_lines(
     domain: str | None = None,
     private_lexicon: str | Path | None = None,
     processes: int = 1,
-) -> Iterator[str]:
-    """Return proven stories, one JSON object a line, evenly over the cells, no two texts alike.
+) -> Iterator[Row]:
+    """Return proven stories in the paper's schema, evenly over the cells, no two texts alike.
 
     The same arguments give the same stories, by however many processes; a longer draw begins with
     the shorter one, but for a last block that was cut short.
@@ -127,49 +119,43 @@ def story_lines(
         InputError: There is no such graph or domain, or the rules cannot be used.
         Unproven: A story is not what it is meant to be.
     """
-    library = _library(private_lexicon)
+    library = load_library(private_lexicon) if private_lexicon else bundled_library()
     cells = cells_of(library, graph=graph, domain=domain)
-    draw = partial(_block_lines, library, cells, seed)
+    draw = partial(draw_rows, library, cells, seed)
     blocks = range(-(-n // SIZE))
     drawn = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
     return islice(_without_repeats(draw, drawn), n)
 
 
-def _library(private_lexicon: str | Path | None) -> Library:
-    return bundled_library() if private_lexicon is None else load_library(private_lexicon)
-
-
-_Drawn = TypeVar("_Drawn")
-
-
 def _without_repeats(
-    draw: Callable[[int, int], tuple[list[_Drawn], list[str]]],
-    blocks: Iterable[tuple[list[_Drawn], list[str]]],
-) -> Iterator[_Drawn]:
+    draw: Callable[[int, int], list[Row]], blocks: Iterable[list[Row]]
+) -> Iterator[Row]:
     """Yield the stories of blocks; a block with a text that came before is drawn anew."""
     seen = bytearray(_TEXT_NUMBERS // 8)  # does not grow with the number of stories
-    for index, (stories, texts) in enumerate(blocks):
-        again = 0
-        while any(seen[number >> 3] >> (number & 7) & 1 for number in map(_text_number, texts)):
+    for index, rows in enumerate(blocks):
+        numbers, again = _text_numbers(rows), 0
+        while any(seen[number >> 3] >> (number & 7) & 1 for number in numbers):
             again += 1
-            stories, texts = draw(index, again)
-        for number in map(_text_number, texts):
+            rows = draw(index, again)
+            numbers = _text_numbers(rows)
+        for number in numbers:
             seen[number >> 3] |= 1 << (number & 7)
-        yield from stories
+        yield from rows
 
 
-def _text_number(text: str) -> int:
-    """Return a number of a text; now and then a new one has that of an old, and is drawn anew."""
-    data = text.encode()  # stable across processes and runs, unlike `hash`
-    return (crc32(data) << 32 | adler32(data)) % _TEXT_NUMBERS
+def _text_numbers(rows: Sequence[Row]) -> list[int]:
+    """Return a number of each text; seldom has a new text that of an old, and is drawn anew."""
+    texts = [row["Variation text"].encode() for row in rows]
+    # Stable across processes and runs, unlike `hash`.
+    return [(crc32(text) << 32 | adler32(text)) % _TEXT_NUMBERS for text in texts]
 
 
 _here: list[Callable[[int], Any]] = []  # in a worker: what draws a block
 
 
 def blocks_ahead(
-    draw: Callable[[int], _Drawn], blocks: Iterable[int], processes: int
-) -> Iterator[_Drawn]:
+    draw: Callable[[int], list[Row]], blocks: Iterable[int], processes: int
+) -> Iterator[list[Row]]:
     """Yield what is drawn for each block, in order, by processes that end with the iterator."""
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(draw,)) as pool:
         # A bounded number of pieces is under way, so that memory stays flat however many there are.
@@ -199,17 +185,10 @@ def line_of(row: Row) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
-def _block_lines(
-    library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
-) -> tuple[list[str], list[str]]:
-    rows, texts = draw_rows(library, cells, seed, index, again)
-    return list(map(line_of, rows)), texts
-
-
 def draw_rows(
     library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
-) -> tuple[list[Row], list[str]]:
-    """Return the stories of one block, proven, and their texts.
+) -> list[Row]:
+    """Return the stories of one block, proven.
 
     Raises:
         Unproven: If a story is not what it is meant to be, or none can be drawn.
@@ -228,7 +207,7 @@ def draw_rows(
             problems = check_story(row)
             if problems:
                 raise Unproven(f"seed {seed}, block {index}: {problems[0]}")
-        return rows, [row["Variation text"] for row in rows]
+        return rows
     raise Unproven(f"no story of {cell.domain}, {cell.graph} came of {_TRIES} draws")
 
 
@@ -257,12 +236,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
             wordings.clauses[name][0][value].supposed for name, value in situation.supposed.items()
         ]
         rng.shuffle(supposed)
-        criteria = criterion_texts(situation, wordings, situation.implied, rng)
-        listed = [criteria["unchanged"], criteria["changed"]]
-        if criteria["numerical"]:
-            listed.append(f"{NUMERICAL} {criteria['numerical']}")
-        if criteria["latent"]:
-            listed.append(f"{LATENT} {criteria['latent']}")
+        listed = criteria(situation, wordings, rng)
         right, wrong = _known_answers(block, index, answers)
         rng.shuffle(wrong)
         facts: dict[str, Any] = dict(situation.facts)
@@ -299,34 +273,22 @@ def _known_answers(
     situation = block.stories[index]
     asked = ["E1", "E2", "E3"]
     asked += ["E4"] * (situation.plot.measure is not None) + ["E5"] * bool(situation.implied)
-    right: list[Row] = [
-        {"text": answer.text, "why": answer.why, "verdicts": dict.fromkeys(asked, True)}
-        for answer in answers[index]
-    ]
-    wrong: list[Row] = [
-        {
-            "text": answer.turned,
-            "fails": "E3",
-            "why": "Its connectors say the opposite of what they join.",
-            "counterpart": answer.text,
-            "verdicts": {name: name != "E3" for name in asked},
-        }
-        for answer in answers[index]
+
+    def known(text: str, why: str, failed: Collection[str] = (), **more: str) -> Row:
+        fails = {"fails": min(failed)} if failed else {}
+        verdicts = {name: name not in failed for name in asked}
+        return {"text": text, **fails, "why": why, **more, "verdicts": verdicts}
+
+    right = [known(answer.text, answer.why) for answer in answers[index]]
+    turned = "Its connectors say the opposite of what they join."
+    wrong = [
+        known(answer.turned, turned, {"E3"}, counterpart=answer.text) for answer in answers[index]
     ]
     for other in range(SIZE):
-        if other == index:
-            continue
-        failed = block.fails[other][index]
-        why = _why(block.stories[other], situation, failed)
-        wrong += [
-            {
-                "text": answer.text,
-                "fails": min(failed),
-                "why": why,
-                "verdicts": {name: name not in failed for name in asked},
-            }
-            for answer in answers[other]
-        ]
+        if other != index:
+            failed = block.fails[other][index]
+            why = _why(block.stories[other], situation, failed)
+            wrong += [known(answer.text, why, failed) for answer in answers[other]]
     return right, wrong
 
 

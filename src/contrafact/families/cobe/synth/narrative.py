@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.synth.crossing import Situation
 from contrafact.families.cobe.synth.library import AMOUNTS, CRITERIA, Clause, Pair
 from contrafact.families.cobe.synth.plots import QUANTITY, Plot
@@ -354,15 +355,12 @@ def _causes_first(parents: Mapping[str, Sequence[str]], rng: Random) -> list[str
     return order
 
 
-def criterion_texts(
-    situation: Situation, wordings: Wordings, latent: Mapping[str, bool], rng: Random
-) -> dict[str, str | None]:
-    """Return the criteria of a story (CoBe, section 3.2), by the fields of `Story`.
+def criteria(situation: Situation, wordings: Wordings, rng: Random) -> list[str]:
+    """Return the criteria of a story, as a file lists them (CoBe, section 3.2).
 
-    E1, ``unchanged``, has the told events that are not downstream and stay; E2, ``changed``, those
-    that are set or change downstream; E4, ``numerical``, the way that the quantity moves from its
-    figure in the story; E5, ``latent``, what the story implies and does not tell. E3, on
-    connectors, has no text of its own.
+    E1 has the told events that are not downstream and stay; E2 those that are set or change
+    downstream; E4 the way that the quantity moves from its figure in the story; E5 what the story
+    implies and does not tell. E3, on connectors, has no text of its own.
     """
 
     def in_words(mask: int) -> str:
@@ -372,21 +370,20 @@ def criterion_texts(
             sentence(wordings.clauses[n][CRITERIA][situation.facts[n]].stated) for n in names
         )
 
-    numerical = None
+    numerical = []
     if situation.plot.measure is not None:
         entity, unit = wordings.quantity
         up = situation.after_quantity > situation.before_quantity
         before = f"{situation.before_quantity:,}{unit}"
-        numerical = sentence(rng.choice(_MOVES[up]).format(x=entity, before=before))
+        moves = sentence(rng.choice(_MOVES[up]).format(x=entity, before=before))
+        numerical = [f"{NUMERICAL} {moves}"]
     implied = " ".join(
-        sentence(wordings.latents[name][2][value].stated) for name, value in latent.items()
+        sentence(wordings.latents[name][2][value].stated)
+        for name, value in situation.implied.items()
     )
-    return {
-        "unchanged": in_words(situation.bits.stays),
-        "changed": in_words(situation.bits.changes),
-        "numerical": numerical,
-        "latent": implied or None,
-    }
+    latent = [f"{LATENT} {implied}"] * bool(implied)
+    bits = situation.bits
+    return [in_words(bits.stays), in_words(bits.changes), *numerical, *latent]
 
 
 _MOVES = {

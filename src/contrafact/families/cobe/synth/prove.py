@@ -37,10 +37,8 @@ class Facts:
 
     Attributes:
         responses: Reads responses to the story whole, or not at all.
-        implied: The latent facts that the story implies.
         family: The models that agree with the text.
         settings: The sentences of the file that tell no fact: where the story is, and the rules.
-        worlds: The values of all variables in each world that the facts allow.
     """
 
     text: ScmText
@@ -48,10 +46,20 @@ class Facts:
     reader: Reader
     responses: ResponseReader
     proof: Proof
-    implied: Mapping[str, Value]
     family: Family
     settings: tuple[str, ...]
-    worlds: Sequence[tuple[Mapping[str, Value], Mapping[str, int]]]
+
+    @cached_property
+    def implied(self) -> dict[str, Value]:
+        """The latent facts that the story implies, of those that the file has words for."""
+        return {
+            consequence.variable: consequence.before
+            for consequence in self.proof.consequences
+            if consequence.variable not in self.text.told
+            and consequence.variable in self.reader.wordings
+            and consequence.kind == "stays"
+            and consequence.before is not None
+        }
 
     @cached_property
     def about(self) -> dict[str, dict[str, Value]]:
@@ -132,39 +140,21 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         derived = consequences(model, facts, intervention)
     except (ImpossibleFacts, Disagreement, ValueError) as error:
         raise ValueError(str(error)) from None
-    implied = {
-        consequence.variable: consequence.before
-        for consequence in derived.consequences
-        if consequence.variable not in text.told
-        and consequence.kind == "stays"
-        and consequence.before is not None
-        # A latent fact that the file has no words for is not asked about.
-        and consequence.variable in reader.wordings
-    }
     # The same from the text alone: every model that agrees with what it tells.
     parents = {
         name: [parent for parent in model.graph.parents[name] if parent in text.told]
         for name in model.order
         if name in text.told
     }
-    family = family_of(
-        facts,
-        parents,
-        text.quantities,
-        [relation for relation in relations if relation.says in story],
-        [
-            ConnectorClaim(
-                tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows
-            )
-            for claim in reading.claims
-        ],
-    )
-    terms = [noise.name for noise in model.noises]
-    worlds = [
-        (model.predict(setting), dict(zip(terms, setting, strict=True)))
-        for setting in derived.posterior.settings
+    claims = [
+        ConnectorClaim(
+            tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows
+        )
+        for claim in reading.claims
     ]
-    return Facts(text, model, reader, responses, derived, implied, family, tuple(settings), worlds)
+    told = [relation for relation in relations if relation.says in story]
+    family = family_of(facts, parents, text.quantities, told, claims)
+    return Facts(text, model, reader, responses, derived, family, tuple(settings))
 
 
 def _facts_told(reading: Reading, reader: Reader, text: ScmText) -> dict[str, Value]:
@@ -322,7 +312,12 @@ def _connector_problem(facts: Facts, claim: Claim) -> str:
         return ""
     if not quantity and any(value != told[effect] for value in favoured):
         return f"it does not come of {names}"
-    for values, noise in facts.worlds:
+    names_of_noise = [noise.name for noise in facts.model.noises]
+    for setting in facts.proof.posterior.settings:  # the worlds that the facts allow
+        values, noise = (
+            facts.model.predict(setting),
+            dict(zip(names_of_noise, setting, strict=True)),
+        )
         terms = [noise[term] for term in mechanism.noise]
         parents = [values[name] for name in mechanism.parents]
         actual = mechanism.table[(*parents, *terms)]

@@ -8,6 +8,8 @@ from typing import Any
 from contrafact.causal.model import Value
 
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
+FIGURE = "{n}"
+"""Stands for the number in a wording of a quantity."""
 _MARK = "\x00"  # stands on both sides of the index of a mention, in place of its words
 SENTENCE_END = re.compile(r"[.!?:\n]+")
 
@@ -180,15 +182,6 @@ class Reading:
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    head: str
-    tail: str | None  # after the number, where there is one
-    name: str
-    value: Value
-    noun: bool
-
-
 class Reader:
     """Reads texts by the ``wordings`` of one proof; readings are kept.
 
@@ -198,18 +191,19 @@ class Reader:
 
     def __init__(self, wordings: Mapping[str, Any]) -> None:
         self.wordings = wordings
-        self.entries = list(_entries(wordings))
-        self.supposed = {
-            clause: (name, word == "true")
-            for name, forms in wordings.items()
-            if "amounts" not in forms
-            for word in ("false", "true")
-            for clause in forms[word].get("supposed", ())
+        self._supposed = {
+            clause: (name, value)
+            for name, value, words in worded_values(wordings)
+            for clause in words.get("supposed", ())
         }
-        flat = [(entry.head, entry.tail) for entry in self.entries]
-        if len(set(flat)) != len(flat):
-            head, _ = next(wording for wording in flat if flat.count(wording) > 1)
-            raise ValueError(f"two wordings read alike: '{head}'")
+        self._mentions: dict[tuple[str, str, str], Mention] = {}
+        for text, mention in mentioning(wordings):
+            head, figure, tail = text.lower().partition(FIGURE)
+            if "amounts" in wordings[mention.name] and not figure:
+                raise ValueError(f"the wording '{text}' has no number")
+            if (head, figure, tail) in self._mentions:
+                raise ValueError(f"two wordings read alike: '{head}'")
+            self._mentions[head, figure, tail] = mention
         self._readings: dict[str, Reading] = {}
 
     def read(self, text: str) -> Reading:
@@ -234,20 +228,20 @@ class Reader:
     def masked(self, lowered: str) -> tuple[str, tuple[Mention, ...]]:
         """Return a text with marks in place of what it mentions, and the mentions."""
         hits: list[tuple[int, int, Mention]] = []
-        for entry in self.entries:
-            start = lowered.find(entry.head)
+        for (head, figure, tail), mention in self._mentions.items():
+            start = lowered.find(head)
             while start >= 0:
-                end, value = start + len(entry.head), entry.value
-                if entry.tail is not None:
+                end = start + len(head)
+                if figure:
                     digits = NUMBER.match(lowered, end)
-                    if digits is not None and lowered.startswith(entry.tail, digits.end()):
-                        value = int(digits[0].replace(",", "").rstrip(","))
-                        end = digits.end() + len(entry.tail)
+                    if digits is not None and lowered.startswith(tail, digits.end()):
+                        mention = replace(mention, value=int(digits[0].replace(",", "")))
+                        end = digits.end() + len(tail)
                     else:
                         end = -1
                 if end > 0 and is_whole(lowered, start, end):
-                    hits.append((start, end, Mention(entry.name, value, entry.noun)))
-                start = lowered.find(entry.head, start + 1)
+                    hits.append((start, end, mention))
+                start = lowered.find(head, start + 1)
         return masked(lowered, hits)
 
     def intervention(self, query: str) -> dict[str, Value] | None:
@@ -259,7 +253,7 @@ class Reader:
         rest = re.sub(r"^ (?:instead had|occurred had|happens if) ", "", rest[at:])
         supposed: dict[str, Value] = {}
         while rest:
-            for clause, (name, value) in self.supposed.items():
+            for clause, (name, value) in self._supposed.items():
                 form = next(
                     (f for f in (clause, clause.replace(" had ", " ", 1)) if rest.startswith(f)),
                     None,
@@ -273,17 +267,22 @@ class Reader:
         return supposed
 
 
-def _entries(wordings: Mapping[str, Any]) -> Iterator[_Entry]:
+def worded_values(
+    wordings: Mapping[str, Any],
+) -> Iterator[tuple[str, bool, Mapping[str, Sequence[str]]]]:
+    """Yield every event with each of its values, and what the file calls it then."""
+    for name, forms in wordings.items():
+        for word in () if "amounts" in forms else ("false", "true"):
+            yield name, word == "true", forms[word]
+
+
+def mentioning(wordings: Mapping[str, Any]) -> Iterator[tuple[str, Mention]]:
+    """Yield every clause and noun phrase of a file, and what it mentions; `FIGURE` is a number."""
     for name, forms in wordings.items():
         for amount in forms.get("amounts", ()):
-            head, mark, tail = amount.lower().partition("{n}")
-            if not mark:
-                raise ValueError(f"the wording '{amount}' has no number")
-            yield _Entry(head, tail, name, 0, False)
-        if "amounts" in forms:
-            continue
-        for word in ("false", "true"):
-            for clause in forms[word]["clauses"]:
-                yield _Entry(clause.lower(), None, name, word == "true", False)
-            for noun in forms[word].get("nouns", ()):
-                yield _Entry(noun.lower(), None, name, word == "true", True)
+            yield amount, Mention(name, 0, False)
+    for name, value, words in worded_values(wordings):
+        for clause in words["clauses"]:
+            yield clause, Mention(name, value, False)
+        for noun in words.get("nouns", ()):
+            yield noun, Mention(name, value, True)

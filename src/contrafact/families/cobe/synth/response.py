@@ -21,7 +21,14 @@ from typing import Any, Self
 
 from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.negation import negations
-from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
+from contrafact.families.cobe.synth.reading import (
+    CUES,
+    FIGURE,
+    Mention,
+    left_open,
+    mentioning,
+    worded_values,
+)
 
 OPENINGS = (
     "Here is the passage, rewritten for the change you describe:",
@@ -37,7 +44,6 @@ CLOSINGS = (
 
 _TOKEN = re.compile(r"\d(?:[\d.,]*\d)?(?!\w)|\w+(?:['-]\w+)*|\n|\S")
 _FIGURE = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
-_NUMBER = "{n}"
 _NO_VERB = frozenset(("a", "an", "the", "was", "were", "been", "be", "had", "got"))
 """After one of these, a word in -ed is no main verb."""
 _PRONOUNS = frozenset(("it", "them", "they"))
@@ -112,12 +118,15 @@ class ResponseReader:
         self._table: dict[tuple[str, ...], _Wording | None] = {}
         for words, kind in _MARKS.items():
             self._table[words] = _Wording(kind, " ".join(words))
-        self._add_frames((*OPENINGS, *CLOSINGS, "Option {n}:"))
+        self._add_frames((*OPENINGS, *CLOSINGS, f"Option {FIGURE}:"))
         derived: list[tuple[tuple[str, ...], _Wording]] = []
-        for wording in _wordings(wordings, frozenset(shields)):
-            self._add(_wording_tokens(wording.text), wording)
-            if wording.kind == "C":
-                told, would = _tenses(wording.text)
+        for text, mention in mentioning(wordings):
+            words = _wording_tokens(text)
+            pronoun = not (mention.noun or _PRONOUNS.isdisjoint(words)) and mention.name in shields
+            wording = _Wording("N" if mention.noun else "C", text, mention, pronoun)
+            self._add(words, wording)
+            if not mention.noun:
+                told, would = _tenses(text)
                 derived += ((words, wording) for words in told)
                 would_be = replace(wording, kind="W")
                 derived += ((words, would_be) for words in would)
@@ -216,14 +225,14 @@ class ResponseReader:
         first = tokens[place]
         sizes = self._sizes.get(first, [])
         if _FIGURE.fullmatch(first):
-            sizes = sorted({*sizes, *self._sizes.get(_NUMBER, [])}, reverse=True)
+            sizes = sorted({*sizes, *self._sizes.get(FIGURE, [])}, reverse=True)
         for size in sizes:
             words = tokens[place : place + size]
             wording = self._table.get(words)
             if wording is None:
                 for at, word in enumerate(words):
                     if wording is None and word[0].isdigit() and _FIGURE.fullmatch(word):
-                        wording = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
+                        wording = self._table.get((*words[:at], FIGURE, *words[at + 1 :]))
                         wording = wording and _with_figure(wording, int(word.replace(",", "")))
             if wording is not None:
                 return len(words), wording
@@ -256,13 +265,13 @@ class ResponseReader:
 def _with_figure(wording: _Wording, figure: int) -> _Wording:
     if wording.mention is None:
         return wording
-    text = wording.text.replace(_NUMBER, f"{figure:,}")
+    text = wording.text.replace(FIGURE, f"{figure:,}")
     return replace(wording, text=text, mention=replace(wording.mention, value=figure))
 
 
 def _tokens(text: str) -> tuple[str, ...]:
-    whole = text.lower().replace("’", "'").replace(_NUMBER, "\0")
-    return tuple(_NUMBER if token == "\0" else token for token in _TOKEN.findall(whole))
+    whole = text.lower().replace("’", "'").replace(FIGURE, "\0")
+    return tuple(FIGURE if token == "\0" else token for token in _TOKEN.findall(whole))
 
 
 _wording_tokens = lru_cache(maxsize=4096)(_tokens)  # many stories of a place share their wordings
@@ -289,45 +298,28 @@ def _shown(sentence: Iterable[_Wording]) -> str:
     return " ".join(part.text for part in sentence).replace(" ,", ",")
 
 
-def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_Wording]:
-    for name, forms in wordings.items():
-        for amount in forms.get("amounts", ()):
-            yield _Wording("C", amount, Mention(name, 0, False))
-        if "amounts" in forms:
-            continue
-        for word in ("false", "true"):
-            mention = Mention(name, word == "true", False)
-            for clause in forms[word]["clauses"]:
-                pronoun = name in latent and not _PRONOUNS.isdisjoint(_wording_tokens(clause))
-                yield _Wording("C", clause, mention, pronoun)
-            for noun in forms[word].get("nouns", ()):
-                yield _Wording("N", noun, replace(mention, noun=True))
-
-
 def _supposed(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
     """Yield the clauses that queries may suppose, in the tenses that follow from that form."""
-    for name, forms in wordings.items():
-        for word in ("false", "true") if "amounts" not in forms else ():
-            clause = _Wording("C", forms[word]["clauses"][0], Mention(name, word == "true", False))
-            for words in map(_wording_tokens, forms[word].get("supposed", ())):
-                yield words, clause
-                if "had" in words:
-                    at = words.index("had")
-                    before, after = words[:at], words[at + 1 :]
-                    yield (*before, "would", "have", *after), replace(clause, kind="W")
-                    yield ("had", *before, *after), replace(clause, kind="H")
-                    yield (*before, *after), replace(clause, kind="S")
+    for name, value, forms in worded_values(wordings):
+        clause = _Wording("C", forms["clauses"][0], Mention(name, value, False))
+        for words in map(_wording_tokens, forms.get("supposed", ())):
+            yield words, clause
+            if "had" in words:
+                at = words.index("had")
+                before, after = words[:at], words[at + 1 :]
+                yield (*before, "would", "have", *after), replace(clause, kind="W")
+                yield ("had", *before, *after), replace(clause, kind="H")
+                yield (*before, *after), replace(clause, kind="S")
 
 
 def _denied(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
     """Yield the story's own clauses denied: they then say that the variable has the other value."""
-    for name, forms in wordings.items():
-        for word, other in (("false", "true"), ("true", "false")) if "amounts" not in forms else ():
-            stated = forms[other]["clauses"][0]
-            denial = _Wording("C", stated, Mention(name, other == "true", False))
-            for supposed in forms[word].get("supposed", ()):
-                for clause in negations(forms[word]["clauses"][0], supposed):
-                    yield _wording_tokens(clause), denial
+    for name, value, forms in worded_values(wordings):
+        other = wordings[name]["false" if value else "true"]["clauses"][0]
+        denial = _Wording("C", other, Mention(name, not value, False))
+        for supposed in forms.get("supposed", ()):
+            for clause in negations(forms["clauses"][0], supposed):
+                yield _wording_tokens(clause), denial
 
 
 @lru_cache(maxsize=4096)

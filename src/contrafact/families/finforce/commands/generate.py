@@ -33,7 +33,9 @@ class GenerateOptions(CallOptions):
     model: str = option(..., "The model that writes.", metavar="M")
     out: str = option(..., "CSV, Excel, JSONL or Parquet, or - (JSONL).", metavar="FILE")
     method: str = option(
-        "zero-shot", "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE.", metavar="NAME"
+        "zero-shot",
+        "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE. Listed by `contrafact methods`.",
+        metavar="NAME",
     )
     columns: list[str] | None = option(
         None, "What FILE calls the columns, e.g. headline.", metavar="WANTED=FOUND,…"

@@ -4,7 +4,6 @@ The options are those of every run and, behind them, the task's own, made from i
 """
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
 from contrafact.options import Options, as_command, key_values, option, parameters_of
-from contrafact.runs.config import Command, RunConfig, config_model, config_schema, make_config
+from contrafact.runs.config import Command, RunConfig, config_model, make_config
 
 if TYPE_CHECKING:
     from contrafact.runs.execute import RunResult, Seen
@@ -46,7 +45,7 @@ class RunGroup(TaskGroup):
         """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
         if args and args[0].startswith("-"):
             ahead = read_ahead(self, args, parent)
-            if ahead["config"] is not None and not ahead["schema"]:
+            if ahead["config"] is not None:
                 args = [_task_of(ahead["config"]), *args]
         return super().make_context(info_name, args, parent, **extra)
 
@@ -67,24 +66,13 @@ def group(
             help="Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
         ),
     ] = None,
-    schema: Annotated[
-        bool, typer.Option("--config-schema", help="Print the JSON schema of such files.")
-    ] = False,
 ) -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    if not schema:
-        if context.invoked_subcommand is None:  # with --config there is always a task's command
-            raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
-    elif context.invoked_subcommand is not None or config is not None:
-        raise InputError(
-            "--config-schema is the schema of all tasks' files, and runs nothing",
-            hint="write contrafact run --config-schema",
-        )
-    else:
-        typer.echo(json.dumps(config_schema(), indent=1, ensure_ascii=False))
+    if context.invoked_subcommand is None:  # with --config there is always a task's command
+        raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
 
 
 def _task_of(path: Path) -> str:

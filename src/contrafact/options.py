@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -134,10 +134,12 @@ _PANEL = "Past one machine"
 class BulkOptions(Options):
     """Work past one machine: options of commands that work through many rows."""
 
-    engine: Literal["ray"] | None = option(
+    engine: str | None = option(
         None,
-        "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
+        "ray (package contrafact-ray): Parquet or JSONL files, folders, globs or URIs in, a folder "
+        "out; docs/bulk.md.",
         panel=_PANEL,
+        metavar="NAME",
     )
     address: str | None = option(
         None,
@@ -150,7 +152,7 @@ class BulkOptions(Options):
     )
 
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings of `contrafact.bulk.executor`; None without ``--engine``.
+        """Return how the engine works, by name; None without ``--engine``.
 
         Raises:
             InputError: One of them is given without it.
@@ -161,7 +163,9 @@ class BulkOptions(Options):
         return None
 
 
-class _Rates(Options):
+class ModelBulkOptions(BulkOptions):
+    """The same of a command that asks models, and so has limits of calls and tokens."""
+
     requests_per_minute: int | None = option(
         None, "Of all processes; no limit if none.", panel=_PANEL, ge=1, metavar="N"
     )
@@ -170,15 +174,8 @@ class _Rates(Options):
     )
 
 
-class ModelBulkOptions(BulkOptions, _Rates):
-    """The same of a command that asks models, and so has limits of calls and tokens."""
-
-
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a function of models of settings a command that has their options.
-
-    A parameter ``context`` of it gets Typer's context.
-    """
+    """Make a function of models of settings a command that has their options."""
     models = inspect.get_annotations(function, eval_str=True)
     models.pop("return", None)
     return settings_command(function, models, function.__doc__)
@@ -186,7 +183,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 def settings_command(
     function: Callable[..., None],
-    models: Mapping[str, type[BaseModel] | type[typer.Context]],
+    models: Mapping[str, type[BaseModel]],
     text: str | None,
     *,
     panel: str = "",
@@ -198,14 +195,12 @@ def settings_command(
         text: The command's help.
         panel: The help page's panel for fields that name none.
     """
-    settings = {name: one for name, one in models.items() if issubclass(one, BaseModel)}
 
-    def call(context: typer.Context | None, given: Mapping[str, Any]) -> None:
-        known = {name: _settings(model, given) for name, model in settings.items()}
-        function(**known, **({"context": context} if "context" in models else {}))
+    def call(**given: Any) -> None:
+        function(**{name: _settings(model, given) for name, model in models.items()})
 
-    parameters = [one for model in settings.values() for one in parameters_of(model, panel=panel)]
-    return _typer_command(call, parameters, text)
+    parameters = [one for model in models.values() for one in parameters_of(model, panel=panel)]
+    return as_command(call, parameters, text)
 
 
 def _settings(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
@@ -224,27 +219,16 @@ def as_command(
     function: Callable[..., None], parameters: Sequence[inspect.Parameter], text: str | None
 ) -> Callable[..., None]:
     """Return a function as Typer takes a command; it is called with what is given, by name."""
-    return _typer_command(lambda _, given: function(**given), parameters, text)
 
-
-def _typer_command(
-    call: Callable[[typer.Context | None, Mapping[str, Any]], None],
-    parameters: Sequence[inspect.Parameter],
-    text: str | None,
-) -> Callable[..., None]:
     def run(context: typer.Context | None = None, **values: Any) -> None:
-        if context is None:  # called by Python
-            call(None, values)
-            return
-        sources = {name: context.get_parameter_source(name) for name in values}
-        call(
-            context,
-            {
+        if context is not None:  # called by Typer, which names every option
+            sources = {name: context.get_parameter_source(name) for name in values}
+            values = {
                 name: values[name]
                 for name, source in sources.items()
                 if source is not None and source.name != "DEFAULT"
-            },
-        )
+            }
+        function(**values)
 
     first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     whole = [first, *parameters]
@@ -329,14 +313,11 @@ def checked_value(name: str, kind: Any, value: Any) -> Any:
 
     Args:
         name: What the message calls it.
-        kind: A type, `Annotated` with pydantic's bounds, or with what Typer has of an option.
+        kind: A type, perhaps `Annotated` with pydantic's bounds.
 
     Raises:
         InputError: It is of another type, or out of bounds.
     """
-    for one in getattr(kind, "__metadata__", ()):
-        if isinstance(one, typer.models.ParameterInfo):
-            kind = Annotated[kind.__origin__, Field(ge=one.min, le=one.max)]
     try:
         found = TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
@@ -358,7 +339,7 @@ def option_problem(name: str, message: str, value: Any) -> InputError:
 
 
 def absolute(path: Path | None) -> str | None:
-    """Return a path as the processes of other machines find it."""
+    """Return a path as other processes find it, wherever they are started."""
     return None if path is None else str(path.absolute())
 
 

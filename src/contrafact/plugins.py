@@ -1,4 +1,4 @@
-"""How the families that are installed are found: one group of entry points, ours like anyone's."""
+"""How what is installed besides is found: families, ours like anyone's, and executors."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -6,10 +6,19 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["FAMILY_GROUP", "family_entries", "family_folders"]
+__all__ = ["EXECUTOR_GROUP", "FAMILY_GROUP", "executor_entries", "family_entries", "family_folders"]
 
 FAMILY_GROUP = "contrafact.families"
 """The entry-point group. An entry's name is the family's, its value the family's object."""
+
+
+EXECUTOR_GROUP = "contrafact.executors"
+"""An entry's name is what ``--engine`` takes, its value an executor, with settings at the end."""
+
+
+def executor_entries() -> dict[str, EntryPoint]:
+    """Return the entry points of executors, by name."""
+    return {entry.name: entry for entry in entry_points(group=EXECUTOR_GROUP)}
 
 
 @cache

@@ -17,7 +17,6 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 __all__ = [
     "LEFT_OUT",
-    "dropped_by_name",
     "hide_in_address",
     "keep_out_of_logs",
     "make_public",
@@ -39,7 +38,7 @@ _MADE_IN_ENVIRONMENT = re.compile(r"KEY|TOKEN")
 """What programs make, so that a word under such a name (``KEYMAP``) is none of them."""
 
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]*://)([^\s\"'<>]+)")
-_USERINFO = re.compile(r"(?<=://)[^/@\s\"'<>]+:[^/@\s\"'<>]*@")
+_USERINFO = re.compile(r"(?<=://)[^/@\s\"'<>]+:[^/\s\"'<>]*@")
 _KNOWN_PATH = re.compile(
     r"v\d+\w{0,6}|api|apis|openai|anthropic|google|chat|completions|compat|compatible-mode|models?|"
     r"inference|engines?|llm|ai|proxy|gateway|serve|serverless|paas|beta|rest|public|endpoints?",
@@ -80,22 +79,9 @@ def secrets_dropped(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [secrets_dropped(item) for item in value]
-    return _ADDRESS.sub(_address_by_names, value) if isinstance(value, str) else value
-
-
-def dropped_by_name(value: Any) -> Any:
-    """Return settings without secrets as runs were told apart by before addresses were read."""
-    if isinstance(value, dict):
-        return {
-            key: dropped_by_name(item)
-            for key, item in value.items()
-            if item is None
-            or key in _COUNTS
-            or not re.search("key|token|secret|password|credential|authorization", key.lower())
-        }
-    if isinstance(value, list | tuple):
-        return [dropped_by_name(item) for item in value]
-    return re.sub(r"(?<=://)[^/@\s]+@", "", value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _ADDRESS.sub(lambda found: _without_address(*found.groups(), names=True)[0], value)
 
 
 def without_secrets(value: Any, name: str = "") -> Any:
@@ -132,12 +118,8 @@ def _flag_left_out(found: re.Match[str]) -> str:
     return f"{found[1]}{LEFT_OUT}"
 
 
-def _address_by_names(found: re.Match[str]) -> str:
-    return _without_address(found[1], found[2], names=True)[0]
-
-
 def _address_left_out(found: re.Match[str]) -> str:
-    shown, secrets = _without_address(found[1], found[2])
+    shown, secrets = _without_address(*found.groups())
     for secret in secrets:
         _remember(secret, certain=False)
     return shown

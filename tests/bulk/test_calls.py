@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import serving
 
-from contrafact.bulk.calls import BulkModel, Connections, Gate
 from contrafact.models.calls import Calls, current_calls
 from contrafact.models.opening import call_config, open_model
+from contrafact_ray.calls import BulkModel, Connections, Gate
 
 
 @given(st.integers(1, 3), st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=20))

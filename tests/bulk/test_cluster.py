@@ -21,10 +21,10 @@ from tests.support.stages import part_rows, plain, undisturbed
 
 pytest.importorskip("ray")
 
-from contrafact.bulk.run import bulk_command
 from contrafact.families.rfc.pipeline.bucket import BucketStage
 from contrafact.files.tables import read_rows
 from contrafact.stages.stage import FAILURES, KEPT
+from contrafact_ray.run import run_on_ray
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +151,7 @@ def test_a_killed_worker_or_node_costs_no_row_and_doubles_none(nodes, tmp_path, 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     stage = Slow(folder=str(marks))
-    done = bulk_command(stage, str(tmp_path / "in"), str(tmp_path / "out"), {"partition_rows": 4})
+    done = run_on_ray(stage, str(tmp_path / "in"), str(tmp_path / "out"), {"partition_rows": 4})
     killer.join(timeout=10)
     assert victims and done.rows[FAILURES] == 0 and done.given == 40
     begun = [mark.stem for mark in marks.iterdir()]
@@ -207,7 +207,7 @@ def test_ten_times_the_rows_take_no_more_memory_and_none_is_lost(nodes, tmp_path
         marks = folder / "marks"
         marks.mkdir()
         most_memory()
-        done = bulk_command(
+        done = run_on_ray(
             Measured(folder=str(marks)),
             str(folder / "in.parquet"),
             str(folder / "out"),

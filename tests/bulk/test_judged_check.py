@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.support.stages import made_by, part_rows
 
-from contrafact.families.rfc.checking import JudgeSettings
+from contrafact.families.rfc.judging import JudgeSettings
 from contrafact.families.rfc.pipeline.check import CheckStage
 from contrafact.stages.stage import KEPT
 
@@ -34,7 +34,7 @@ def test_bad_rows_and_pairs_whose_call_fails_are_failures_and_the_others_are_kep
     made = made_by(CheckStage(settings=settings), rows)
     assert made.retry == 1
     reasons = {row["index"]: row["reason"] for row in made.rows()["failures"]}
-    assert sorted(reasons) == [1, 2] and "the call of a judge failed" in reasons[2]
+    assert sorted(reasons) == [1, 2] and "the call failed" in reasons[2]
     assert [row["index"] for row in made.rows()[KEPT]] == [0, *range(3, 16)]
     assert made.counts["flipping", "signs", "011"] == 1
     assert made.counts["flipping", "signs", "111"] == 3

@@ -13,10 +13,10 @@ from tests.support.stages import part_rows, plain, undisturbed
 
 pytest.importorskip("ray")
 
-from contrafact.bulk.places import Place, input_files
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.bucket import BucketStage
 from contrafact.stages.stage import KEPT, LEDGER, REJECTS
+from contrafact_ray.places import Place, input_files
 
 pytestmark = pytest.mark.slow
 

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.support.lines import one_line
 
-from contrafact.bulk import calls
-from contrafact.bulk.calls import Limits
-from contrafact.bulk.cluster import Cluster, check_address
-from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
-from contrafact.bulk.partitions import OutputFolder, Partition
-from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.repeats import repeated_rows
-from contrafact.bulk.run import counts_in, shared_out
-from contrafact.bulk.tables import common_schema, from_bytes, part_bytes, recast
-from contrafact.bulk.work import alone
 from contrafact.corpus.duplicates import Text, find_duplicates, signature_of
 from contrafact.errors import InputError
 from contrafact.stages.stage import FAILURES, KEPT, Asked, InputRow, StageOutput
+from contrafact_ray import calls
+from contrafact_ray.calls import Limits
+from contrafact_ray.cluster import Cluster, check_address
+from contrafact_ray.fragments import BadRow, fragments_of, read_fragment
+from contrafact_ray.partitions import OutputFolder, Partition
+from contrafact_ray.places import Place, input_files
+from contrafact_ray.repeats import repeated_rows
+from contrafact_ray.run import counts_in, shared_out
+from contrafact_ray.tables import common_schema, from_bytes, part_bytes, recast
+from contrafact_ray.work import alone
 
 LINES = st.lists(
     st.one_of(
@@ -264,7 +264,7 @@ def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(
 
 @pytest.mark.parametrize("says", [b"HTTP/1.0 505 Not Supported\r\n\r\n", b"hi", b""])
 def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says):
-    monkeypatch.setattr("contrafact.bulk.cluster._ANSWERS", 0.5)
+    monkeypatch.setattr("contrafact_ray.cluster._ANSWERS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer():

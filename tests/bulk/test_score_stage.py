@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from tests.support.stages import made_by, part_rows
 
-from contrafact.bulk.run import bulk_command
-from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.runs.score_stage import VERDICTS, ScoreStage
 from contrafact.stages.stage import KEPT, REJECTS, InputRow
+from contrafact_ray.run import run_on_ray
+from contrafact_ray.tables import from_bytes, part_bytes
 
 SAMPLES = Path(__file__).parents[2] / "src" / "contrafact" / "families"
 TITLES = ("Lathe maker {n} cuts its outlook", "Port {n} reopens", "Regulator fines bank {n}")
@@ -168,5 +168,5 @@ def test_settings_that_no_output_can_use_are_refused_before_the_work(tmp_path):
     (tmp_path / "o.jsonl").write_text(json.dumps(wide()[0]) + "\n")
     stage = ScoreStage("finforce", "o", columns={"nothing": "x"})
     with pytest.raises(InputError, match="there is no field 'nothing'"):
-        bulk_command(stage, str(tmp_path / "o.jsonl"), str(tmp_path / "out"), {})
+        run_on_ray(stage, str(tmp_path / "o.jsonl"), str(tmp_path / "out"), {})
     assert not (tmp_path / "out" / "_manifest").exists()

@@ -204,10 +204,6 @@ RIGHT, WRONG = {"text": "The van came."}, {"text": "The  van came.", "fails": "E
             [pair(), pair("flipping", "Profit rose 9%.", "Profit fell 9%.")],
             "line 2: the label is 'true', and 'false' in line 1",
         ),
-        (
-            [{"item": "a", "rater": "Ann", "rating": word} for word in ("yes", "no")],
-            "line 2: Ann rates a, as on line 1, 'no' and there 'yes'",
-        ),
         ([story(1), story(2)], "line 2: the story of line 1 again"),
         ([story(1), story(2, changes="It is late.")], "line 2: what is right is "),
         ([story(1, changes="The hose split.")], "line 1: E1 and E2 say the same"),

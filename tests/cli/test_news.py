@@ -244,6 +244,18 @@ def test_a_feed_that_fails_does_not_stop_the_others_and_is_tried_again(news, ser
     assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["Two", "One"]
 
 
+def test_a_feed_that_fails_alone_writes_nothing_and_is_tried_again(news, server, tmp_path):
+    command = ("fetch", "rss", f"{server.url}/late.xml", "--out", "r.jsonl")
+    for _ in range(2):
+        failed = news(*command)
+        assert failed.returncode == 1
+        assert "the same command tries them again" in failed.stderr
+        assert list(tmp_path.glob("*r.jsonl*")) == []
+    server.feeds["/late.xml"] = feed(("Two", "B.", DAY))
+    news(*command, code=0)
+    assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["Two"]
+
+
 def test_keys_of_a_feeds_address_are_sent_and_kept_nowhere(news, server, tmp_path):
     key, other, password = "k3y-Pl4nted-001", "0a1b2c3d4e5f6a7b8c9d", "Pl4nted-pass"
     host = server.url.removeprefix("http://")

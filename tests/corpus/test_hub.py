@@ -30,8 +30,8 @@ def hub(monkeypatch, tmp_path):
 
 
 def rows_of(text):
-    path, origin = fetch_table(hub_address(text))
-    return [row for _, row in read_rows(path)], origin
+    found = fetch_table(hub_address(text))
+    return [row for _, row in read_rows(found.path)], found.origin
 
 
 def refused(text):
@@ -129,18 +129,17 @@ def test_shards_are_one_table_and_the_card_names_the_splits(hub):
 
 
 @pytest.mark.parametrize(
-    ("names", "config", "split", "chosen"),
+    ("names", "split", "chosen"),
     [
-        (["train.csv", "test.csv"], "", "test", ["test.csv"]),
-        (["data/train-00000-of-00001.parquet"], "", "", ["data/train-00000-of-00001.parquet"]),
-        (["en/train.jsonl", "de/train.jsonl"], "de", "train", ["de/train.jsonl"]),
-        (["a.csv", "b.csv"], "", "b", ["b.csv"]),
-        (["news-00000-of-00002.csv", "news-00001-of-00002.csv"], "", "", "all"),
-        (["x.csv", ".git/y.csv", "croissant.json", "README.md"], "", "", ["x.csv"]),
+        (["train.csv", "test.csv"], "test", ["test.csv"]),
+        (["data/train-00000-of-00001.parquet"], "", ["data/train-00000-of-00001.parquet"]),
+        (["a.csv", "b.csv"], "b", ["b.csv"]),
+        (["news-00000-of-00002.csv", "news-00001-of-00002.csv"], "", "all"),
+        (["x.csv", ".git/y.csv", "croissant.json", "README.md"], "", ["x.csv"]),
     ],
 )
-def test_names_of_files_say_what_they_are(names, config, split, chosen):
-    assert choose_files(names, "it", config, split) == (names if chosen == "all" else chosen)
+def test_names_of_files_say_what_they_are(names, split, chosen):
+    assert choose_files(names, "it", split=split) == (names if chosen == "all" else chosen)
 
 
 @pytest.mark.parametrize("end", ["", "news", "a/b/c/d", "a/b:c:d", "a b/c", "a/../b", "a/b@"])

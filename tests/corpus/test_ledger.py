@@ -7,8 +7,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from contrafact.corpus.ledger import (
     ALL,
-    Ledger,
     LedgerEvent,
+    append_events,
     attrition,
     audit_rates,
     read_ledger,
@@ -24,9 +24,9 @@ def event(item: str = "n1", **fields: object) -> LedgerEvent:
 
 
 def test_events_come_back_in_the_order_they_were_added(tmp_path):
-    ledger = Ledger(sidecar_path(tmp_path / "out.jsonl", "ledger"))
-    ledger.append([event("b"), event("a")])
-    ledger.append([event("c", why="bad “quotes”\u2028", note=[1, 2])])
+    ledger = sidecar_path(tmp_path / "out.jsonl", "ledger")
+    append_events(ledger, [event("b"), event("a")])
+    append_events(ledger, [event("c", why="bad “quotes”\u2028", note=[1, 2])])
     found = read_ledger(tmp_path / "out.jsonl.ledger.jsonl")
     assert [e.item_id for e in found] == ["b", "a", "c"]
     assert found[2].why == "bad “quotes”\u2028"
@@ -35,38 +35,30 @@ def test_events_come_back_in_the_order_they_were_added(tmp_path):
 
 def test_a_decision_reported_again_is_written_once(tmp_path):
     path = tmp_path / "l.jsonl"
-    assert Ledger(path).append([event(when="2025-01-01"), event(when="2025-01-02")]) == 1
+    assert append_events(path, [event(when="2025-01-01"), event(when="2025-01-02")]) == 1
     before = path.read_bytes()
-    assert Ledger(path).append([event(when="2026-01-01")]) == 0
+    assert append_events(path, [event(when="2026-01-01")]) == 0
     assert path.read_bytes() == before
-    assert Ledger(path).append([event(round=2), event(decision="dropped")]) == 2
-    assert Ledger(path).append([event("c"), event("d"), event("d")]) == 2
-
-
-def test_two_writers_of_one_file_see_each_other(tmp_path):
-    one, other = Ledger(tmp_path / "l.jsonl"), Ledger(tmp_path / "l.jsonl")
-    assert one.append([event("a")]) == 1
-    assert other.append([event("b")]) == 1
-    assert one.append([event("b"), event("c")]) == 1
-    assert [e.item_id for e in read_ledger(one.path)] == ["a", "b", "c"]
+    assert append_events(path, [event(round=2), event(decision="dropped")]) == 2
+    assert append_events(path, [event("c"), event("d"), event("d")]) == 2
 
 
 def test_a_half_written_line_is_no_event_and_goes_when_the_next_is_added(tmp_path):
     path = tmp_path / "l.jsonl"
-    Ledger(path).append([event("a")])
+    append_events(path, [event("a")])
     with path.open("ab") as stream:
         stream.write(b'{"item_id": "b", "sta')
     assert [e.item_id for e in read_ledger(path)] == ["a"]
-    Ledger(path).append([event("c")])
+    append_events(path, [event("c")])
     assert [e.item_id for e in read_ledger(path)] == ["a", "c"]
 
 
 def test_what_is_no_event_is_reported_by_its_line(tmp_path):
     path = tmp_path / "l.jsonl"
-    Ledger(path).append([event("a")])
+    append_events(path, [event("a")])
     with path.open("ab") as stream:
         stream.write(b'{"item_id": "b", "stage": "x", "decision": "maybe", "by": "rule:x"}\n')
-    for action in (lambda: read_ledger(path), lambda: Ledger(path).append([event("c")])):
+    for action in (lambda: read_ledger(path), lambda: append_events(path, [event("c")])):
         with pytest.raises(InputError, match=r"l.jsonl:2: is not a ledger event: decision"):
             action()
 
@@ -89,7 +81,7 @@ def test_an_event_that_says_too_little_or_too_much_is_refused(fields):
 
 def test_what_json_has_no_form_for_is_written_all_the_same(tmp_path):
     path = tmp_path / "l.jsonl"
-    Ledger(path).append([event(why="half \ud83d", folder=tmp_path)])
+    append_events(path, [event(why="half \ud83d", folder=tmp_path)])
     (found,) = read_ledger(path)
     assert found.why == "half \ufffd" and found.model_extra == {"folder": str(tmp_path)}
 

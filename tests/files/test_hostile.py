@@ -134,10 +134,11 @@ FILES = {
     "digits.jsonl": (lambda: b'{"a":' + b"9" * 3_000_000 + b"}\n", "digits"),
     "nul.jsonl": (lambda: b"\0" * 9_000_000, "4,194,304 bytes"),
     "objects.ndjson": (lambda: (b"{" + b'"a":{}' + b"}\n") * 600_000, "200,000 rows"),
-    "objects.json": (lambda: b"[" + b"{}," * 5_000_000 + b"{}]", "200,000 rows"),
-    "lists.json": (lambda: b"[" + b"[]," * 5_000_000 + b"[]]", "not an object"),
+    "objects.json": (lambda: b"[" + b"{}," * 5_000_000 + b"{}]", "1,000,000 cells"),
+    "rows.json": (lambda: b"[" + b"{}," * 400_000 + b"{}]", "200,000 rows"),
+    "lists.json": (lambda: b"[" + b"[]," * 5_000_000 + b"[]]", "1,000,000 cells"),
     "deep.json": (lambda: b'[{"a":' + b"[" * 900_000 + b"]" * 900_000 + b"}]", "too deeply"),
-    "one-text.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "a row of over"),
+    "one-text.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "read whole"),
     "nulls.parquet": (lambda: columns(text=nulls(300_000_000)), "1,000,000 cells"),
     "one-text.parquet": (lambda: columns(text=repeated(2_000)), "67,108,864 bytes"),
     "rows.parquet": (lambda: columns(text=pa.array(["x"] * 200_001)), "200,000 rows"),
@@ -172,7 +173,7 @@ FILES = {
 }  # fmt: skip
 
 NO_LIMIT = (
-    *("empty", "too deeply", "digits", "not an object", "damaged", "damaged gzip"),
+    *("empty", "too deeply", "digits", "damaged", "damaged gzip"),
     *("below the 1,048,576", "no cell uses"),
 )
 
@@ -201,8 +202,8 @@ def test_a_file_that_stands_for_more_than_it_may_is_refused_in_one_line(name, tm
 
 BULK_READER = READER.replace(
     "from contrafact.files.tables import read_rows",
-    "from contrafact.bulk.fragments import fragments_of, read_fragment\n"
-    "from contrafact.bulk.places import Place",
+    "from contrafact_ray.fragments import fragments_of, read_fragment\n"
+    "from contrafact_ray.places import Place",
 ).replace(
     "    for _ in read_rows(sys.argv[1]):\n        pass",
     "    for one in fragments_of(Place(sys.argv[1]), 500):\n"

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from contrafact.errors import InputError
 from contrafact.files.delimited import Dialect, dialect_of, utf8_stream
 from contrafact.files.fields import is_absent, named_columns, rename_row
-from contrafact.files.layout import header_place
 from contrafact.files.tables import open_table, read_rows, write_frame
 from contrafact.files.workbooks import _ERRORS, MAX_CELL, split_sheet
 from contrafact.text.delimit import replace_surrogates
@@ -129,7 +128,6 @@ def test_damaged_utf_8_is_never_read_as_something_else(text, data):
         ('"a;b";c\n1;2\n', ";"),
         ("a\tb, c\n1\t2, 3\n", "\t"),
         ("\ufeffDatum;Titel\n", ";"),
-        ("Bericht, März;;\nDatum;Titel;Wert\n1;a;0,5\n2;b;0,7\n", ";"),
     ],
 )
 def test_what_divides_a_table(head, delimiter):
@@ -137,21 +135,17 @@ def test_what_divides_a_table(head, delimiter):
 
 
 @pytest.mark.parametrize(
-    ("rows", "place"),
+    "text",
     [
-        ([["headline"], ["a", "b"]], 0),
-        ([["Week 12", ""], ["Day", "Text"], ["1", "a"], ["2", "b"]], 1),
-        ([["Week 12", ""], ["by", ""], ["Tag", "Kopf"], ["1", "a"]], 2),
-        ([["Week 12"], ["Tag", "Kopf"], ["1", "a"]], 0),  # one column, perhaps
-        ([["Week 12"], ["Date", "Headline"], ["1", "a"]], 1),  # but these are names
-        ([["", "Kopf", "Tag"], ["0", "a", "Text"], ["1", "b", "x"]], 0),
-        ([["Tag", "Kopf"], ["1", "a"], ["2", "b"]], 0),
-        ([["Feed", "", "v2"], ["Date", "Headline", "URL"], ["1", "a", "u"]], 1),
-        ([["Kopf", ""], ["1", "a"], ["1", ""]], 0),
+        "Bericht, März;;\nDatum;Titel;Wert\n1;a;0,5\n",
+        "Week 12\nDate,Headline\n1,a\n",
+        '"Week 12",\nDate,Headline,n\n1,a,2\n',
     ],
 )
-def test_where_the_header_is(rows, place):
-    assert header_place(rows) == place
+def test_titles_above_the_header_are_refused_with_what_to_do(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError, match=r"t\.csv:2: .* remove titles above the header"):
+        list(read_rows(tmp_path / "t.csv"))
 
 
 def test_a_workbooks_errors_escapes_and_sheets(tmp_path, capsys):

@@ -75,19 +75,24 @@ def test_standard_input(monkeypatch, data):
 @pytest.mark.parametrize(
     ("name", "data", "line", "message"),
     [
-        ("a.jsonl", '{"h": 1}\n{"h": \n', 2, "bad JSON: a value is expected at column"),
+        ("a.jsonl", '{"h": 1}\n{"h": \n', 2, "bad JSON: expecting value at column"),
         ("a.jsonl", '{"h": 1}\n7\n', 2, "the row is a number, not an object"),
         ("a.jsonl", '{"h": 1}\n"x"\n', 2, "the row is a text, not an object"),
         ("a.jsonl", b'{"h": 1}\n\n{"h": "\xe4"}\n', 3, "is not UTF-8 (byte 0xe4)"),
         ("a.jsonl", '{"h": ' + "9" * 5000 + "}", 1, "bad JSON"),
         ("a.jsonl", '{"h": ' + "[" * 200_000, 1, "bad JSON: nested too deeply"),
         ("a.json", '[{"h": 1},\n {"h": 2}\n {"h": 3}]', 3, "',' or ']' was expected"),
-        ("a.json", '[\n{"h": 1},\n\n{"h" 2}]', 4, "bad JSON: ':' is expected"),
-        ("a.json", '[\n{"h": 1},\n', 3, "bad JSON: a value is expected"),
+        ("a.json", '[\n{"h": 1},\n\n{"h" 2}]', 4, "bad JSON: expecting ':' delimiter"),
+        ("a.json", '[\n{"h": 1},\n', 3, "bad JSON: expecting value"),
         ("a.json", '[{"h": 1}, {"h": 2}, 3]', 3, "the row is a number"),
         ("a.json", '[\n{"h": 1},\nnull]', 3, "the row is null, not an object"),
         ("a.json", '[{"h": 1}]\n{}', 2, "text after the end of the list"),
-        ("a.json", '{\n "rows": []\n}\n', 1, "the file is one JSON object, not a list"),
+        (
+            "a.json",
+            '{\n "rows": []\n}\n',
+            1,
+            "a JSON object goes on over several lines; write a list",
+        ),
         ("a.json", '"x"', 1, "a JSON list was expected"),
         ("a.json", b'[\n{"h": 1},\n{"h": "\xff"}]', 3, "is not UTF-8 (byte 0xff)"),
         ("a.csv", "h,c\na,b\nThe Fed cuts, markets rally, banks gain,x\n", 3, "4 cells"),
@@ -98,6 +103,7 @@ def test_standard_input(monkeypatch, data):
         ("a.csv", "h\nФРС\n".encode("cp1251"), None, "is neither UTF-8 nor Windows-1252"),
         ("a.csv", b"\xff\xfeh\0\n\0\0", None, "is damaged UTF-16"),
         ("a.csv", b"\xff\xfe\0\0h\0\0\0", None, "is UTF-32"),
+        ("a.csv", b"h\0\n\0", None, "is UTF-16 without a byte-order mark"),
         ("a.csv", b"PK\x03\x04....", None, "is no Excel workbook, or is damaged"),
         ("a.xls", b"\xd0\xcf\x11\xe0....", None, "is an old Excel file (.xls)"),
         ("a.json", b"\x1f\x8b....", None, "is damaged gzip"),
@@ -193,10 +199,16 @@ def test_csv_round_trip(rows):
 @given(ROWS)
 def test_jsonl_round_trip(rows):
     found = back(table(rows, COLUMNS), ".jsonl")
-    expected = [
-        (text, maybe, flag, _in_json(number), count) for text, maybe, flag, number, count in rows
+    assert [tuple(row.values()) for row in found] == [
+        (
+            replace_surrogates(text),
+            None if maybe is None else replace_surrogates(maybe),
+            flag,
+            _in_json(number),
+            count,
+        )
+        for text, maybe, flag, number, count in rows
     ]
-    assert [_joined(row.values()) for row in found] == [_joined(row) for row in expected]
     assert [list(row) for row in found] == [COLUMNS] * len(rows)
 
 
@@ -232,16 +244,6 @@ def test_a_line_of_json_is_json_whatever_the_numbers(nan):
 
 def _in_json(number: float) -> object:
     return {np.inf: "Infinity", -np.inf: "-Infinity"}.get(number, number)
-
-
-def _joined(values) -> list[object]:
-    """JSON joins two surrogate halves that stand side by side; so must what is compared."""
-    return [
-        value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        if isinstance(value, str)
-        else value
-        for value in values
-    ]
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6))
@@ -329,10 +331,10 @@ def test_lines_that_old_macs_end_are_lines(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_list_is_read_in_pieces_as_it_stands(tmp_path):
+def test_a_long_list_is_read_as_it_stands(tmp_path):
     text = 'é, "5" \\ {['
     rows = [{"text": text * (n % 7), "n": n, "more": [1.5, {"a": {}}]} for n in range(60_000)]
-    rows[30_000]["text"] = "long, " * 600_000  # longer than a piece
+    rows[30_000]["text"] = "long, " * 600_000
     file = tmp_path / "list.json"
     lines = [json.dumps(row, ensure_ascii=bool(row["n"] % 2)) for row in rows]
     file.write_text("[\n" + ",\n".join(lines) + "\n]\n")

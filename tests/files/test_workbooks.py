@@ -1,4 +1,4 @@
-"""Workbooks as analysts keep them: a readme before the table, filters, formulas, long texts."""
+"""Workbooks as analysts keep them: several sheets, hidden rows, long texts."""
 
 import pandas as pd
 import pytest
@@ -14,61 +14,30 @@ def nothing_said():
     console._printed.clear()
 
 
-def book_of(path, sheets, hidden=(), filtered=()):
-    """Write a workbook: rows by sheet, and which rows of the last sheet are hidden."""
+def test_the_first_visible_sheet_is_read_with_its_hidden_rows_and_others_are_named(
+    tmp_path, capsys
+):
     book = Workbook()
-    book.remove(book.active)
-    for title, rows in sheets.items():
+    for title, rows in {
+        "News": [["headline"], ["Tern rises"], ["Vale falls"]],
+        "Old": [["headline"], ["Fen waits"]],
+    }.items():
         sheet = book.create_sheet(title)
         for row in rows:
             sheet.append(row)
-    for line in (*hidden, *filtered):
-        sheet.row_dimensions[line].hidden = True
-    if filtered:
-        sheet.auto_filter.ref = sheet.dimensions
+    book["News"].row_dimensions[3].hidden = True
+    book.active.sheet_state = "hidden"
+    path = tmp_path / "news.xlsx"
     book.save(path)
-    return path
 
+    def headlines(named):
+        return [(line, row["headline"]) for line, row in read_rows(named)]
 
-NEWS = [["headline", "ticker"], ["Tern rises", "TRN"], ["Vale falls", "VAL"], ["Fen waits", "FEN"]]
-
-
-def headlines(path):
-    return [(line, row["headline"]) for line, row in read_rows(path)]
-
-
-@pytest.mark.parametrize("how", ["hidden", "filtered"])
-def test_hidden_and_filtered_rows_are_left_out_and_said_unless_asked_for(tmp_path, capsys, how):
-    path = book_of(tmp_path / "news.xlsx", {"March": NEWS}, **{how: (3,)})
-    assert headlines(path) == [(2, "Tern rises"), (4, "Fen waits")]
-    assert "1 hidden or filtered rows of 'March' are left out" in capsys.readouterr().err
-    everything = [(2, "Tern rises"), (3, "Vale falls"), (4, "Fen waits")]
-    for named in ("March+hidden", "+hidden", "march+hidden"):
-        assert headlines(f"{path}#{named}") == everything
-    assert capsys.readouterr().err == ""
-
-
-def test_the_sheet_that_holds_the_table_is_found_behind_a_readme(tmp_path, capsys):
-    readme = [["About this file"], ["Made by the desk"], [None, "ask before you change it"]]
-    sheets = {"Read me": readme, "Empty": [["headline"]], "News": [["Week 12"], *NEWS]}
-    path = book_of(tmp_path / "news.xlsx", sheets)
-    assert [text for _, text in headlines(path)] == ["Tern rises", "Vale falls", "Fen waits"]
-    assert "sheet 'News' of 3 is read" in capsys.readouterr().err
+    assert headlines(path) == [(2, "Tern rises"), (3, "Vale falls")]
+    assert "sheet 'News' of 2 is read; name another as news.xlsx#Old" in capsys.readouterr().err
+    assert headlines(f"{path}#old") == [(2, "Fen waits")]
     with pytest.raises(InputError, match="there is no sheet 'Nws'"):
         headlines(f"{path}#Nws")
-
-
-def test_a_column_that_only_columns_names_tells_the_table_too(tmp_path):
-    path = book_of(tmp_path / "a.xlsx", {"Info": [["note", "by"]], "Feed": [["Zeile"], ["Tern"]]})
-    assert [row for _, row in read_rows(path, {"headline": "Zeile"})] == [{"headline": "Tern"}]
-
-
-def test_a_formula_that_was_never_worked_out_is_said(tmp_path, capsys):
-    rows = [["headline", "change"], ["Tern rises", "=1+1"], ["Vale falls", "=A1&A2"]]
-    path = book_of(tmp_path / "news.xlsx", {"News": rows})
-    assert [row["change"] for _, row in read_rows(path)] == [None, None]
-    said = capsys.readouterr().err
-    assert "cell B2 has a formula without a value (and 1 more), read as empty" in said
 
 
 def test_columns_are_as_wide_as_their_texts_and_long_ones_wrap(tmp_path):

@@ -17,7 +17,14 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.judges.judge import PANEL, LetterVerdict, judge_letter, letter_of, panel_verdict
+from contrafact.judges.judge import (
+    PANEL,
+    LetterVerdict,
+    judge_letter,
+    judge_once,
+    letter_of,
+    panel_verdict,
+)
 from contrafact.records import Verdict
 
 
@@ -139,6 +146,23 @@ def test_a_service_that_refuses_probabilities_is_asked_without_them(message, ask
     else:
         with pytest.raises(ValueError, match="broke"):
             asyncio.run(judge_letter(model, "T or F?", "E1"))
+
+
+def test_a_judge_of_an_evaluation_that_takes_no_temperature_and_no_schema_answers_without():
+    configs = []
+
+    def answer(messages, tools, tool_choice, config):
+        configs.append(config)
+        if config.temperature is not None:
+            raise ValueError("'temperature' does not support 0 with this model")
+        if config.response_schema is not None:
+            raise ValueError("response_format is not supported")
+        return ModelOutput.from_content("mockllm/judge", '{"E1": {"value": false}}')
+
+    model = get_model("mockllm/judge", custom_outputs=answer, memoize=False)
+    verdict = asyncio.run(judge_once(model, "Does it hold?", "E1", structured=True))
+    assert verdict.passed is False
+    assert [config.temperature for config in configs] == [0.0, None, None]
 
 
 def vote(passed, name="j"):

@@ -211,31 +211,6 @@ def test_the_nucleus_is_the_smallest_set_with_the_mass() -> None:
     assert sizes == [3000, 1]  # equals stay together
 
 
-def edge_cases() -> list[object]:
-    def case(name: str, p: list[float], noise: list[float], clear: bool) -> object:
-        return pytest.param(p, noise, clear, id=name)
-
-    return [
-        case("the rival is far outside", [0.6, 0.3, 0.1], [0, 0, 9], True),
-        case("the rival would be let in by a hair", [0.5, 0.3001, 0.1999], [0, 0, 9], False),
-        case("the chosen would fall out by a hair", [0.5, 0.2999, 0.2001], [0, 0, 9], False),
-        case("the rival is as likely as the last", [0.6, 0.20002, 0.19998], [9, 9, 12], False),
-        case("nothing near the edge would win", [0.5, 0.3001, 0.1999], [5, 0, 0], True),
-    ]
-
-
-@pytest.mark.parametrize(("p", "noise", "clear"), edge_cases())
-def test_a_doubtful_edge_of_the_nucleus_is_no_lead(
-    p: list[float], noise: list[float], clear: bool
-) -> None:
-    _, gaps = choose(
-        torch.tensor(np.log(p))[None],
-        torch.tensor([noise], dtype=torch.float64),
-        Sampling(top_p=0.8),
-    )
-    assert (gaps.item() > 0) is clear
-
-
 def test_the_lead_is_in_logits_whatever_the_temperature() -> None:
     noise = torch.zeros((1, 6), dtype=torch.float64)
     for temperature in (0.1, 1.0, 2.0):

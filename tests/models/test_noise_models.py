@@ -12,6 +12,7 @@ from scipy import stats
 from tests.support.small_models import NUMBERS, numbers_model
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.completion import CompletionRequest, complete
 from contrafact.models.whitebox.noise import (
     CLOSE,
     Completion,
@@ -165,25 +166,22 @@ def test_sampled_tokens_follow_the_models_softmax() -> None:
     assert_follows(after, softmax_after(causal, [1, 7, usual]))
 
 
-class Shifted(torch.nn.Module):
-    """A model whose logits are all moved by a constant."""
+def shifted(causal: CausalModel, shift: float) -> CausalModel:
+    """Return a model whose logits are all moved by a constant."""
+    model = copy.deepcopy(causal.model)
 
-    def __init__(self, model: Any, shift: float):
-        super().__init__()
-        self.inner, self.shift = model, shift
-
-    def forward(self, **given: Any) -> Any:
-        output = self.inner(**given)
-        output.logits = output.logits.double() + self.shift
+    def move(module: Any, given: Any, output: Any) -> Any:
+        output.logits = output.logits.double() + shift
         return output
+
+    model.register_forward_hook(move)
+    return CausalModel("shifted", model, NUMBERS, causal.device, 1, causal.context)
 
 
 @pytest.mark.parametrize("shift", [-1000.0, 1000.0])
 def test_shifted_logits_change_nothing(shift: float) -> None:
     causal = numbers_model("llama")
-    moved = CausalModel(
-        "shifted", Shifted(causal.model, shift), NUMBERS, causal.device, 1, causal.context
-    )
+    moved = shifted(causal, shift)
     for sampling in MECHANISMS:
         plain = written(causal, PROMPTS, draws(5), sampling, ends=(0,))
         assert [one.tokens for one in written(moved, PROMPTS, draws(5), sampling, ends=(0,))] == [
@@ -247,33 +245,24 @@ def test_what_does_not_fit_or_cannot_be_is_reported(causal: CausalModel) -> None
         InputError, match=rf"token 1 \('\[{rare}\]', id {rare}\).*top-p 0\.5.*use top-p 1"
     ):
         infer(causal, PROMPTS[0], [rare], draw(0, "x"), sampling=Sampling(top_p=0.5))
-    broken = CausalModel(
-        "broken", Shifted(causal.model, math.nan), NUMBERS, causal.device, 1, causal.context
-    )
     with pytest.raises(InputError, match="not finite"):
-        written(broken, PROMPTS, draws(5), ends=(0,))
+        written(shifted(causal, math.nan), PROMPTS, draws(5), ends=(0,))
     assert written(causal, [], []) == []
 
 
-def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
-    causal: CausalModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from contrafact.models.whitebox.completion import PromptBatch
-
-    sizes: list[int] = []
-    feed = PromptBatch.feed
-
-    def counted(self: PromptBatch, tokens: torch.Tensor) -> None:
-        sizes.append(len(tokens))
-        feed(self, tokens)
-
-    monkeypatch.setattr(PromptBatch, "feed", counted)
+def test_rows_do_not_notice_that_others_ended(causal: CausalModel) -> None:
     prompts = [[1, row + 2, *range(row % 5)] for row in range(40)]
     noises = [draw(9, f"row {row}") for row in range(40)]
     ends = range(0, VOCABULARY, 9)  # an end comes soon, now here, now there
     together = generate(causal, prompts, noises, max_tokens=40, ends=ends)
-    assert sizes[0] == 40 and 8 <= min(sizes) <= 20 and sizes == sorted(sizes, reverse=True)
     for prompt, noise, one in zip(prompts, noises, together, strict=True):
         (alone,) = generate(causal, [prompt], [noise], max_tokens=40, ends=ends)
         assert alone.tokens == one.tokens or min(*alone.leads, *one.leads) < CLOSE
         assert one.ended == (one.tokens[-1] in ends)
+
+
+def test_a_row_that_ended_at_the_context_does_not_go_on_past_it(causal: CausalModel) -> None:
+    requests = [CompletionRequest((1,) * 124, 4), CompletionRequest((1, 5), 100)]
+    together = complete(causal, requests, ends=())
+    assert [len(one.tokens) for one in together] == [4, 100]
+    assert together == [complete(causal, [one], ends=())[0] for one in requests]

@@ -7,8 +7,8 @@ import pytest
 from inspect_ai.model import GenerateConfig, Logprob, Logprobs, ModelAPI, ModelOutput, get_model
 
 from contrafact.models.bodies import Body, bodies
-from contrafact.models.private import keep_private
 from contrafact.models.service import guard
+from contrafact.redaction import redacted
 
 
 def private_model(monkeypatch, reply, body=""):
@@ -22,7 +22,7 @@ def private_model(monkeypatch, reply, body=""):
     monkeypatch.setenv("PROXY_TOKEN", "20261129")
     model = get_model("mockllm/private", memoize=False)
     model.api.__class__ = type("Replies", (ModelAPI,), {"generate": generate})
-    return keep_private(model, {})
+    return guard(model)
 
 
 def ask(model):
@@ -46,6 +46,10 @@ def test_a_word_under_a_name_like_a_keys_stays_in_replies(monkeypatch):
     assert shown.completion == "international trade, (left out)"
 
 
+def test_a_password_that_holds_an_at_sign_is_left_out_whole():
+    assert redacted("at postgresql://me:p@ss@host/db, a@b") == "at postgresql://host/db, a@b"
+
+
 def test_errors_that_are_each_others_cause_are_cleaned(monkeypatch):
     error, inner = ConnectionError("20261129 is bad"), OSError("20261129 fell")
     error.__cause__, inner.__cause__ = inner, OSError("20261129 broke")
@@ -57,6 +61,6 @@ def test_errors_that_are_each_others_cause_are_cleaned(monkeypatch):
 
 def test_a_filter_that_quotes_the_key_leaves_none_in_the_answer(monkeypatch):
     words = '{"error": "content_filter: the token 20261129"}'
-    shown = ask(guard(private_model(monkeypatch, ConnectionError("400"), words)))
+    shown = ask(private_model(monkeypatch, ConnectionError("400"), words))
     assert shown.stop_reason == "content_filter"
     assert "content_filter" in shown.completion and "20261129" not in shown.completion

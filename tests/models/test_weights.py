@@ -84,7 +84,7 @@ def test_two_conversions_at_once_are_one(
 def test_a_damaged_gguf_file_and_a_wrong_folder(tmp_path: Path, tiny_gguf: Path) -> None:
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(tiny_gguf.read_bytes()[:3000])
-    with pytest.raises(InputError, match=r"cut\.gguf: this GGUF file is cut off"):
+    with pytest.raises(InputError, match=r"cut\.gguf: PyTorch cannot load this GGUF file"):
         load_causal(str(cut))
     with pytest.raises(InputError, match="no causal language model can be loaded from"):
         load_causal(str(tmp_path))
@@ -200,6 +200,22 @@ def test_another_gguf_file_runs_in_llama_cpp(
         assert output.usage is not None and output.usage.output_tokens == 3
 
 
+def test_a_gguf_file_that_is_not_whole_is_refused_by_both_ways_to_run_it(
+    tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tiny_gguf.read_bytes()
+    for at, torn in enumerate(
+        (data[:-1], data[:40], data[:4], data[:8] + b"\xff" * 16 + data[24:])
+    ):
+        cut = tmp_path / f"{at}.gguf"
+        cut.write_bytes(torn)
+        with pytest.raises(InputError, match=rf"{at}\.gguf: PyTorch cannot load"):
+            load_causal(str(cut))
+        model = get_model(f"embedded/{cut}", threads=1, context=64)
+        with pytest.raises(InputError, match=rf"{at}\.gguf: llama.cpp cannot load.*is whole"):
+            asyncio.run(model.generate("up", config=GenerateConfig(max_tokens=3)))
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     program = (
         "import sys, contrafact.models, contrafact.models.whitebox.perplexity\n"
@@ -216,14 +232,6 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_a_file_of_a_model_that_is_not_whole_is_named_before_it_is_loaded(
     tiny_gguf: Path, tmp_path: Path
 ) -> None:
-    data = tiny_gguf.read_bytes()
-    for at, torn in enumerate(
-        (data[:-1], data[:40], data[:4], data[:8] + b"\xff" * 16 + data[24:])
-    ):
-        cut = tmp_path / f"{at}.gguf"
-        cut.write_bytes(torn)
-        with pytest.raises(InputError, match=rf"{at}\.gguf: this GGUF file is cut off"):
-            check_causal(str(cut))
     folder = converted(tiny_gguf, tmp_path)
     weights = folder / "model.safetensors"
     whole = weights.read_bytes()

@@ -296,6 +296,7 @@ def test_an_unknown_review_is_reported(opened):
         ("sqlite://", "would forget every decision"),
         ("sqlite:///:memory:", "would forget every decision"),
         ("postgresql://me:secret@127.0.0.1:1/x", "cannot be used"),
+        ("postgresql://me:p@secret@127.0.0.1:1/x", "holds an '@'; write %40"),
         ("://", "no database's URL"),
     ],
 )

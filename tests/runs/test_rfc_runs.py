@@ -98,7 +98,6 @@ def test_shots_draws_and_reasons(quick_contrafact, service, tmp_path):
         (("rfc-diagnose", "--model", "x/y", "--shots", "2"), "--shots"),
         (("rfc-diagnose", "--method", "majority", "--logprobs"), "--logprobs"),
         (("finforce", "--model", "x/y", "--rationale"), "--rationale"),
-        (("finforce", "--model", "x/y", "--method", "few-shot", "--shots", "0"), "--shots 0"),
         (("finforce",), "no model is named"),
     ],
 )
@@ -110,6 +109,14 @@ def test_what_would_change_nothing_is_refused_before_anything_is_written(
     assert len(result.stderr.strip().splitlines()) == 1
     assert message in result.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_no_number_of_examples_lets_the_method_decide(quick_contrafact):
+    asked = ("run", "finforce", "--model", "mockllm/model", "--method", "few-shot", "--limit", "1")
+    usual, none = (
+        quick_contrafact(*asked, *shots, "--estimate") for shots in ((), ("--shots", "0"))
+    )
+    assert none.returncode == 0 and none.stdout == usual.stdout
 
 
 def test_a_folder_of_another_task_is_not_touched(quick_contrafact, tmp_path):

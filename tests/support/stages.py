@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from contrafact.bulk.places import Place
-from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.stages.stage import InputRow, Stage, StageOutput, sorted_out
+from contrafact_ray.places import Place
+from contrafact_ray.tables import from_bytes, part_bytes
 
 
 def made_by(

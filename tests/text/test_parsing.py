@@ -1,7 +1,6 @@
 import re
 import subprocess
 import sys
-from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from contrafact.text.parsing import (
     entities,
     entities_many,
     mask_spans,
-    merge_spans,
     noun_phrases,
 )
 
@@ -71,16 +69,6 @@ def text_and_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
     ends = st.integers(0, len(text))
     pairs = draw(st.lists(st.tuples(ends, ends).map(sorted), max_size=5))
     return text, [Span(a, b, text[a:b]) for a, b in pairs]
-
-
-@given(text_and_spans())
-def test_merged_spans_cover_the_same_characters_apart(case: tuple[str, list[Span]]) -> None:
-    text, spans = case
-    merged = merge_spans(spans)
-    assert all(text[s.start : s.end] == s.text for s in merged)
-    assert all(a.end < b.start for a, b in pairwise(merged))
-    covered = {i for s in spans for i in range(s.start, s.end)}
-    assert {i for s in merged for i in range(s.start, s.end)} == covered
 
 
 @given(text_and_spans())

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.text.tokens import (
-    Presence,
     alternation,
     normal,
     same_root,
@@ -87,12 +86,3 @@ def test_an_alternation_matches_its_terms_and_nothing_else(terms):
     assert all(pattern.fullmatch(term) for term in terms)
     for other in ("x", "abcx", "a.b.c.x"):
         assert not pattern.fullmatch(other)
-
-
-_STRINGS = st.text(alphabet="ab -0", min_size=1, max_size=4)
-
-
-@given(st.lists(st.lists(_STRINGS, max_size=4), min_size=1, max_size=5), st.text("ab -0"))
-def test_a_text_has_the_rows_of_which_it_has_a_string(rows, text):
-    expected = {n for n, strings in enumerate(rows) if any(string in text for string in strings)}
-    assert Presence(rows).rows(text) == expected

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from pydantic import InstanceOf, ValidationError
 
-from contrafact.api.operation import EstimatedOperation, Operation, TableOperation
+from contrafact.api.operation import EstimatedOperation, Operation
 from contrafact.api.results import Estimate, Result, Run, make_estimate, refuse_many
 from contrafact.api.tables import (
     Level,
@@ -157,7 +157,7 @@ def correct(
     return Result(f"{runs.task}: judged rates, corrected", items, rates)
 
 
-@TableOperation
+@Operation
 def agreement(
     data: Any,
     *,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 from pydantic import Field
 
-from contrafact.api.operation import Operation, TableOperation
+from contrafact.api.operation import Operation
 from contrafact.api.results import Result
 from contrafact.api.tables import Count, Seed, as_given, frame_of
 from contrafact.errors import InputError
@@ -14,7 +14,7 @@ from contrafact.errors import InputError
 __all__ = ["perplexity", "whatif"]
 
 
-@TableOperation
+@Operation
 def perplexity(
     data: Any,
     *,

@@ -6,49 +6,22 @@ import ctypes
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import cached_property
-from os import PathLike
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Generic,
-    Literal,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from contrafact.api.tables import check_options
 from contrafact.errors import InputError
 from contrafact.options import checked_value
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from narwhals.typing import IntoDataFrame
-
-    from contrafact.api.results import Estimate, Result
+    from contrafact.api.results import Estimate
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_Table = TypeVar("_Table", bound="IntoDataFrame")
-_Collected = TypeVar("_Collected", bound="IntoDataFrame", covariant=True)
-
-
-class _Lazy(Protocol[_Collected]):
-    """A table that is computed when it is asked for."""
-
-    def collect(self) -> _Collected: ...
-    def collect_schema(self) -> Any: ...
-
-
-_Rows = Iterable[Mapping[str, Any]] | Iterable[str] | str | PathLike[str]
-"""Rows of no kind of table, or a file's path."""
 
 # Inspect runs one evaluation at a time in a process, and the cache of answers is the process's.
 _one_at_a_time = threading.Lock()
@@ -164,27 +137,5 @@ class EstimatedOperation(Operation[_P, _R]):
         def __call__(self, *args: Any, estimate: Literal[True], **kwargs: Any) -> Estimate: ...
         @overload
         def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Do it, and return the result."""
-
-
-class TableOperation(Operation[Concatenate[Any, _P], "Result[Any]"]):
-    """An operation whose items come out as the kind of table that went in."""
-
-    if TYPE_CHECKING:
-
-        def __init__(self, function: Callable[Concatenate[Any, _P], Result[Any]]) -> None: ...
-        @overload
-        def __call__(self, data: Any, *, estimate: Literal[True], **kwargs: Any) -> Estimate: ...
-        @overload
-        def __call__(
-            self, data: _Lazy[_Table], *args: _P.args, **kwargs: _P.kwargs
-        ) -> Result[_Table]: ...
-        @overload
-        def __call__(self, data: _Table, *args: _P.args, **kwargs: _P.kwargs) -> Result[_Table]: ...
-        @overload
-        def __call__(
-            self, data: _Rows, *args: _P.args, **kwargs: _P.kwargs
-        ) -> Result[pd.DataFrame]: ...
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Do it, and return the result."""

@@ -1,7 +1,7 @@
 """What functions return: items, scores, a report, and how they look in a notebook."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -131,9 +131,10 @@ class Result(Generic[_T]):
         from contrafact.family.display import Card
         from contrafact.report.examples import marked_text
 
-        cards = [(what, Card(what, after, before=before)) for what, before, after in self.edits]
-        rows = [(what, marked_text(card, _CHARACTERS).html) for what, card in cards]
-        return _rows(("edit", "text"), rows)
+        cards = [Card(what, after, before=before) for what, before, after in self.edits]
+        texts = [marked_text(card, _CHARACTERS).html for card in cards]
+        edits = zip(cards, texts, strict=True)
+        return _table([{"edit": card.title, "text": text} for card, text in edits])
 
 
 @dataclass(frozen=True, repr=False)
@@ -263,26 +264,17 @@ def _table(given: Any, most: int | None = None) -> Markup:
     if len(given) == 0:
         return Markup("")
     frame = frame_of(given)  # items may be of the caller's kind
-    shown = frame if most is None else frame.head(most)
-    rows = (map(_cell, row) for row in shown.itertuples(index=False))
-    return _rows(frame.columns, rows, len(frame) - len(shown))
+    shown = frame.head(most or len(frame)).map(_html).rename(columns=visible_html)
+    with pd.option_context("display.max_colwidth", None):
+        table = Markup(shown.to_html(index=False, escape=False, border=0))
+    left = len(frame) - len(shown)
+    return table + (Markup("<p>and {} more rows</p>").format(f"{left:,}") if left else "")
 
 
-def _rows(columns: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 0) -> Markup:
-    rows = _joined("<tr>{}</tr>", (_joined("<td>{}</td>", row) for row in cells))
-    head = _joined("<th>{}</th>", columns)
-    more = Markup("<p>and {} more rows</p>").format(f"{left:,}") if left else ""
-    table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}")
-    return table.format(head, rows, more)
+def _html(value: Any) -> Markup:
+    return value if isinstance(value, Markup) else visible_html(_cell(value))
 
 
 def _list(notes: Sequence[str]) -> Markup:
-    return Markup("<ul>{}</ul>").format(_joined("<li>{}</li>", notes)) if notes else Markup("")
-
-
-def _joined(element: str, parts: Iterable[Any]) -> Markup:
-    """Return parts, each in an element; what is no HTML yet is escaped."""
-    return Markup("").join(
-        Markup(element).format(part if isinstance(part, Markup) else visible_html(part))
-        for part in parts
-    )
+    points = Markup("").join(Markup("<li>{}</li>").format(visible_html(note)) for note in notes)
+    return Markup("<ul>{}</ul>").format(points) if notes else points

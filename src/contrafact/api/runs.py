@@ -16,7 +16,7 @@ from pydantic import InstanceOf
 from contrafact.api.operation import EstimatedOperation, Operation
 from contrafact.api.results import Estimate, Run, make_estimate, refuse_many
 from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path
-from contrafact.errors import InputError, ModelError
+from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.files.atomic import guard_folder, write_bytes
 from contrafact.files.fields import fold
@@ -204,25 +204,18 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
 
 
 def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
-    from contrafact.report.build import build_report
-    from contrafact.report.frames import read_tasks
+    from contrafact.report.build import report_runs
     from contrafact.runs.execute import execute
 
     if command.estimate or command.dry_run:
         return make_estimate(prepared.settings.task, prepared.estimate())
     folder = _folder_once_confirmed(prepared, command)
     result = execute(prepared, folder)
-    if result.failures:
-        failed = ModelError(
-            f"{len(result.failures)} of {result.samples} samples failed (listed in "
-            f"{folder / 'failures.csv'}); the same call tries them again:",
-            (failure.cause for failure in result.failures),
-        )
+    if (failed := result.problem) is not None:
         if len(result.failures) == result.samples:
             raise failed
         warnings.warn(str(failed), stacklevel=4)
-    if result.ran or command.with_published or not (folder / "report.html").exists():
-        build_report(read_tasks([folder]), folder, with_published=command.with_published)
+    report_runs([result], folder, with_published=command.with_published)
     found = _load_run(folder)
     return replace(found, notes=(*prepared.manifest.data.notes, *prepared.notes, *found.notes))
 
@@ -263,11 +256,8 @@ def _load_run(folder: Path) -> Run:
 def _overall(task: str, figures: pd.DataFrame) -> pd.DataFrame:
     if figures.empty:
         return figures
-    spec = task_named(task).report.load()
-    overall = spec.is_overall(figures)
-    if spec.scopes:
-        overall &= figures["scope"].eq(spec.scopes[0])
+    figures = task_named(task).report.load().overall_figures(figures)
     names = ["system", "measure", "form"]
     numbers = [c for c in ("estimate", "low", "high", "n") if c in figures]
-    found = figures.loc[overall, [*names, *numbers]].reset_index(drop=True)
+    found = figures[[*names, *numbers]].reset_index(drop=True)
     return found.assign(**{name: pd.to_numeric(found[name]) for name in numbers})

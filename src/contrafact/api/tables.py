@@ -16,7 +16,7 @@ from contrafact.errors import InputError
 from contrafact.files.config import nearest
 from contrafact.files.fields import no_column, present, rename_row
 from contrafact.files.tables import of_one_type, read_rows, render_jsonl
-from contrafact.options import Options, checked_value, parameters_of
+from contrafact.options import Options, checked_value
 from contrafact.text.delimit import shorten
 
 PathLikeOrNone = str | PathLike[str] | None
@@ -190,10 +190,7 @@ def command_options(
         of: What has no option of another name, for the message.
         more: Names of options that are not the model's.
     """
-    known = {
-        _MAPPINGS.get(parameter.name, parameter.name): parameter
-        for parameter in parameters_of(model)
-    }
+    known = {_MAPPINGS.get(name, name): name for name in model.model_fields}
     check_options(options, [*more, *(name for name in known if name not in _OF_COMMANDS)], of)
     values = {}
     for name, value in options.items():
@@ -201,9 +198,9 @@ def command_options(
             plain = name == "columns"
             value = [f"{k}={v if plain else json.dumps(v)}" for k, v in value.items()]
         if name in known:
-            kind = known[name].annotation
+            kind = model.model_fields[known[name]].rebuild_annotation()
             value = [value] if isinstance(value, str) and "list[" in str(kind) else value
             value = fspath(value) if isinstance(value, PathLike) else value
             value = checked_value(name, kind, value)
-        values[known[name].name if name in known else name] = value
+        values[known.get(name, name)] = value
     return values

@@ -3,15 +3,14 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import pandas as pd
 
-from contrafact.api.operation import Operation, TableOperation
-from contrafact.api.results import SHOWN, Result, make_estimate, refuse_many
+from contrafact.api.operation import EstimatedOperation, Operation
+from contrafact.api.results import SHOWN, Estimate, Result, make_estimate, refuse_many
 from contrafact.api.tables import (
     Count,
     PathLikeOrNone,
@@ -47,19 +46,27 @@ __all__ = ["check", "generate", "rewrite", "stories", "synth"]
 
 _PAIR = ("manipulation", "original", "rewritten")
 
+_StageOptions = GenerateOptions | CheckOptions | RewriteOptions
 
-def _worked(stage: Stage, rows: Source, out: Path | None, *, yes: bool) -> StageResult | None:
-    """Return what became of rows; None where the output was finished before, and stands in it."""
-    return run_stage(stage, rows, out, yes=yes, confirm=refuse_many, keep=True)
+
+def _worked(
+    what: str, chosen: _StageOptions, stage: Stage, rows: Source, out: Path | None
+) -> StageResult | Estimate | None:
+    """Work on rows as options say, or say what that would take, of the work called ``what``.
+
+    None where the output was finished before, and stands in it.
+    """
+    if chosen.estimate:
+        return make_estimate(what, estimate_stage(stage, rows, out))
+    return run_stage(stage, rows, out, yes=chosen.yes, confirm=refuse_many, keep=True)
 
 
 def _as_read(lines: str) -> pd.DataFrame:
     """Return rows of JSON Lines, without what their objects have no value of."""
-
     return pd.DataFrame([present(json.loads(line), top=True) for line in lines.split("\n")[:-1]])
 
 
-@TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
+@EstimatedOperation
 def generate(
     data: Any,
     *,
@@ -69,7 +76,7 @@ def generate(
     out: PathLikeOrNone = None,
     estimate: bool = False,
     **options: Any,
-) -> Result[Any]:
+) -> Result[Any] | Estimate:
     """Write a risk and an opportunity scenario for every headline, as ``contrafact generate`` does.
 
     Args:
@@ -102,10 +109,10 @@ def generate(
     stage.checked()
     if isinstance(rows, str):
         rows = str(data_source(rows).path)
-    if estimate:
-        return make_estimate(f"{model} · {method}", estimate_stage(stage, rows, path))
-    result = _worked(stage, rows, path, yes=chosen.yes)
+    result = _worked(f"{model} · {method}", chosen, stage, rows, path)
     causes: list[str] = []
+    if isinstance(result, Estimate):
+        return result
     if result is None:
         assert path is not None
         items, added = _scenarios_in(path, rows)
@@ -135,7 +142,6 @@ def _added(items: pd.DataFrame, given: int) -> dict[str, str]:
 
 def _scenarios_in(out: Path, rows: Source) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return a finished file of scenarios, the cells that were given as they came, and `_added`."""
-
     items = read_frame(out)
     if isinstance(rows, str | Path):
         rows = (row for _, row in open_table(rows, decimals=False).rows)
@@ -162,7 +168,7 @@ def _scenarios(items: pd.DataFrame, added: Mapping[str, str]) -> list[tuple[str,
     ]
 
 
-@TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
+@EstimatedOperation
 def check(
     data: Any,
     *,
@@ -170,7 +176,7 @@ def check(
     out: PathLikeOrNone = None,
     estimate: bool = False,
     **options: Any,
-) -> Result[Any]:
+) -> Result[Any] | Estimate:
     """Check pairs: facts by rule, what they mean by a judge, as ``contrafact rfc check`` does.
 
     Args:
@@ -202,9 +208,9 @@ def check(
     rows = rows_of(_with_ids(data, columns), columns=columns)
     chosen, path = CheckOptions(file="", **known), as_path(out)
     stage = chosen.stage()
-    if estimate:
-        return make_estimate("check", estimate_stage(stage, rows, path))
-    result = _worked(stage, rows, path, yes=chosen.yes)
+    result = _worked("check", chosen, stage, rows, path)
+    if isinstance(result, Estimate):
+        return result
     assert result is not None  # answers of judges are kept, and not that a file is finished
     items = _as_read("".join(map(json_line, result.made.table(KEPT)))).astype({"passed": object})
     notes, failed, asked = [], len(result.causes), result.counts["asked"]
@@ -221,29 +227,17 @@ def check(
         frame = pd.DataFrame(figures, columns=["manipulation", "sound", "low", "high"])
         scores = scores.merge(frame, on="manipulation", how="outer", sort=False)
         notes += [f"{share.kind}: {share.why}" for share in sound if share.why]
-    bad = [
-        violation["message"]
-        for violations in items["violations"]
-        for violation in violations
-        if violation["rule"] == "bad-row"
-    ]
-    if isinstance(rows, str):
-        first = [row for _, row in islice(read_rows(rows), SHOWN)]
-    else:
-        first = rows[:SHOWN]
-    title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
-    shown = as_given(data, items, rows=True)
-    return Result(title, shown, scores, (*notes, *bad), edits=_edits_of(first, items))
-
-
-def _edits_of(pairs: list[dict[str, Any]], items: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Return the first pairs as a notebook shows them, with what their checks say."""
+    violations = chain.from_iterable(items["violations"])
+    notes += [broken["message"] for broken in violations if broken["rule"] == "bad-row"]
+    pairs = (row for _, row in read_rows(rows)) if isinstance(rows, str) else rows
     words = {True: "passes", False: "fails", None: "undecided"}
-    return [
+    edits = [
         (f"{row['manipulation']}, {words[passed]}", row["original"], row["rewritten"])
-        for row, passed in zip(pairs, items["passed"], strict=False)
+        for row, passed in islice(zip(pairs, items["passed"], strict=False), SHOWN)
         if all(isinstance(row.get(name), str) for name in _PAIR)
     ]
+    title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
+    return Result(title, as_given(data, items, rows=True), scores, notes, edits=edits)
 
 
 def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
@@ -263,21 +257,17 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
 
 
 def _check_scores(items: pd.DataFrame) -> pd.DataFrame:
-    passed = items["passed"].tolist()
-    counts = items.assign(
-        **{
-            "pass": [verdict is True for verdict in passed],
-            "fail": [verdict is False for verdict in passed],
-        },
-        undecided=[verdict is None for verdict in passed],
-        no_verdict=[any(f["rule"] == NO_VERDICT for f in found) for found in items["review"]],
+    passed = items["passed"]
+    verdicts = {"pass": passed.eq(True), "fail": passed.eq(False), "undecided": passed.isna()}
+    counts = items[["manipulation"]].assign(
+        **verdicts,
+        no_verdict=[any(f["rule"] == NO_VERDICT for f in review) for review in items["review"]],
         to_review=items["review"].map(bool),
     )
-    names = ["pass", "fail", "undecided", "no_verdict", "to_review"]
-    return counts.groupby("manipulation", sort=False)[names].sum().reset_index()
+    return counts.groupby("manipulation", sort=False).sum().reset_index()
 
 
-@TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
+@EstimatedOperation
 def rewrite(
     data: Any,
     *,
@@ -286,7 +276,7 @@ def rewrite(
     out: PathLikeOrNone = None,
     estimate: bool = False,
     **options: Any,
-) -> Result[Any]:
+) -> Result[Any] | Estimate:
     """Rewrite articles by their manipulation; keep what passes, as ``contrafact rfc rewrite`` does.
 
     Args:
@@ -317,9 +307,9 @@ def rewrite(
     rows = rows_of(data, columns=columns)
     chosen, path = RewriteOptions(file="", out="", **known), as_path(out)
     stage = chosen.stage()
-    if estimate:
-        return make_estimate("rewrite", estimate_stage(stage, rows, path))
-    result = _worked(stage, rows, path, yes=chosen.yes)
+    result = _worked("rewrite", chosen, stage, rows, path)
+    if isinstance(result, Estimate):
+        return result
     if result is not None:
         items, dropped = (
             _as_read("".join(map(json_line, result.made.table(name)))) for name in (KEPT, REJECTS)
@@ -332,36 +322,24 @@ def rewrite(
         dropped = pd.DataFrame(columns=["title", "summary", "manipulation", "reason"])
     if items.empty:
         items = pd.DataFrame(columns=[*Rewrite.model_fields, "passed"])
-    found = _rewritten(items, dropped)
-    edits = [*items[[*_PAIR]].head(SHOWN).itertuples(index=False, name=None)]
-    whole = {"items": as_given(data, items), "dropped": as_given(data, dropped)}
-    return replace(found, **whole, edits=edits)
-
-
-def _rewritten(items: pd.DataFrame, dropped: pd.DataFrame) -> Result[pd.DataFrame]:
-    columns = ["manipulation", "undecided", "reason"]
-    parts = [
-        table.reindex(columns=columns).assign(kept=kept)
-        for table, kept in ((items, True), (dropped, False))
-    ]
-    both = pd.concat(parts)
-    rows = [
-        {
-            "manipulation": name,
-            "kept": int(own["kept"].sum()),
-            "undecided": int(own["undecided"].notna().sum()),
-            "dropped": int((~own["kept"]).sum()),
-            "frequent_reason": next(iter(own.loc[~own["kept"], "reason"].value_counts().index), ""),
-        }
-        for name, own in both.groupby("manipulation", sort=False)
-    ]
-    title = f"{len(both)} rows, {len(items)} rewritten and {len(dropped)} dropped"
+    both = pd.concat([items[["manipulation"]], dropped[["manipulation"]]], ignore_index=True)
+    both["undecided"] = [*items.get("undecided", [None] * len(items)), *[None] * len(dropped)]
+    both["reason"] = [*[None] * len(items), *dropped["reason"]]
+    scores = both.groupby("manipulation", sort=False, as_index=False).agg(
+        kept=("reason", lambda why: why.isna().sum()),
+        undecided=("undecided", "count"),
+        dropped=("reason", "count"),
+        frequent_reason=("reason", lambda why: next(iter(why.value_counts().index), "")),
+    )
     notes = [
         f"{count} {what}: {why}"
         for what, column in (("undecided", "undecided"), ("dropped", "reason"))
         for why, count in both[column].value_counts().items()
     ]
-    return Result(title, items, pd.DataFrame(rows), tuple(notes))
+    title = f"{len(both)} rows, {len(items)} rewritten and {len(dropped)} dropped"
+    edits = [*items[[*_PAIR]].head(SHOWN).itertuples(index=False, name=None)]
+    kept, lost = as_given(data, items), as_given(data, dropped)
+    return Result(title, kept, scores, notes, dropped=lost, edits=edits)
 
 
 @Operation

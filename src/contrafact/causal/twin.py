@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from contrafact.causal.model import Assignment, Model, Value
 
-__all__ = ["twin_joint"]
-
 _AFTER = "*\x00"  # marks the copy after surgery; never the beginning of a name
 
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def _schemas() -> "Mapping[str, Lazy[DataSpec]]":
-    schemas = {name: spec for one in families().values() for name, spec in one.data.items()}
-    return {**schemas, "ratings": Lazy("contrafact.study.agreement:SPEC")}
+    return {name: spec for family in families().values() for name, spec in family.data.items()}
 
 
 app = typer.Typer(help="Published datasets, and checks of your own files.", no_args_is_help=True)

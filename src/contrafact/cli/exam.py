@@ -112,13 +112,6 @@ def _show(exam: "Exam") -> None:
             typer.echo(line)
     for name, figure in exam.repeats.same.items():
         typer.echo(f"{name}: {_share(figure.estimate)} of repeated replies agree")
-    if exam.surface_scores:
-        scores = ", ".join(
-            f"{name} {figure.estimate:.2f}"
-            for name, figure in exam.surface_scores.items()
-            if figure.estimate is not None
-        )
-        typer.echo(f"right told from wrong (area under the ROC curve, 0.5 is chance): {scores}")
 
 
 def _show_made(exam: "Exam", whole: str) -> None:

@@ -1,17 +1,13 @@
 """Commands that are found when they are asked for."""
 
-import ast
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from contrafact.family import task_named, tasks
+from contrafact.family import tasks
 
 
 @cache
@@ -22,46 +18,6 @@ def command_of(
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
     app.command(name, cls=cls)(function)
     return typer.main.get_command(app)
-
-
-def method_lines(
-    packages: Sequence[str], wanted: Callable[[str], bool] = bool, default: Collection[str] = ()
-) -> list[str]:
-    """Return a line for every module of packages, from its docstring: it is read, not imported.
-
-    Args:
-        wanted: Whether a method of that name is listed.
-        default: The names that are marked as what is run where none is named.
-    """
-    lines = {}
-    for package in packages:
-        spec = find_spec(package)
-        for folder in (spec and spec.submodule_search_locations) or ():
-            for path in sorted(Path(folder).glob("[!_]*.py")):
-                name = path.stem.replace("_", "-")
-                text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or name
-                line = text.splitlines()[0].removeprefix(f"{name}: ").rstrip(".")
-                line += " (default)" if name in default else ""
-                lines[name] = re.sub(r" \([^)]*(section|table)[^)]*\)", "", line)
-    width = max(map(len, lines), default=0)
-    return [f"{name:<{width}}  {line}" for name, line in lines.items() if wanted(name)]
-
-
-class MethodsCommand(TyperCommand):
-    """A command whose help ends with the methods that it takes, a line each."""
-
-    methods_of: str
-    """The task whose methods they are."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        task = task_named(self.methods_of)
-        # By where a family keeps them, since its methods themselves are heavy to load.
-        folder = task.run.path.partition(":")[0].rpartition(".")[0]
-        places = [f"{folder}.methods", f"{folder}.baselines"]
-        if lines := "\n".join(method_lines(places, default=task.default_methods)):
-            self.epilog = f"Methods (--method):\n\n\b\n{lines}"
-        super().format_help(ctx, formatter)
 
 
 def read_ahead(

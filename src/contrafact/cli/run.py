@@ -8,11 +8,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, read_ahead
+from contrafact.cli.lazy import TaskGroup, command_of, read_ahead
 from contrafact.cli.show import show_agreement, show_results
 from contrafact.errors import InputError
 from contrafact.family import Task, task_named, tasks
@@ -20,7 +20,7 @@ from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
-from contrafact.options import Options, as_command, command, key_values, option, parameters_of
+from contrafact.options import Options, as_command, key_values, option, parameters_of
 from contrafact.runs.config import Command, RunConfig, config_model, config_schema, make_config
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class RunGroup(TaskGroup):
     """The commands that run a task, and ``--config FILE``, where the file names the task."""
 
     def find(self, name: str) -> Any:
-        found = command_of(name, _command(task_named(name)), MethodsCommand)
-        found.methods_of = name
-        return found
+        return command_of(name, _command(task_named(name)))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; a name that is no task's is an error that lists the tasks."""
@@ -49,7 +47,7 @@ class RunGroup(TaskGroup):
         """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
         if args and args[0].startswith("-"):
             ahead = read_ahead(self, args, parent)
-            if ahead["config"] is not None and not ahead["config_schema"]:
+            if ahead["config"] is not None and not ahead["schema"]:
                 args = [_task_of(ahead["config"]), *args]
         return super().make_context(info_name, args, parent, **extra)
 
@@ -61,24 +59,27 @@ app = typer.Typer(
 )
 
 
-class _GroupOptions(Options):
-    config: Path | None = option(
-        None, "Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
-    )
-    config_schema: bool = option(False, "Print the JSON schema of such files.")
-
-
 @app.callback(invoke_without_command=True)
-@command
-def group(options: _GroupOptions, context: typer.Context) -> None:
+def group(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
+        ),
+    ] = None,
+    schema: Annotated[
+        bool, typer.Option("--config-schema", help="Print the JSON schema of such files.")
+    ] = False,
+) -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    if not options.config_schema:
+    if not schema:
         if context.invoked_subcommand is None:  # with --config there is always a task's command
             raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
-    elif context.invoked_subcommand is not None or options.config is not None:
+    elif context.invoked_subcommand is not None or config is not None:
         raise InputError(
             "--config-schema is the schema of all tasks' files, and runs nothing",
             hint="write contrafact run --config-schema",
@@ -181,7 +182,9 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
             typer.echo(f"{place.name} ({len(results) + 1} of {len(places)})", err=True)
         results.append(evaluate(runs.pop(0), place, samples=bool(results), cell=label))
         show_failures(results[-1])
-    written = write_report(folder, results, command)
+    from contrafact.report.build import report_runs
+
+    written = report_runs(results, folder, with_published=command.with_published)
     if written:
         show_results(folder)
         show_agreement(folder)
@@ -251,35 +254,10 @@ def evaluate(
     return result
 
 
-def write_report(folder: Path, results: "Sequence[RunResult]", command: Command) -> bool:
-    """Write the report of runs, unless it is there; return whether there is anything to report."""
-    from contrafact.report.build import build_report
-    from contrafact.report.frames import read_tasks
-
-    published, page = command.with_published, folder / "report.html"
-    if page.exists() and not published and not any(result.ran for result in results):
-        return True
-    found = read_tasks([result.folder for result in results])
-    tasks = [runs for runs in found if len(runs.items)]
-    if tasks:
-        build_report(tasks, folder, with_published=published)
-    return bool(tasks)
-
-
 def show_failures(result: "RunResult") -> None:
     """Say which samples failed, by cause, if any did."""
-    if not result.failures:
-        return
-    causes: dict[str, int] = {}
-    for failure in result.failures:
-        causes[failure.cause] = causes.get(failure.cause, 0) + 1
-    typer.echo(
-        f"{len(result.failures)} of {result.samples} samples failed "
-        f"(listed in {result.folder / 'failures.csv'}); the same command tries them again:",
-        err=True,
-    )
-    for cause, count in sorted(causes.items(), key=lambda pair: -pair[1])[:5]:
-        typer.echo(f"  {count} x {cause}", err=True)
+    if result.problem is not None:
+        typer.echo(str(result.problem), err=True)
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any
 import typer
 from pydantic import create_model
 
-from contrafact.bulk import executor
 from contrafact.cli.lazy import TaskGroup, command_of
 from contrafact.cli.run import given_options, options_of, run_and_report
 from contrafact.errors import InputError
@@ -19,7 +18,7 @@ from contrafact.family import Task, task_named
 from contrafact.files.tables import require_tables
 from contrafact.options import ModelBulkOptions, argument, as_command, parameters_of
 from contrafact.runs.config import Source, make_config, score_model
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import Executor, executor, stage_command
 
 
 class ScoreGroup(TaskGroup):
@@ -70,8 +69,8 @@ def _score_file(task: Task) -> Callable[..., None]:
 
     def score(**values: Any) -> None:
         by_ray = {one.name: values.pop(one.name) for one in bulk if one.name in values}
-        if settings := ModelBulkOptions(**by_ray).settings():
-            _in_bulk(task.name, values, settings)
+        if elsewhere := executor(ModelBulkOptions(**by_ray)):
+            _in_bulk(task.name, values, elsewhere)
         else:
             _score(task.name, values)
 
@@ -125,7 +124,7 @@ _OF_A_RUN = (
 )
 
 
-def _in_bulk(task: str, values: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+def _in_bulk(task: str, values: Mapping[str, Any], elsewhere: Executor) -> None:
     """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
     from contrafact.runs.score_stage import ScoreStage
 
@@ -150,4 +149,4 @@ def _in_bulk(task: str, values: Mapping[str, Any], settings: Mapping[str, Any]) 
         options,
     )
     stage.open_judges()  # what is wrong with one is shown before anything is begun
-    stage_command(stage, file, out, executor(settings))
+    stage_command(stage, file, out, elsewhere)

@@ -128,13 +128,9 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
     import pandas as pd
 
     figures = pd.DataFrame(part["figures"])
-    overall = spec.is_overall(figures)
-    if spec.scopes:
-        overall &= figures["scope"].eq(spec.scopes[0])
     found = {
         (row["system"], row["measure"], row["form"]): row
-        for row, held in zip(part["figures"], overall, strict=True)
-        if held
+        for row in (part["figures"][place] for place in spec.overall_figures(figures).index)
     }
     systems = list(dict.fromkeys(system for system, _, _ in found))
     lost = {"invalid": "invalid"}

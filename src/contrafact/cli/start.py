@@ -1,11 +1,13 @@
 """``contrafact init``, ``methods``, ``prompts``: a project that runs, and what there is to run."""
 
+import ast
+import re
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 import typer
 
-from contrafact.cli.lazy import method_lines
 from contrafact.family import task_named, tasks
 from contrafact.files.atomic import write_folder
 from contrafact.options import Options, argument, command
@@ -61,8 +63,29 @@ def methods(options: _Methods) -> None:
         found = task.run.load().methods
         known = {*found.names(), *found.baseline_names()}
         packages = [found.package, *([found.baselines] if found.baselines else [])]
-        for line in method_lines(packages, known.__contains__, task.default_methods):
-            typer.echo(f"  {line}")
+        lines = {
+            name: line
+            for package in packages
+            for name, line in _first_lines(package).items()
+            if name in known
+        }
+        width = max(map(len, lines))
+        for name, line in lines.items():
+            default = " (default)" if name in task.default_methods else ""
+            typer.echo(f"  {name:<{width}}  {line}{default}")
+
+
+def _first_lines(package: str) -> dict[str, str]:
+    """Return the first line of every module of a package by its name: read, and not imported."""
+    lines = {}
+    spec = find_spec(package)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        for path in sorted(Path(folder).glob("[!_]*.py")):
+            name = path.stem.replace("_", "-")
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or name
+            line = text.splitlines()[0].removeprefix(f"{name}: ").rstrip(".")
+            lines[name] = re.sub(r" \([^)]*(section|table)[^)]*\)", "", line)
+    return lines
 
 
 class _Export(Options):

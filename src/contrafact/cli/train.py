@@ -35,7 +35,6 @@ class _Edit(Options):
     out: Path | None = option(None, "Its folder. [runs/edit-CONFIG]", metavar="DIR")
     model: str | None = option(None, "The model to begin with. [the config's]", metavar="M")
     examples: int | None = option(None, "Proven answers to learn. [the config's]", ge=16)
-    steps: int | None = option(None, "Steps by reward after them. [the config's]", ge=0)
     seed: int | None = option(None, "Seed of all that is drawn. [0]", ge=0, metavar="S")
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
 
@@ -43,7 +42,7 @@ class _Edit(Options):
 @app.command("edit")
 @command
 def edit(options: _Edit) -> None:
-    """Teach a model to edit stories: first on answers proven right, then by rewards.
+    """Teach a model to edit stories, by answers that are proven right.
 
     Measured on stories whose graphs, places or events it has never met, each alone and together.
     Killed at any point, the same command goes on; what is finished is not done again.
@@ -62,7 +61,6 @@ def edit(options: _Edit) -> None:
         seed=options.seed,
         prompts=options.prompts,
         supervised=None if options.examples is None else {"examples": options.examples},
-        rewarded=None if options.steps is None else {"steps": options.steps},
     )
     from contrafact.training.edit import train_edit
 
@@ -79,7 +77,7 @@ def edit(options: _Edit) -> None:
         coefficients=[],
     )
     typer.echo(f"{taught.adapter}: use it as --model {taught.provider}/{taught.adapter}")
-    typer.echo(f"Tables, the curve and answers are in {folder}")
+    typer.echo(f"Tables and answers are in {folder}")
 
 
 @app.command("srlm")

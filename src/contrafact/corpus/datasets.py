@@ -3,7 +3,7 @@
 What is downloaded stays in the user's cache. An address of the hub is
 ``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the first download
 is recorded and held to; ``@main`` asks for the newest. Which files make up a configuration and a
-split, the dataset's card says, or else their names do.
+split, the dataset's card says; without configurations in it, the files' names tell splits.
 
 The hub is asked by its own client (`contrafact.files.hub`).
 """
@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import resources
@@ -28,14 +28,7 @@ from contrafact.files.download import cache_dir, fetch
 from contrafact.files.hub import asked_of_hub, hub_api, hub_client
 from contrafact.files.tables import json_line, read_rows, table_file
 
-__all__ = [
-    "Dataset",
-    "data_source",
-    "dataset_named",
-    "datasets",
-    "fetch_dataset",
-    "is_fetched",
-]
+__all__ = ["data_source", "dataset_named", "datasets", "fetch_dataset", "is_fetched"]
 
 BASE_VARIABLE = "CONTRAFACT_DATA_URL"
 """Names a mirror that stands in for GitHub, with the same paths below it."""
@@ -63,9 +56,9 @@ class Dataset:
     """Its files, by their paths at the source, and the sum, in hex, that each must have. Empty
     where the source lists them."""
 
-    def folder(self) -> Path:
-        """Return the folder of the cache that its files are in."""
-        return cache_dir() / "data" / self.name
+    def place(self, file: str = "") -> Path:
+        """Return where a file of it is in the cache, by its name alone; or the folder."""
+        return cache_dir() / "data" / self.name / PurePosixPath(file).name
 
 
 @cache
@@ -96,7 +89,7 @@ def is_fetched(dataset: Dataset) -> bool:
     """Return whether a dataset is in the cache."""
     if dataset.source == "hub":
         return _holds_tables(HubAddress(dataset.repository))
-    return bool(dataset.files) and all(_place(dataset, file).is_file() for file in dataset.files)
+    return bool(dataset.files) and all(dataset.place(file).is_file() for file in dataset.files)
 
 
 def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]:
@@ -119,7 +112,7 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
         report = None if progress is None else partial(progress, file)
         base = (os.environ.get(BASE_VARIABLE) or _HOST).rstrip("/")
         url = f"{base}/{dataset.repository}/{quote(dataset.revision)}/{quote(file)}"
-        paths.append(fetch(url, _place(dataset, file), sha256=known_sum, progress=report))
+        paths.append(fetch(url, dataset.place(file), sha256=known_sum, progress=report))
     return paths
 
 
@@ -140,24 +133,19 @@ def data_source(given: str | Path) -> DataSource:
     """
     text = str(given)
     if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:
-        return DataSource(*fetch_table(hub_address(text)))
+        return fetch_table(hub_address(text))
     name, _, split = text.partition(":")
     known = datasets().get(name.strip().lower().replace("/", "-"))
     if known is None or table_file(text).is_file():
         return DataSource(Path(given))
     if known.source == "hub":
-        return DataSource(*fetch_table(HubAddress(known.repository, split=split)))
+        return fetch_table(HubAddress(known.repository, split=split))
     if not is_fetched(known) and known.source != "file":
-        say_once(f"{known.name}: downloading it into {known.folder()}, once")
+        say_once(f"{known.name}: downloading it into {known.place()}, once")
     fetched = {path.name: path for path in fetch_dataset(known.name)}
     (chosen,) = choose_files(fetched, known.name, split=split)
     origin = f"{known.name}@{known.revision}" + (f":{split}" if split else "")
     return DataSource(fetched[chosen], origin)
-
-
-def _place(dataset: Dataset, file: str) -> Path:
-    """Return where a file of a dataset goes: by its name alone."""
-    return dataset.folder() / PurePosixPath(file).name
 
 
 _ADDRESS = re.compile(
@@ -196,8 +184,8 @@ def hub_address(text: str) -> HubAddress:
     return HubAddress(**{name: part or "" for name, part in found.groupdict().items()})
 
 
-def fetch_table(address: HubAddress) -> tuple[Path, str]:
-    """Return a dataset's file in the cache, downloaded if need be, and its address with the commit.
+def fetch_table(address: HubAddress) -> DataSource:
+    """Return a dataset's file in the cache, downloaded if need be.
 
     A split of several files becomes one file of JSON Lines. What came of a download that failed
     stays, and a later call goes on from there.
@@ -214,7 +202,7 @@ def fetch_table(address: HubAddress) -> tuple[Path, str]:
     chosen = choose_files(names, str(address), address.config, address.split, card)
     files = [_file(address, commit, name, folder) for name in chosen]
     pinned = HubAddress(address.repository, commit, address.config, address.split)
-    return _joined(files, folder / "joined"), str(pinned)
+    return DataSource(_joined(files, folder / "joined"), str(pinned))
 
 
 def fetch_tables(address: HubAddress) -> list[Path]:
@@ -229,11 +217,10 @@ def fetch_tables(address: HubAddress) -> list[Path]:
 def _holds_tables(address: HubAddress) -> bool:
     """Return whether all tables of the commit that a dataset is held to are in the cache."""
     home = cache_dir() / "hub" / address.repository
-    if not (home / _HELD).exists():
+    if not (recorded := _recorded(home / _HELD)):
         return False
-    folder = home / str(_record(home / _HELD)["revision"])
-    names = _tables_of(_record(folder / "files.json")["files"], str(address))
-    return all((folder / "files" / name).is_file() for name in names)
+    commit, names = recorded
+    return all((home / commit / "files" / one).is_file() for one in _tables_of(names, str(address)))
 
 
 def _joined(files: Sequence[Path], folder: Path) -> Path:
@@ -263,22 +250,53 @@ def choose_files(
         split: Or the name of a file without its suffix; the only one if empty.
     """
     tables = _tables_of(names, source)
+    splits: dict[str, list[str]] = {}
     configs = (card or {}).get("configs")
     if isinstance(configs, list) and configs:
-        return _by_card(tables, configs, source, config, split)
-    if config:
-        inside = [name for name in tables if config in PurePosixPath(name).parts[:-1]]
-        named = [name for name in tables if PurePosixPath(name).stem.startswith(config)]
-        folders = [PurePosixPath(name).parts[0] for name in tables if "/" in name]
-        tables = _some(inside or named, source, "configuration", config, folders)
-    groups: dict[str, list[str]] = {}
-    for name in tables:
-        groups.setdefault(_split_of(name), []).append(name)
-    if split:
-        stems = [name for name in tables if PurePosixPath(name).stem == split]
-        return _some(groups.get(split) or stems, source, "split", split, groups)
-    _require_one_split(groups, source, split)
-    return tables
+        for name, pattern in _patterns_of(configs, source, config):
+            splits.setdefault(name, []).extend(fnmatch.filter(tables, pattern))
+    elif config:
+        raise _lacks("configuration", config, source, ())
+    else:
+        for name in tables:
+            splits.setdefault(_split_of(name), []).append(name)
+        if split not in splits and (
+            stems := [name for name in tables if PurePosixPath(name).stem == split]
+        ):
+            return stems
+    if not split and len(splits) > 1:
+        raise InputError(
+            f"the dataset has several splits: {', '.join(list(splits)[:8])}",
+            file=source,
+            hint=f"name one of them: {source}:{next(iter(splits))}",
+        )
+    wanted = split or next(iter(splits), "")
+    if not splits.get(wanted):
+        raise _lacks("split", wanted, source, splits)
+    return sorted(splits[wanted])
+
+
+def _lacks(what: str, wanted: str, source: str, known: Iterable[str]) -> InputError:
+    shown = ", ".join(list(known)[:8]) or "none"
+    return InputError(f"there is no {what} '{wanted}'", file=source, hint=f"it has: {shown}")
+
+
+def _patterns_of(configs: Sequence[Any], source: str, config: str) -> Iterator[tuple[str, str]]:
+    """Yield the splits of one of a card's configurations, each with a pattern of its files."""
+    known = {str(one.get("config_name", "default")): one for one in configs}
+    default = next((name for name, one in known.items() if one.get("default")), "default")
+    if not config and default not in known and len(known) > 1:
+        hint = f"name one behind a slash: {', '.join(list(known)[:8])}"
+        raise InputError("it has several configurations", file=source, hint=hint)
+    chosen = config or (default if default in known else next(iter(known)))
+    if chosen not in known:
+        raise _lacks("configuration", chosen, source, known)
+    parts = known[chosen].get("data_files") or []
+    for part in parts if isinstance(parts, list) else [parts]:
+        entry = part if isinstance(part, dict) else {"path": part}
+        paths = entry.get("path") or []
+        for pattern in paths if isinstance(paths, list) else [paths]:
+            yield str(entry.get("split", "train")), str(pattern).removeprefix("./")
 
 
 def _tables_of(names: Iterable[str], source: str) -> list[str]:
@@ -294,49 +312,6 @@ def _tables_of(names: Iterable[str], source: str) -> list[str]:
     return tables
 
 
-def _by_card(
-    tables: Sequence[str], configs: Sequence[Any], source: str, config: str, split: str
-) -> list[str]:
-    known = {str(one.get("config_name", "default")): one for one in configs}
-    default = next((name for name, one in known.items() if one.get("default")), "default")
-    chosen = config or (default if default in known else next(iter(known)))
-    if chosen not in known or (not config and len(known) > 1 and default not in known):
-        raise InputError(
-            f"there is no configuration '{config}'" if config else "it has several configurations",
-            file=source,
-            hint=f"name one behind a slash: {', '.join(list(known)[:8])}",
-        )
-    parts = known[chosen].get("data_files") or []
-    splits: dict[str, list[str]] = {}
-    for part in [parts] if isinstance(parts, str) else parts if isinstance(parts, list) else []:
-        entry = part if isinstance(part, dict) else {"path": part}
-        paths = entry.get("path") or []
-        for pattern in [paths] if isinstance(paths, str) else paths:
-            found = fnmatch.filter(tables, str(pattern).removeprefix("./"))
-            splits.setdefault(str(entry.get("split", "train")), []).extend(found)
-    _require_one_split(splits, source, split)
-    wanted = split or next(iter(splits), "")
-    return sorted(_some(splits.get(wanted, []), source, "split", wanted, splits))
-
-
-def _require_one_split(splits: Mapping[str, object], source: str, split: str) -> None:
-    if not split and len(splits) > 1:
-        raise InputError(
-            f"the dataset has several splits: {', '.join(list(splits)[:8])}",
-            file=source,
-            hint=f"name one of them: {source}:{next(iter(splits))}",
-        )
-
-
-def _some(
-    found: Sequence[str], source: str, what: str, wanted: str, known: Iterable[str]
-) -> list[str]:
-    if not found:
-        shown = ", ".join(list(dict.fromkeys(known))[:8]) or "none"
-        raise InputError(f"there is no {what} '{wanted}'", file=source, hint=f"it has: {shown}")
-    return list(found)
-
-
 def _split_of(name: str) -> str:
     """Return the split that a file's name or folder says, or else its name without a number."""
     words = re.split(r"[/._-]+", name.lower())
@@ -346,24 +321,26 @@ def _split_of(name: str) -> str:
 
 
 def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
-    held = home / _HELD
-    commit = address.revision if _COMMIT.fullmatch(address.revision) else ""
-    if not address.revision and held.exists():
-        commit = str(_record(held)["revision"])
-    listing = home / commit / "files.json"
-    if commit and listing.exists():
-        return commit, list(_record(listing)["files"])
-    revision = commit or address.revision or None
+    """Return a commit of a dataset and its files; recorded, so that they are asked for once."""
+    pinned = bool(_COMMIT.fullmatch(address.revision))
+    if (pinned or not address.revision) and (
+        recorded := _recorded(home / (f"{address.revision}.json" if pinned else _HELD))
+    ):
+        return recorded
     info = _asked(
-        lambda: hub_api().dataset_info(address.repository, revision=revision, timeout=30), address
+        lambda: hub_api().dataset_info(
+            address.repository, revision=address.revision or None, timeout=30
+        ),
+        address,
     )
     commit = str(info.sha)
     names = [str(one.rfilename) for one in info.siblings or ()]
     if not _COMMIT.fullmatch(commit) or any(".." in name.split("/") for name in names):
         raise InputError("the hub's answer cannot be read", file=str(address), hint="try later")
-    write_text(home / commit / "files.json", json.dumps({"files": names}, indent=1) + "\n")
+    record = json.dumps({"revision": commit, "files": names}, indent=1) + "\n"
+    write_text(home / f"{commit}.json", record)
     if not address.revision:
-        write_text(held, json.dumps({"revision": commit}) + "\n")
+        write_text(home / _HELD, record)
         say_once(
             f"{address}: taken at commit {commit[:12]} and kept; "
             f"hf://{address.repository}@main is the newest"
@@ -371,12 +348,14 @@ def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
     return commit, names
 
 
-def _record(file: Path) -> dict[str, Any]:
+def _recorded(file: Path) -> tuple[str, list[str]] | None:
+    if not file.exists():
+        return None
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        return record["revision"], record["files"]
+    except (ValueError, LookupError) as error:
         raise InputError("is damaged", file=file, hint="remove it and try again") from error
-    return dict(found)
 
 
 def _file(address: HubAddress, commit: str, name: str, folder: Path) -> Path:

@@ -28,15 +28,7 @@ from contrafact.files.journal import Journal
 from contrafact.files.tables import RowNotes, read_rows
 from contrafact.records import content_id
 
-__all__ = [
-    "Fetched",
-    "Pages",
-    "SourceName",
-    "Window",
-    "assemble",
-    "fetch_pages",
-    "open_source",
-]
+__all__ = ["Fetched", "Pages", "Window", "assemble", "fetch_pages", "open_source"]
 
 SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -27,8 +27,8 @@ from contrafact.files.tables import json_line
 
 __all__ = [
     "Decision",
-    "Ledger",
     "LedgerEvent",
+    "append_events",
     "attrition",
     "audit_rates",
     "event_time",
@@ -106,62 +106,49 @@ class LedgerEvent(BaseModel):
             return json_line(self.model_dump(exclude_none=True)).encode()
 
 
-class Ledger:
-    """A ledger file, to which events are added."""
+def append_events(
+    path: str | Path, events: Iterable[LedgerEvent], *, distinct: bool = False
+) -> int:
+    """Add events at the end of a ledger, synced to the disk, and return how many were new.
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._known: set[bytes] = set()
-        self._size = -1  # of the file when its events were last known; another's is read again
-
-    def append(self, events: Iterable[LedgerEvent], *, distinct: bool = False) -> int:
-        """Add events at the end, synced to the disk, and return how many were new.
-
-        An event that is in the ledger already, in all but its time, is not added again: a stage
-        that was killed and goes on may report everything once more. Two processes take turns. A
-        line that a killed process left half written is removed first. Where no two of them are the
-        same (``distinct``), memory does not grow with what is added.
-        """
-        existed = self.path.exists()
-        try:
-            with locked_file(self.path, wait=True), self.path.open("a+b") as stream:
-                if stream.seek(0, os.SEEK_END) != self._size:
-                    self._known = {event.identity() for event in self._read(stream)}
-                start, new = stream.seek(0, os.SEEK_END), 0
-                try:
-                    for event in events:
-                        if self._known or not distinct:
-                            if (identity := event.identity()) in self._known:
-                                continue
-                            if not distinct:
-                                self._known.add(identity)
-                        stream.write(event.line())
-                        new += 1
-                except BaseException:
-                    # Events may be made while they are written: all of them, or none.
-                    stream.flush()
-                    stream.truncate(start)
-                    self._size = -1
-                    if not existed:
-                        self.path.unlink(missing_ok=True)
-                    raise
+    An event that is in the ledger already, in all but its time, is not added again: a stage that
+    was killed and goes on may report everything once more. Two processes take turns. A line that a
+    killed process left half written is removed first. Where no two of them are the same
+    (``distinct``), memory does not grow with what is added.
+    """
+    path = Path(path)
+    existed, start, new = path.exists(), 0, 0
+    known: set[bytes] = set()
+    try:
+        with locked_file(path, wait=True), path.open("a+b") as stream:
+            stream.seek(0)
+            for number, line in enumerate(stream, start=1):
+                if line.endswith(b"\n"):
+                    start += len(line)
+                    if line.strip():
+                        known.add(_event(line, number, path, LedgerEvent).identity())
+            stream.truncate(start)
+            try:
+                for event in events:
+                    if known or not distinct:
+                        if (identity := event.identity()) in known:
+                            continue
+                        if not distinct:
+                            known.add(identity)
+                    stream.write(event.line())
+                    new += 1
+            except BaseException:
+                # Events may be made while they are written: all of them, or none.
                 stream.flush()
-                os.fsync(stream.fileno())
-                self._size = -1 if distinct else stream.seek(0, os.SEEK_END)
-        except OSError as error:
-            raise os_problem(error, self.path, doing="cannot be written") from error
-        return new
-
-    def _read(self, stream: BinaryIO) -> Iterator[LedgerEvent]:
-        """Yield the events so far, and remove a last line without its end."""
-        whole = stream.seek(0)
-        for number, line in enumerate(stream, start=1):
-            if not line.endswith(b"\n"):
-                stream.truncate(whole)
-                return
-            whole += len(line)
-            if line.strip():
-                yield _event(line, number, self.path, LedgerEvent)
+                stream.truncate(start)
+                if not existed:
+                    path.unlink(missing_ok=True)
+                raise
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be written") from error
+    return new
 
 
 Piece = tuple[Mapping[str, Iterable[Mapping[str, Any]]], Iterable[LedgerEvent]]
@@ -175,7 +162,7 @@ def write_stage(
 
     Each file is whole or not there; once ``out`` is there, so is all that goes with it. Of the
     tables ``rows`` goes to ``out``, and each sidecar by its name: ``dropped`` to
-    ``<out>.dropped.jsonl``. ``distinct`` is as in `Ledger.append`.
+    ``<out>.dropped.jsonl``. ``distinct`` is as in `append_events`.
     """
     with ExitStack() as stack:
         sinks = {}
@@ -190,7 +177,7 @@ def write_stage(
                     sink.writelines(map(json_line, tables[name]))
                 yield from decisions
 
-        Ledger(sidecar_path(out, "ledger")).append(events(), distinct=distinct)
+        append_events(sidecar_path(out, "ledger"), events(), distinct=distinct)
 
 
 def read_ledger(path: str | Path, event: type[LedgerEvent] = LedgerEvent) -> Sequence[LedgerEvent]:

@@ -5,63 +5,35 @@ import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dateutil import parser  # type: ignore[import-untyped]
+
 from contrafact.errors import InputError
-from contrafact.files.fields import columns_found, fold, is_absent, names_of
+from contrafact.files.fields import column_of, columns_found, fold, fold_row, names_of, pick
 from contrafact.files.tables import BAD_DATE, BROKEN, RowNotes, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "NewsRow",
-    "day_of",
-    "item_of",
-    "news_record",
-    "news_rows",
-]
+__all__ = ["day_of", "item_of", "news_record", "news_rows"]
 
 _LONGEST = 100  # characters of what may be a date
 _EPOCH = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?")
-_DIGITS = re.compile(
-    r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)(?:[T _]?([0-2]\d(?:[0-5]\d[\dZ.,:+-]*)?)|\.0)?"
-)
-_SIGNS = str.maketrans("\u2010\u2013\u2212年月日", "----- ")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-_YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
-_FORMS = tuple(
-    re.compile(form)
-    for form in (
-        rf"{_YEAR}(?P<sign>[-/.])(?P<month>\d{{1,2}})(?P=sign){_DAY}",
-        rf"(?P<one>\d{{1,2}})(?P<sign>[-/.])(?P<two>\d{{1,2}})(?P=sign){_YEAR}",
-        rf"{_DAY}[ /-]?{_MONTH}[ /-]?{_YEAR}",
-        rf"{_MONTH}[ /-]?{_DAY}[ /-]{_YEAR}",
-        rf"{_YEAR}[ /-]?{_MONTH}[ /-]?{_DAY}",
-    )
-)
-_ZONES: Mapping[str, float] = {
-    **dict.fromkeys(("z", "ut", "utc", "gmt"), 0),
-    **{f"{zone}{kind}t": hours + (kind == "d")
-       for zone, hours in (("e", -5), ("c", -6), ("m", -7), ("p", -8)) for kind in "sd"},
+_HOUR = re.compile(r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)[0-2]\d")  # 2025041809
+_DIGITS = re.compile(r"((?:1[6-9]|2[01])\d{2})([01]\d)([0-3]\d)(?!\d)(?:\.0$)?")
+_YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|[2-9]\d)\d\d(?!\d)")  # no offset of a zone
+_MAIL = re.compile(r"[A-Za-z]{3}, \d{1,2} [A-Za-z]{3} \d")
+_BEHIND = re.compile(r"(?<=[+-]\d{4}) \(\w{1,5}\)$|(?<=\d) Uhr$")  # "-0500 (EST)"
+_SIGNS = str.maketrans("\u2010\u2013\u2212年月日_()", "-----    ")
+_ZONES = {  # seconds; another name is no zone, and the day stays as it is written
+    **dict.fromkeys(("Z", "UT", "UTC", "GMT"), 0),
+    **{f"{zone}{kind}T": (hours + (kind == "D")) * 3_600
+       for zone, hours in (("E", -5), ("C", -6), ("M", -7), ("P", -8)) for kind in "SD"},
 }  # fmt: skip
-_WORD = rf"\(?\b(?!{_MONTH.replace('?P<name>', '?:')})[a-z]{{1,5}}\b\)?"
-_CLOCK = re.compile(
-    r"(?:(?<=\d)[t:]|(?<![\d:]))(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
-    rf" *(?:(?P<half>[ap])\.?m\b\.?)? *(?P<zone>{_WORD})?"
-    rf" *(?P<offset>[+-]\d\d?(?::?\d\d)?(?!\d))?(?: *{_WORD})?"
-)
-_AROUND = re.compile(
-    r"[,_]|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?|\b(?:at|of|on|utc|gmt)\b|(?<=\d)z$"
-)
-_SHORT_YEAR = re.compile(r"[a-z]{3}, \d{1,2} [a-z]{3} \d\d \d\d:\d\d(:\d\d)?( \S+)?")
 
 
 def day_of(text: str) -> str | None:
@@ -73,70 +45,56 @@ def day_of(text: str) -> str | None:
     since 1970. A time of day may stand with them; one with a zone gives the day in UTC. A date that
     could be read two ways (``04/05/2025``) is not read at all.
     """
-    text = unicodedata.normalize("NFKC", text[:_LONGEST]).translate(_SIGNS).strip()
-    digits, epoch = _DIGITS.fullmatch(text), _EPOCH.fullmatch(text)
-    iso = re.sub(r"(\d{4})(\d\d)(\d\d)", r"\1-\2-\3", digits[1]) if digits else text
-    try:
-        day = _written_day(iso.lower())
-    except ValueError:  # there is no such day
-        day = None
-    if epoch is not None:
-        if digits is not None and day is not None:
+    text = _BEHIND.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).strip())
+    text = text.translate(_SIGNS).strip()
+    if epoch := _EPOCH.fullmatch(text):
+        if (hour := _HOUR.fullmatch(text)) and _day_by_iso(hour[1]):
             return None  # ten digits may be seconds, or the hour of a day
         seconds = float(text) / 1000 ** ((len(epoch[1]) - 9) // 3)
         return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-    if digits is not None and digits[2]:
-        iso += f"T{digits[2]}"
+    text = _DIGITS.sub(r"\1-\2-\3", text, count=1) if _DIGITS.match(text) else text
+    year_first = _YEAR_FIRST.search(text)
+    if year_first:
+        year, _, month, day = year_first.groups()
+        iso = f"{year}-{month:0>2}-{day:0>2}"
+        text = text[: year_first.start()] + iso + text[year_first.end() :]
+        if (read := _day_by_iso(text)) or not _day_by_iso(iso):
+            return read
+    if _MAIL.match(text):  # and feeds, a million at a time; a year may have two digits
+        with suppress(ValueError):
+            return _in_utc(parsedate_to_datetime(text))
+    if text.isdigit() or len(_YEAR.findall(text)) != 1:
+        return None
+    # What the text does not name is the default's, so two defaults tell whether it names a day.
+    text = re.sub(r"(?<=/\d{4}):", " ", text)  # as web servers log it
     try:
-        if re.match(r"\d{4}-\d\d-\d\d(?!\d)", iso):
-            return _in_utc(datetime.fromisoformat(iso))
-    except ValueError:  # a time of day in another form, which `_written_day` may know
-        pass
-    return day
+        days = {
+            _in_utc(
+                parser.parse(
+                    text,
+                    default=datetime(2000 + number, number, number),
+                    dayfirst=day_first,
+                    tzinfos=lambda name, ahead: _ZONES.get(name) if ahead is None else ahead,
+                )
+            )
+            for number, day_first in ((1, False), (2, not year_first))
+        }
+    except (ValueError, OverflowError):
+        return None
+    return days.pop() if len(days) == 1 else None
+
+
+def _day_by_iso(text: str) -> str | None:
+    try:
+        return _in_utc(datetime.fromisoformat(text))
+    except ValueError:
+        return None
 
 
 def _in_utc(moment: datetime) -> str:
     with suppress(OverflowError):  # the first and last days there are have no day in UTC
         moment = moment.astimezone(UTC) if moment.tzinfo else moment
     return moment.date().isoformat()
-
-
-def _written_day(text: str) -> str | None:
-    """Return the day of a date in words or numbers, in lower case, with a time of day or none."""
-    clock = _CLOCK.search(text)
-    rest = text if clock is None else f"{text[: clock.start()]} {text[clock.end() :]}"
-    rest = " ".join(_AROUND.sub(" ", rest).split())
-    form = next((match for form in _FORMS if (match := form.fullmatch(rest))), None)
-    if form is None:
-        return _in_utc(parsedate_to_datetime(text)) if _SHORT_YEAR.fullmatch(text) else None
-    parts = form.groupdict()
-    if "one" in parts:
-        one, two = int(parts["one"]), int(parts["two"])
-        # Of two numbers that both may be months, the day is known only if they are equal.
-        days = {(day, month) for day, month in ((one, two), (two, one)) if month <= 12}
-    else:
-        month = _MONTHS.index(parts["name"][:3]) + 1 if "name" in parts else int(parts["month"])
-        days = {(int(parts["day"]), month)}
-    if len(days) != 1:
-        return None
-    ((day, month),) = days
-    midnight = datetime(int(parts["year"]), month, day)
-    return _in_utc(_at(midnight, clock.groupdict())) if clock else midnight.date().isoformat()
-
-
-def _at(day: datetime, clock: Mapping[str, str | None]) -> datetime:
-    """Return a time of a day, with its zone where known; the day where there is no such time."""
-    hour, half = int(clock["hour"] or 0), clock["half"]
-    hour = hour % 12 + 12 * (half == "p") if half else hour
-    ahead = _ZONES.get((clock["zone"] or "").strip("()"))
-    if offset := clock["offset"]:
-        hours, minutes = re.findall(r"(\d\d?):?(\d\d)?$", offset)[0]
-        ahead = (int(hours) + int(minutes or 0) / 60) * (-1 if offset[0] == "-" else 1)
-    try:
-        zone = None if ahead is None else timezone(timedelta(hours=ahead))
-        return day.replace(hour=hour, minute=int(clock["minute"] or 0), tzinfo=zone)
-    except ValueError:
-        return day
 
 
 _FIELDS = ("title", "summary", "ticker", "date", "url", "source", "category")
@@ -189,13 +147,10 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
     notes = RowNotes() if notes is None else notes
     inner = fields.get("input_item")
     cells = {**fields, **inner} if isinstance(inner, dict) else fields
-    columns, own_id = _columns(tuple(cells))
-    texts: dict[str, str | None] = {}
-    for name, places in columns:
-        filled = (value for place in places if not is_absent(value := cells[place]))
-        texts[name] = _text(name, next(filled, None))
+    row = fold_row(cells)
+    texts = {name: _text(name, value) for name, value in pick(row, _FIELDS).items()}
     if texts["title"] is None:
-        has_title = bool(dict(columns)["title"])
+        has_title = column_of(row, "title") is not None
         raise InputError(
             "the title is empty"
             if has_title
@@ -215,19 +170,11 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
             whole["date"] = day
     title, summary = whole.pop("title"), whole.pop("summary", "")
     item = NewsItem.of(title, summary, **whole)
-    id_given = None if own_id is None else cells[own_id]
+    id_given = row.get("id")
     if isinstance(id_given, str) and id_given and id_given != item.id:
         other = "whose id is not that of their contents, given the right one"
         notes.found[other].append(line)
     return item
-
-
-@lru_cache(maxsize=1_000)
-def _columns(names: tuple[Any, ...]) -> tuple[list[tuple[str, list[Any]]], Any]:
-    """Return which columns may hold each field, the first filled one counting, and the id's."""
-    by_folded = {fold(name): name for name in names}
-    places = {field: [by_folded[n] for n in names_of(field) if n in by_folded] for field in _FIELDS}
-    return list(places.items()), by_folded.get("id")
 
 
 def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:

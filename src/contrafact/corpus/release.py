@@ -6,19 +6,18 @@ from the same rows.
 
 import hashlib
 import json
-import logging
 import re
-import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from importlib.resources import files as resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
-from contrafact.files.atomic import guard_folder, write_folder
+from contrafact.files.atomic import guard_folder
 from contrafact.options import Options, option
 
 __all__ = [
@@ -26,12 +25,12 @@ __all__ = [
     "Facts",
     "Fields",
     "ReleaseOptions",
+    "card_of",
     "croissant_of",
     "json_text",
     "schema_of",
     "sha256_text",
     "with_checksums",
-    "write_release",
 ]
 
 CROISSANT = "croissant.json"
@@ -49,37 +48,26 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a release says of itself.
+class Facts(Options):
+    """What a release says of itself."""
 
-    The name is fit for a file name, the version as in 1.0.0, the licence (of what was added) an
-    SPDX name or an address, the date, of publication, YYYY-MM-DD.
-    """
-
-    name: str
-    version: str
-    license: str | None = None
-    url: str | None = None
-    date: str | None = None
-
-
-class ReleaseOptions(Options):
-    """What every command has that makes a release: where it goes, and what it says of itself."""
-
-    out: Path = option(..., "A new folder.", metavar="DIR")
     name: str = option(..., "The dataset's name.")
     version: str = option("1.0.0", "Its version, as in 1.0.0.")
     license: str | None = option(None, "Licence of what was added: an SPDX name or an address.")
     url: str | None = option(None, "Where it will be published.")
     date: str | None = option(None, "Day of publication, YYYY-MM-DD.")
 
+
+class ReleaseOptions(Facts):
+    """What every command has that makes a release: where it goes, and what it says of itself."""
+
+    out: Path = option(..., "A new folder.", metavar="DIR")
+
     def check(self) -> Facts:
         """Return what the release says of itself, once it can be written."""
         guard_folder(self.out)
-        facts = Facts(self.name, self.version, self.license, self.url, self.date)
-        check_facts(facts)
-        return facts
+        check_facts(self)
+        return self
 
 
 def check_facts(facts: Facts) -> None:
@@ -186,54 +174,18 @@ def _record_set(file: str, text: str, fields: Fields) -> dict[str, Any]:
     }
 
 
-def check_croissant(path: str | Path) -> tuple[list[str], list[str]]:
-    """Return mlcroissant's errors and warnings about a metadata file; nothing is downloaded."""
-    import mlcroissant  # type: ignore[import-untyped]
-
-    errors: list[str] = []
-    warnings: list[str] = []
-    # mlcroissant logs what it finds as well; the caller reports it, once.
-    logger = logging.getLogger("absl")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        issues = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
-        errors, warnings = sorted(issues.errors), sorted(issues.warnings)
-    except mlcroissant.ValidationError as error:
-        errors = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
-    finally:
-        logger.setLevel(level)
-    return errors, warnings
-
-
-def write_release(files: Mapping[str, str], folder: Path) -> str:
-    """Write a release's files into a new folder, whole or not at all.
-
-    A folder that holds this very release is left as it is.
-
-    Returns:
-        A sentence on the metadata: that they are valid, with what mlcroissant recommends, or that
-        they were not checked, as it is not installed.
-    """
-    outcome = "Croissant metadata were not checked: pip install 'contrafact[release]'"
-    if find_spec("mlcroissant") is not None:  # which the package does not need otherwise
-        with tempfile.TemporaryDirectory() as draft:
-            metadata = Path(draft) / CROISSANT
-            metadata.write_text(files[CROISSANT], encoding="utf-8")
-            errors, advice = check_croissant(metadata)
-        if errors:
-            raise InputError(
-                f"the release's Croissant metadata are not valid: {'; '.join(errors)}",
-                hint="check --name, --version, --license, --url and --date",
-            )
-        outcome = "Croissant metadata are valid" + (f"; {'; '.join(advice)}" if advice else "")
-    write_folder(folder, files)
-    return outcome
-
-
 def sha256_text(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def card_of(template: Path, **values: object) -> str:
+    """Return the card of a dataset, which a template makes of what is known of it."""
+    environment = ImmutableSandboxedEnvironment(
+        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
+    return environment.from_string(template.read_text(encoding="utf-8")).render(**values)
 
 
 def with_checksums(files: Mapping[str, str]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What a judge is worth: items whose verdict is known, put to a judge as a run puts its own."""
 
+import json
 from pathlib import Path
 
 from contrafact.errors import InputError
@@ -35,4 +36,16 @@ def exam_file(options: ExamOptions, *inputs: Path) -> Path:
     if out.suffix != ".json":
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
     guard_output(out, *inputs)
+    if out.is_file() and not _is_exam(out):
+        raise InputError(
+            "is there already, and is no exam", file=out, hint="name another file with --out"
+        )
     return out
+
+
+def _is_exam(path: Path) -> bool:
+    try:
+        written = json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(written, dict) and written.get("format") == "contrafact-exam"

@@ -114,7 +114,6 @@ class PreparedExam:
             settings=dict(self.settings),
             notes=[*unread_notes(rows, judge), *leak_notes(surface, self.spec.surface_reader)],
             surface=surface,
-            surface_of=self.spec.surface_of,
             overall=self.spec.overall,
         )
         trusted = [exam.trust(whole)[1] for whole in self.spec.overall if whole in exam.criteria]

@@ -1,10 +1,4 @@
-"""From a judge's answers to the exam's figures: one row an item and criterion, then the rates.
-
-Surface features say what a score of likeness to a reference would have made of the same texts: BLEU
-by sacreBLEU (sentence level, its default smoothing), ROUGE-L by Google's `rouge-score` (F-measure,
-no stemming), and character edits (one less Levenshtein's distance over the longer length). A right
-text need not look like its reference, and a wrong one may differ from it in a single word.
-"""
+"""From a judge's answers to the exam's figures: one row an item and criterion, then the rates."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -40,10 +34,8 @@ from contrafact.stats.intervals import (
     clustered_proportion,
     difference_between_groups,
 )
-from contrafact.text.diff import normalised_edit_distance
-from contrafact.text.likeness import bleu, rouge_l
 
-_STREAMS = {"criterion": 1, "surface": 2, "repeats": 3, "together": 4}
+_STREAMS = {"criterion": 1, "repeats": 3, "together": 4}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95
 _LEAST_SURFACE = 25
@@ -144,21 +136,10 @@ def _panel(votes: Mapping[str, Mapping[str, Any]]) -> Verdict:
     )
 
 
-def likeness(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
-    """Return each text's likeness to its reference by score; 0 to 1, higher is more alike."""
-    scores: dict[str, list[float]] = {"bleu": [], "rouge_l": [], "edit_similarity": []}
-    for text, reference in zip(texts, references, strict=True):
-        scores["bleu"].append(bleu(text, reference))
-        scores["rouge_l"].append(rouge_l(text, reference))
-        scores["edit_similarity"].append(1.0 - normalised_edit_distance(text, reference))
-    return scores
-
-
 def examine(
     rows: pd.DataFrame,
     *,
     seed: int,
-    surface_of: str = RESPONSE,
     overall: Sequence[str] = (),
     resamples: int = 10_000,
     **known: Any,
@@ -171,7 +152,6 @@ def examine(
     Args:
         rows: As `exam_rows` returns them.
         seed: Seed of the resampling; the draw of items had it, too.
-        surface_of: The criterion for which surface features are compared with the judge.
         overall: Criteria that are verdicts on a kind as a whole, made of others.
         resamples: How many times clusters are drawn.
         known: The other fields of `Exam`, which are known without its rows: judge, family, prompts.
@@ -190,7 +170,6 @@ def examine(
         level=_LEVEL,
         criteria={name: figures.criterion(name, own) for name, own in by_criterion.items()},
         words=words,
-        surface_scores=figures.surface(by_criterion.get(surface_of, rows[:0])),
         together=figures.together(parts, by_criterion.get(RESPONSE, rows[:0])),
         repeats=Repeats(
             times=max(map(len, rows["repeats"]), default=1),
@@ -324,21 +303,6 @@ class _Estimates:
             if len(right) and len(wrong):
                 found[name] = Seen(right=self.rate(read, right), wrong=self.rate(read, wrong))
         return found
-
-    def surface(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        # A text that is its own reference is as like it as can be: that is no test of a score.
-        every = rows[rows["reference"].fillna("").ne("") & rows["text"].ne(rows["reference"])]
-        read = every[every["passed"].notna()]
-        others = every if read.empty else read  # they need no judge
-        if others.empty:
-            return {}
-        scores = likeness(others["text"].tolist(), others["reference"].tolist())
-        if len(read):
-            scores["judge"] = read["passed"].astype(float).tolist()
-        return {
-            name: _auroc(others, pd.Series(values, others.index), self.how("surface", name))
-            for name, values in scores.items()
-        }
 
     def together(self, parts: pd.DataFrame, whole: pd.DataFrame) -> Figure | None:
         """Return how much more often items pass as a whole than independent errors would have."""

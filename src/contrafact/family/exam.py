@@ -98,8 +98,6 @@ class ExamSpec:
         items: Returns the items, drawn by `draw_items`, for options, how many are asked for (None
             if no number is given) and the seed of the draw.
         options: The exam's own options. One that is a path names a file of items.
-        surface_of: The criterion by which texts are told apart, where surface features are compared
-            with the judge (BLEU, ROUGE-L, likeness by edits): where items have a reference.
         surface: Returns items as readers see them that follow nothing; what those reach stands
             beside the judge.
         surface_reader: What such a reader does, in a heading: "reads no story".
@@ -113,7 +111,6 @@ class ExamSpec:
     items: Callable[[Any, int | None, int], Sequence[ExamItem]]
     examiner: Callable[["PromptPack", Any], Examiner]
     options: type[TaskOptions] = TaskOptions
-    surface_of: str = RESPONSE
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     surface_reader: str = "reads nothing"
     overall: Sequence[str] = ()

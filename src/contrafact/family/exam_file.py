@@ -171,9 +171,7 @@ class Exam(_Part):
     seed: int = Field(description="Seed of the draw of items and of the intervals.")
     level: float = Field(gt=0, lt=1, description="Confidence level of all intervals.")
     criteria: dict[str, CriterionExam] = Field(description="By criterion; 'response' is the whole.")
-    surface_scores: dict[str, Figure] = Field(
-        description="By score, its area under the ROC curve; 'judge' is this judge's verdict."
-    )
+    surface_scores: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     surface: dict[str, SurfaceRow] = Field(
         default_factory=dict,
         description="By criterion, what a reader reaches that follows nothing, if measured.",

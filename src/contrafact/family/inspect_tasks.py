@@ -22,11 +22,12 @@ from pydantic import ValidationError
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
 from contrafact.family.method import Method
-from contrafact.family.run import Prepared, TaskRun, absolute, open_inputs
+from contrafact.family.run import Prepared, TaskRun, open_inputs
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.family.task import method_solver
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
+from contrafact.options import absolute
 
 __all__ = ["make_task", "run_task", "solver_and_scorer"]
 
@@ -75,8 +76,8 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         "seed": settings.seed,
         "prompts": absolute(settings.prompts),
         "limit": settings.limit,
-        "cache_scope": "shared" if settings.shared_cache else prepared.logged_as,
-        "fingerprint": prepared.logged_as,
+        "cache_scope": "shared" if settings.shared_cache else prepared.identity,
+        "fingerprint": prepared.identity,
         "method": method,
         "shots": prepared.shots(method),
         "draws": prepared.draws(method),

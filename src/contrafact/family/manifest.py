@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact import __version__
 from contrafact.family.settings import RunSettings, flat_settings, identity
 from contrafact.files.tables import table_file
 from contrafact.prompts import PromptPack
-from contrafact.redaction import LEFT_OUT, dropped_by_name, without_secrets
+from contrafact.redaction import without_secrets
 
 __all__ = ["DataRecord", "Manifest", "PackRecord", "file_record", "hash_file", "new_manifest"]
 
@@ -64,31 +64,6 @@ class Manifest(BaseModel):
         default=0, description="Calls under way when it was stopped, made again by going on."
     )
     cell: str = Field(default="", description="What tells it from other runs of its grid.")
-    logged_as: str = Field(
-        default="", description="The identity that its logs have, where an earlier version began."
-    )
-    _of: tuple[RunSettings, Mapping[str, Any]] | None = PrivateAttr(None)
-
-    @property
-    def holds_secrets(self) -> bool:
-        """Whether a secret was left out of the settings."""
-        return LEFT_OUT in str(self.settings)
-
-    def is_same_run(self, earlier: "Manifest") -> bool:
-        """Return whether a folder's manifest is of this run, that has not begun.
-
-        Earlier versions told runs apart by keys in addresses and headers, and wrote them down: such
-        a run is this one if that is all that differs.
-        """
-        if self.identity == earlier.identity:
-            return True
-        if self._of is None or not self.holds_secrets:
-            return False
-        settings, contents = self._of
-        args = {name: earlier.settings.get(name, {}) for name in ("model_args", "judge_args")}
-        then = settings.model_copy(update=args)
-        same = all(without_secrets(args[name]) == self.settings[name] for name in args)
-        return same and identity(then, contents, dropped_by_name) == earlier.identity
 
     def difference(self, earlier: "Manifest") -> str:
         """Return what another run's manifest has otherwise, in words for users."""
@@ -130,7 +105,7 @@ def new_manifest(
 
     facts = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
     facts |= contents
-    manifest = Manifest(
+    return Manifest(
         identity=identity(settings, facts),
         status="running",
         started="",
@@ -143,8 +118,6 @@ def new_manifest(
         pack=PackRecord(name=pack.name, hash=pack.used_hash, templates=pack.used),
         settings=without_secrets(flat_settings(settings)),
     )
-    manifest._of = settings, facts
-    return manifest
 
 
 def file_record(

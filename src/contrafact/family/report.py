@@ -361,15 +361,8 @@ class ChapterData:
         self, measure: str, form: Form = "valid", *, scope: str | None = None
     ) -> pd.DataFrame:
         """Return the figures of a measure over all rows, one for each system that has it."""
-        figures = self.figures
-        wanted = (
-            self.spec.is_overall(figures)
-            & figures["measure"].eq(measure)
-            & figures["form"].eq(form)
-        )
-        if self.spec.scopes:
-            wanted &= figures["scope"].eq(scope or self.spec.scopes[0])
-        return figures[wanted]
+        figures = self.spec.overall_figures(self.figures, scope)
+        return figures[figures["measure"].eq(measure) & figures["form"].eq(form)]
 
     @property
     def asked_and_valid(self) -> tuple[int, int]:
@@ -469,6 +462,11 @@ class ReportSpec:
                 figures[column].eq("overall") if column == "scope" else figures[column].isna()
             )
         return overall
+
+    def overall_figures(self, figures: pd.DataFrame, scope: str | None = None) -> pd.DataFrame:
+        """Return the figures over all rows of a system, in the first scope if none is named."""
+        figures = figures[self.is_overall(figures)]
+        return figures[figures["scope"].eq(scope or self.scopes[0])] if self.scopes else figures
 
     @property
     def shown(self) -> tuple[TerminalColumn, ...]:

@@ -49,7 +49,6 @@ __all__ = [
     "Inputs",
     "Prepared",
     "TaskRun",
-    "absolute",
     "cost_columns",
     "forget_loaded",
     "load_once",
@@ -280,11 +279,6 @@ class Prepared:
         return self.manifest.identity
 
     @property
-    def logged_as(self) -> str:
-        """The identity by which its logs are found, and its answers kept."""
-        return self.manifest.logged_as or self.identity
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What is left out of a run like this."""
         left_out = self.run.without_judge
@@ -413,11 +407,6 @@ def _loaded(
     load: Callable[..., Any], path: Path, _whole: Path, _changed: Any, columns: tuple[Any, ...]
 ) -> Any:
     return load(path, dict(columns)) if columns else load(path)
-
-
-def absolute(path: Path | None) -> str | None:
-    """Return a path as a task takes it: whole, wherever the task is run again."""
-    return None if path is None else str(path.absolute())
 
 
 def system_label(model: str, method: str, shots: int) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -207,7 +207,8 @@ class RunSettings(BaseModel):
     )
     methods: Names = option(
         (),
-        "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
+        "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid. Listed by "
+        "`contrafact methods`.",
         name="method",
         metavar="NAME",
     )
@@ -297,19 +298,14 @@ def flat_settings(settings: RunSettings) -> dict[str, Any]:
     return {**common, **_without_paths(settings.options)}
 
 
-def identity(
-    settings: RunSettings,
-    contents: Mapping[str, Any],
-    dropped: Callable[[Any], Any] = secrets_dropped,
-) -> str:
+def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
     that does not use it; nor do secrets, so that a run is the same under another key. ``contents``
-    are hashes of what settings name: data, other files, templates used, task version; ``dropped``
-    leaves the secrets out of settings.
+    are hashes of what settings name: data, other files, templates used, task version.
     """
-    common = dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
+    common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()

@@ -5,7 +5,7 @@ items, answers each several times, has the answers scored, and learns to prefer 
 worst. What an item and an answer are, how they are asked for, read and checked, is the family's.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,6 @@ __all__ = [
     "CheckedReply",
     "EditSpec",
     "EditTask",
-    "Judging",
     "ReadReply",
     "TrainingItem",
     "TrainingMeasure",
@@ -80,11 +79,6 @@ class TrainingMeasure:
     drawn: bool = False
 
 
-Judging = Callable[[PromptPack, str, str, Answer], Awaitable[dict[str, float]]]
-"""Returns what a judge (by Inspect's name) finds of an item's answer, by measure; a verdict that
-cannot be read is left out."""
-
-
 class TrainingPrompts(Protocol):
     """What a model is asked in a training, from one prompt pack."""
 
@@ -120,7 +114,6 @@ class TrainingSpec:
         measures: What is reported of valid answers, in order.
         methods: Methods whose answers can be preferred, besides the model's own replies.
         method_answer: The answer in what they give; None where it is invalid.
-        judged: What a judge finds of valid answers, by measure; none where the family has no judge.
     """
 
     item: str
@@ -139,7 +132,6 @@ class TrainingSpec:
     methods: Methods
     method_input: Callable[[str], Any]
     method_answer: Callable[[Any], Answer | None]
-    judged: Judging | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ __all__ = [
     "guard_folder",
     "guard_output",
     "os_problem",
-    "sweep",
     "sync",
     "write_bytes",
     "write_folder",

@@ -26,41 +26,7 @@ __all__ = [
 _FEW = 12
 _MOST_BYTES = 2**18  # of a file of settings
 _MOST_VALUES = 100_000  # that it stands for
-_UNCLOSED = ("brackets or quotation marks do not match", "close each that is opened")
-_NO_COLON = ("a line has no colon", "write key: value, one a line")
 _NO_NUMBER = ("a number or date cannot be read", "put it in quotation marks")
-_BAD_YAML = {  # what its reader says, or what it was at: what is wrong, and what to do
-    r"quoted scalar.* end of stream|^while parsing a flow|but found ']'|but found '}'": _UNCLOSED,
-    r"character '\\t'": ("a tab stands before a key or a value", "indent with spaces"),
-    r"character '[@`%]'": ("a value begins with @, ` or %", "put it in quotation marks"),
-    r"undefined alias": ("a value begins with *", "put it in quotation marks"),
-    r"unknown escape": (
-        "no known escape follows a backslash",
-        "double the backslash, or use single quotation marks",
-    ),
-    r"constructor for the tag": ("a value begins with !", "put it in quotation marks"),
-    r"another document": ("a second document begins", "keep one, and leave --- out"),
-    r"mapping values": (
-        "a key is indented unlike the one above, or a text holds ': '",
-        "align the keys, and put the text in quotation marks",
-    ),
-    r"expected ':'": _NO_COLON,
-    r"block|document start": ("a line is indented unlike those above", "align the keys"),
-    r"": ("this cannot be read", "write key: value, one a line"),
-}
-_BAD_TOML = {
-    r"Cannot (overwrite|declare|mutate)|twice|Duplicate": ("a key is there twice", "keep one"),
-    r"Unclosed|Unterminated|Expected '[^=]|Expected \"": _UNCLOSED,
-    r"Unescaped": (
-        "no known escape follows a backslash",
-        "double the backslash, or use single quotation marks",
-    ),
-    r"Invalid (value|date)|after a statement": (
-        "a value cannot be read, or there is more behind it",
-        "put texts in quotation marks; write true and false small",
-    ),
-    r"": ('a key = "value" is expected', 'write key = "value", one a line'),
-}
 
 
 @dataclass(frozen=True)
@@ -178,15 +144,11 @@ def _bad_yaml(error: Any, text: str, path: Path) -> InputError:
     if (at := getattr(error, "position", None)) is not None:  # of its reader of characters
         problem, line = "not YAML: an invisible character", text.count("\n", 0, at) + 1
         return InputError(problem, file=path, line=line, hint="remove it")
-    message = f"{error.context or ''} {error.problem or ''}".strip()
-    problem, hint = words = _in_words(_BAD_YAML, message)
-    mark = (error.context_mark if words in (_UNCLOSED, _NO_COLON) else None) or error.problem_mark
+    problem = ", ".join(filter(None, (error.context, error.problem)))
+    mark = error.context_mark or error.problem_mark  # where what is not right began
     at_line = None if mark is None else mark.line + 1
+    hint = "write key: value, one a line, indent by spaces, and put odd texts in quotation marks"
     return InputError(f"not YAML: {problem}", file=path, line=at_line, hint=hint)
-
-
-def _in_words(table: Mapping[str, tuple[str, str]], message: str) -> tuple[str, str]:
-    return next(words for form, words in table.items() if re.search(form, message))
 
 
 _RESOLVED = {
@@ -245,9 +207,10 @@ def read_toml(text: str, name: str | Path) -> dict[str, Any]:
     except RecursionError as error:
         raise InputError("not TOML: nested too deeply", file=name) from error
     except tomllib.TOMLDecodeError as error:
-        problem, hint = _in_words(_BAD_TOML, str(error))
-        line_named = re.search(r"line (\d+)", str(error))
+        problem, _, place = str(error).partition(" (at ")
+        line_named = re.match(r"line (\d+)", place)
         line = int(line_named.group(1)) if line_named else len(text.rstrip().splitlines()) or 1
+        hint = 'write key = "value", one a line'
         raise InputError(f"not TOML: {problem}", file=name, line=line, hint=hint) from error
     except ValueError as error:
         problem, hint = _NO_NUMBER

@@ -2,38 +2,31 @@
 
 Excel writes "CSV" in Windows-1252 and "Unicode text" in UTF-16, divides by semicolons where the
 decimal mark is a comma, and says so in a first line ``sep=;``. All of that is read; what was not
-plain UTF-8 is said in one line on standard error.
+plain UTF-8 is said in one line on standard error. Rows of cells, of workbooks as well, become rows
+by the names in their header here.
 """
 
 import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
-from contrafact.files.fields import fold, is_absent
-from contrafact.files.layout import KNOWN_NAMES, Cells, filled, header_place, laid_out
+from contrafact.files.fields import FIELD_NAMES, fold, is_absent, names_of
 from contrafact.files.limits import limit, over
 
-__all__ = [
-    "BOM",
-    "Dialect",
-    "decode_line",
-    "read_delimited",
-    "read_whole",
-    "text_lines",
-    "utf8_stream",
-    "with_decimal_points",
-]
+__all__ = ["Dialect"]
 
 BOM = codecs.BOM_UTF8
 """The byte-order mark by which Excel knows UTF-8."""
 
 _DELIMITERS = ("\t", ",", ";")
+_KNOWN_NAMES = frozenset(name for field in FIELD_NAMES for name in names_of(field))
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _HEAD = 65_536
 _RECORDS = 40
@@ -50,6 +43,10 @@ _BAD_CSV = {  # by what the csv module says
     "NUL": "a NUL stands in it",
 }
 _SAVE = "save it as UTF-8 (in Excel: CSV UTF-8)"
+
+
+Cells = tuple[int, list[Any]]
+"""A row's line, counted from 1, and its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +66,19 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
     """Return a text's bytes in UTF-8, from the start, and whether they were in another encoding or
     began with a byte-order mark; None of ASCII alone, which does not tell UTF-8 from Windows-1252.
 
-    UTF-16 is known by its byte-order mark, or by the NULs that Western text has in it. What is
-    not UTF-8 is Windows-1252 if that may be (``legacy``) and more bytes speak for it than for
-    UTF-8 with damaged places; damaged UTF-8 is returned as it is, for its reader to name the line.
-    Another encoding than UTF-8 is said on standard error.
+    UTF-16 is known by its byte-order mark. What is not UTF-8 is Windows-1252 if that may be
+    (``legacy``) and more bytes speak for it than for UTF-8 with damaged places; damaged UTF-8 is
+    returned as it is, for its reader to name the line. Another encoding than UTF-8 is said on
+    standard error.
     """
     stream.seek(0)
     head = stream.read(_HEAD)
-    wide = _wide_encoding(head)
-    if wide:
+    if head[:2].count(0) == 1:
+        raise InputError("is UTF-16 without a byte-order mark", file=name, hint=_SAVE)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             with stream:
-                text = (head + read_whole(stream, name)).decode(wide).removeprefix("\ufeff")
+                text = (head + read_whole(stream, name)).decode("utf-16")
         except UnicodeDecodeError as error:
             raise InputError("is damaged UTF-16", file=name, hint=_SAVE) from error
         say_once(f"{name}: read as UTF-16")
@@ -102,17 +100,6 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
         return _legacy_stream(stream, name)
     stream.seek(0)
     return stream, None if ascii_only else head.startswith(BOM)
-
-
-def _wide_encoding(head: bytes) -> str | None:
-    """Return which UTF-16 the bytes are, if they are."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    half = len(head) // 2
-    if half < 2 or max(even, odd) < 0.4 * half or min(even, odd) > 0.05 * half:
-        return None
-    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, bool]:
@@ -172,22 +159,19 @@ def text_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
         yield number, decode_line(raw.removeprefix(BOM) if number == 1 else raw, name, number)
 
 
-def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_NAMES) -> str:
+def dialect_of(head: str) -> str:
     """Return what divides a table's cells, by its beginning.
 
     A first line ``sep=;`` says it. Else it is the one of comma, semicolon and tab under which the
-    header has known names, the most rows are as wide as the header, the header is the first row,
-    and it has the most columns: the first of these that decides. If none does, it is the tab before
-    the comma before the semicolon, and the comma where there is one column.
+    header has a known name, the most rows are as wide as the header, and it has the most columns:
+    the first of these that decides. If none does, it is the tab before the comma before the
+    semicolon, and the comma where there is one column.
     """
-    first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
-    if declared := _SEP_LINE.fullmatch(first):
-        return declared[1]
-    if tabs:
-        return "\t"
+    if declared := _declared(head):
+        return declared
     lines = head.removeprefix("\ufeff").splitlines(keepends=True)
 
-    def fit(delimiter: str) -> tuple[bool, float, bool, int]:
+    def fit(delimiter: str) -> tuple[bool, float, int]:
         rows = []
         try:
             for row in csv.reader(lines, delimiter=delimiter):
@@ -197,25 +181,24 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
                     break
         except csv.Error:
             pass  # a wrong delimiter, or a wrong row: its reader will name it
-        place = header_place(rows[:12], named)
-        header = rows[place] if rows else []
-        if len(header) < 2:
-            return False, 0.0, False, 0
-        known = any(fold(cell) in named for cell in header)
-        below = rows[place + 1 :]
+        if not rows or len(rows[0]) < 2:
+            return False, 0.0, 0
+        header, *below = rows
         even = sum(len(row) == len(header) for row in below) / len(below) if below else 1.0
-        return known, even, place == 0, len(filled(header))
+        return any(fold(cell) in _KNOWN_NAMES for cell in header), even, len(filled(header))
 
     best = max(_DELIMITERS, key=fit)  # the first of equals
-    return best if fit(best)[3] else ","
+    return best if fit(best)[2] else ","
+
+
+def _declared(head: str) -> str:
+    """Return the delimiter that a first line ``sep=;`` names; empty without such a line."""
+    found = _SEP_LINE.fullmatch(head.lstrip("\ufeff\r\n").split("\n", 1)[0])
+    return found[1] if found else ""
 
 
 def read_delimited(
-    stream: BinaryIO,
-    name: str,
-    *,
-    tabs: bool,
-    named: Collection[str],
+    stream: BinaryIO, name: str, *, tabs: bool
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
     """Return how a text table is written, and its rows, one at a time."""
     stream, foreign = utf8_stream(stream, name, legacy=True)
@@ -228,14 +211,14 @@ def read_delimited(
     if len(head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head
     text = head.decode("utf-8", "replace")
-    declared = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
-    delimiter = dialect_of(text, tabs=tabs, named=named)
+    declared = bool(_declared(text))
+    delimiter = "\t" if tabs and not declared else dialect_of(text)
     # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
     mark = declared or (delimiter == ";" if foreign is None else foreign)
     rows = laid_out(
         _records(stream, name, delimiter, declared),
         name,
-        named=named,
+        empty="",
         hint='put cells that hold a comma in quotes: "…"',
     )
     return Dialect(delimiter, mark), rows
@@ -297,3 +280,46 @@ def with_decimal_points(
             for _, row in kept:
                 row[column] = row[column].strip().replace(".", "").replace(",", ".")
     yield from kept
+
+
+def filled(cells: Sequence[Any]) -> list[Any]:
+    """Return the cells that hold something: neither nothing nor a text of spaces."""
+    return [cell for cell in cells if str("" if cell is None else cell).strip()]
+
+
+def laid_out(
+    rows: Iterator[Cells], name: str, *, empty: Any, hint: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows below the header, which is the first row, as ``(line, row)``.
+
+    Columns without a name behind the last that has one are dropped where they are empty; another
+    column without a name is called by its place. A short row lacks the last cells.
+
+    Args:
+        empty: What stands for a cell that a short row lacks.
+        hint: What to do about a row that is wider than the header.
+    """
+    line, cells = next(rows, (0, []))
+    header = [str("" if cell is None else cell).strip() for cell in cells]
+    if len(header) > limit("columns"):
+        raise over("columns", name, line)
+    while len(header) > 1 and not header[-1]:
+        header.pop()
+    nameless = [at for at, column in enumerate(header) if not column][1:]
+    for at in nameless:
+        header[at] = f"column {at + 1}"
+    twice = next((column for column, times in Counter(header).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"two columns are called '{twice}'", file=name, line=line, hint="rename one of them"
+        )
+    for line, cells in rows:
+        if len(cells) > len(header) and filled(cells[len(header) :]):
+            raise InputError(
+                f"the row has {len(cells)} cells, the header has {len(header)}",
+                file=name,
+                line=line,
+                hint=f"{hint}; remove titles above the header",
+            )
+        whole = cells[: len(header)] + [empty] * (len(header) - len(cells))
+        yield line, dict(zip(header, whole, strict=True))

@@ -13,7 +13,7 @@ from typing import TypeVar
 import httpx
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem
+from contrafact.files.atomic import atomic_path, os_problem
 from contrafact.files.lock import locked_file
 
 __all__ = [
@@ -90,52 +90,44 @@ def fetch(
     url: str,
     path: str | Path,
     *,
-    sha256: str | None,
+    sha256: str,
     progress: Progress | None = None,
 ) -> Path:
     """Download ``url`` to ``path`` and return the path; nothing is downloaded if it is there.
 
-    A file that is at ``path`` already counts as there if its sum is ``sha256``, or if no sum is
-    known. A connection that drops, a 429 and a server error are tried again from the start, with
-    growing pauses or the pause the server asks for. Two processes that fetch one file take turns.
-    ``path`` appears when the file is whole and its sum is right; until then it comes under a hidden
-    name beside it, which nothing but a kill leaves behind and the next call replaces.
+    A file that is at ``path`` already counts as there if its sum is ``sha256``. A connection that
+    drops, a 429 and a server error are tried again from the start, with growing pauses or the pause
+    the server asks for. Two processes that fetch one file take turns. ``path`` appears when the
+    file is whole and its sum is right; until then it comes under a hidden name beside it, which
+    nothing but a kill leaves behind and the next call replaces.
 
     Args:
-        url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only,
-            or where ``sha256`` is given.
-        sha256: The sum the file must have, in hex, or ``None`` if it is not known.
+        url: Its address; whoever changes what comes from there changes its sum.
+        sha256: The sum the file must have, in hex.
     """
     target = Path(path)
-    _check_scheme(httpx.URL(url), url, pinned=sha256 is not None)
-    try:
-        with locked_file(target, wait=True):
-            if target.is_dir():
-                raise InputError("cannot be written: is a folder", file=target, hint="remove it")
-            if target.exists() and sha256 in (None, sha256_of(target)):
-                return target
-            part = target.with_name(f".{target.name}.part")
-            try:
-                with _client() as client:
-                    _tried(lambda: _receive(client, url, part, sha256, progress), url)
-                part.replace(target)
-            finally:
-                part.unlink(missing_ok=True)
-    except OSError as error:
-        raise os_problem(error, target, doing="cannot be written") from error
+    with locked_file(target, wait=True):
+        if not target.is_file() or sha256_of(target) != sha256:
+            with _client() as client, atomic_path(target) as draft:
+                _tried(lambda: _receive(client, url, draft, sha256, progress), url)
     return target
 
 
-def fetch_text(url: str, *, accept: str | None = None) -> str:
+def fetch_text(url: str, accept: str) -> str:
     """Return what a URL (``http://`` on loopback alone) answers, tried again as `fetch`."""
-    _check_scheme(httpx.URL(url), url, pinned=False)
-    headers = {} if accept is None else {"Accept": accept}
+
+    def check_safe(address: httpx.URL) -> None:
+        if not is_safe(address):
+            raise InputError("is not an https:// address", file=url, hint="use one")
 
     def ask() -> str:
-        with _request(client, url, headers, pinned=False) as response:
+        with _request(client, url, {"Accept": accept}) as response:
+            for hop in (*response.history, response):
+                check_safe(hop.url)
             _check_status(response, url)
             return response.read().decode("utf-8", errors="replace")
 
+    check_safe(httpx.URL(url))
     with _client() as client:
         return _tried(ask, url)
 
@@ -153,11 +145,6 @@ def sha256_of(path: str | Path) -> str:
 
 def _client() -> httpx.Client:
     return httpx.Client(timeout=_TIMEOUT, follow_redirects=True, headers=_HEADERS)
-
-
-def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:
-    if not (is_safe(address) or (address.scheme == "http" and pinned)):
-        raise InputError("is not an https:// address", file=url, hint="use one")
 
 
 def is_safe(address: httpx.URL) -> bool:
@@ -214,13 +201,9 @@ def in_attempts(
 
 
 @contextmanager
-def _request(
-    client: httpx.Client, url: str, headers: dict[str, str], *, pinned: bool
-) -> Iterator[httpx.Response]:
+def _request(client: httpx.Client, url: str, headers: dict[str, str]) -> Iterator[httpx.Response]:
     try:
         with client.stream("GET", url, headers=headers) as response:
-            for hop in (*response.history, response):
-                _check_scheme(hop.url, url, pinned=pinned)
             yield response
     except (httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.DecodingError) as error:
         raise InputError(f"the server answers nonsense: {error}", file=url) from error
@@ -254,10 +237,10 @@ def retry_after(response: httpx.Response) -> float | None:
 
 
 def _receive(
-    client: httpx.Client, url: str, part: Path, sha256: str | None, progress: Progress | None
+    client: httpx.Client, url: str, part: Path, sha256: str, progress: Progress | None
 ) -> None:
     """Get the file into ``part``, whole and with the right sum."""
-    with _request(client, url, {}, pinned=sha256 is not None) as response, part.open("wb") as sink:
+    with _request(client, url, {}) as response, part.open("wb") as sink:
         _check_status(response, url)
         length = response.headers.get("content-length", "")
         coded = response.headers.get("content-encoding", "identity") != "identity"
@@ -269,9 +252,7 @@ def _receive(
                 raise InputError(f"is over {_MOST_BYTES} bytes", file=url)
             if progress is not None:
                 progress(size, total)
-        sink.flush()
-        os.fsync(sink.fileno())
-    if sha256 is not None and (found := sha256_of(part)) != sha256:
+    if (found := sha256_of(part)) != sha256:
         raise InputError(
             f"the SHA-256 of what came is {found}, not {sha256}",
             file=url,

@@ -17,9 +17,7 @@ from contrafact.errors import InputError
 from contrafact.text.delimit import seen
 
 __all__ = [
-    "FIELD_NAMES",
     "PackedObject",
-    "as_json",
     "checked_columns",
     "column_of",
     "columns_found",
@@ -27,7 +25,6 @@ __all__ = [
     "fold",
     "fold_row",
     "guarded",
-    "guarded_columns",
     "is_absent",
     "named_columns",
     "names_of",
@@ -38,7 +35,6 @@ __all__ = [
     "rename_row",
     "skeleton",
     "unguarded",
-    "unguarded_row",
 ]
 
 FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -163,6 +159,26 @@ def as_json(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
         return value.tolist()
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON has no word for is left to ``default=``."""
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value as a cell has it: lists and objects as JSON."""
+    value = plain(value)
+    whole = isinstance(value, dict | list)
+    return json.dumps(value, ensure_ascii=False, default=str) if whole else value
 
 
 def present(value: Any, *, top: bool = False) -> Any:

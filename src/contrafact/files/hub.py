@@ -95,9 +95,7 @@ def _failure(error: Exception, kind: str, repository: str, revision: str) -> tup
         case errors.OfflineModeIsEnabled():
             hint = "unset it for the first time, or name a file"
             return "is not in the cache, and HF_HUB_OFFLINE is set", hint
-        case errors.LocalEntryNotFoundError():
-            return _unreachable(error)
-        case errors.EntryNotFoundError():
+        case errors.EntryNotFoundError() if not isinstance(error, errors.LocalEntryNotFoundError):
             return "a file cannot be had from the hub", f"look at {page}, and try again"
         case errors.HfHubHTTPError() if status in (401, 403):
             return f"the hub refuses access ({status})", "check HF_TOKEN, and what it may do"
@@ -105,10 +103,5 @@ def _failure(error: Exception, kind: str, repository: str, revision: str) -> tup
             hint = "run the command again: it goes on where it stopped"
             return f"the hub answered {status}", hint
         case _:
-            return _unreachable(error)
-
-
-def _unreachable(error: Exception) -> tuple[str, str]:
-    where = f"{_endpoint()} ({type(error).__name__})"
-    hint = "check the connection and run the command again, or name a file"
-    return f"the hub cannot be reached at {where}", hint
+            problem = f"the hub cannot be reached at {_endpoint()} ({type(error).__name__})"
+            return problem, "check the connection and run the command again, or name a file"

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError
 
-__all__ = ["VARIABLE", "bounded_rows", "limit", "most_unpacked", "named_limits", "over", "passed"]
+__all__ = ["bounded_rows", "limit", "over"]
 
 VARIABLE = "CONTRAFACT_LIMITS"
 """The variable that names other limits: ``rows=1000,cells=20000``."""

@@ -1,11 +1,9 @@
 """Tables in and out: JSON Lines, JSON, CSV, Parquet and Excel, read by rows and written whole."""
 
 import csv
-import datetime
 import errno
 import io
 import json
-import math
 import os
 import sys
 import tempfile
@@ -29,17 +27,17 @@ from contrafact.files.delimited import (
     with_decimal_points,
 )
 from contrafact.files.fields import (
+    as_cell,
     as_json,
-    fold,
     guarded_columns,
     no_column,
+    plain,
     present,
     rename_row,
     unguarded,
     unguarded_row,
 )
 from contrafact.files.json_rows import Row, json_lines, json_list
-from contrafact.files.layout import KNOWN_NAMES
 from contrafact.files.limits import bounded_rows, limit, most_unpacked, over
 from contrafact.files.parquet import parquet_rows
 from contrafact.files.workbooks import WORKBOOKS, read_workbook, split_sheet, workbook_bytes
@@ -52,7 +50,6 @@ __all__ = [
     "BAD_DATE",
     "BROKEN",
     "TABLE_SUFFIXES",
-    "OpenTable",
     "Row",
     "RowNotes",
     "called",
@@ -135,11 +132,11 @@ def called(path: str | Path, name: str) -> Iterator[None]:
         _called.reset(token)
 
 
-def line_list(lines: Iterable[int], most: int = 6) -> str:
-    """Return line numbers as a message names them: "line 4", "lines 2, 9, …" past the most."""
+def line_list(lines: Iterable[int]) -> str:
+    """Return line numbers as a message names them: "line 4", "lines 2, 9, …" past six."""
     numbers = list(lines)
-    shown = ", ".join(map(str, numbers[:most]))
-    return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
+    shown = ", ".join(map(str, numbers[:6]))
+    return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > 6 else ''}"
 
 
 BAD_DATE = "with a date that cannot be read as one day, kept as it stands (write YYYY-MM-DD)"
@@ -168,11 +165,12 @@ class RowNotes:
         ]
 
 
-def few(sentences: list[str], most: int = 3) -> list[str]:
+def few(sentences: list[str]) -> list[str]:
     """Return the first of what a file says in two ways, and how many more `data check` names."""
-    more = len(sentences) - most
-    named = [f"and {more:,} more of this kind (contrafact data check names all)"] * (more > 0)
-    return [*sentences[:most], *named]
+    if len(sentences) <= 3:
+        return sentences
+    more = f"and {len(sentences) - 3:,} more of this kind (contrafact data check names all)"
+    return [*sentences[:3], more]
 
 
 def table_file(path: str | Path) -> Path:
@@ -225,7 +223,6 @@ def open_table(
     *,
     decimals: bool = True,
     guarded: bool | Callable[[Mapping[str, Any]], bool] = False,
-    name: str = "",
 ) -> OpenTable:
     """Open a file of rows.
 
@@ -236,10 +233,10 @@ def open_table(
     row's number. A bad row raises when the reader gets to it. Blank rows are passed over.
 
     Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
-    semicolons or tabs; its values are text, and cells that a short row lacks are empty. Titles
-    above the header of a CSV file or a sheet are left out. What was not plain is said on standard
-    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`; within
-    an object a key that is null is absent, as Parquet and the hub write it.
+    semicolons or tabs; its values are text, and cells that a short row lacks are empty. What was
+    not plain is said on standard error. What stands for nothing (``NULL``) is told by
+    `contrafact.files.fields.is_absent`; within an object a key that is null is absent, as Parquet
+    and the hub write it.
 
     Args:
         columns: By the name that is wanted, the column's name in the file, where they differ; the
@@ -251,14 +248,13 @@ def open_table(
             whose texts and names lose the apostrophe that guards them; a workbook may have been
             made of one.
     """
-    name = name or source_name(path)
+    name = source_name(path)
     file, sheet = split_sheet(path)
     suffix = "" if file == "-" else Path(file).suffix.lower()
     if suffix in (".gz", ".zst"):
         suffix = Path(file).with_suffix("").suffix.lower()
-    stream = _open(file, source_name(file) if name == source_name(path) else name)
-    stream = _unpacked(stream, name)
-    dialect, named = Dialect(), KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
+    stream = _unpacked(_open(file, source_name(file)), name)
+    dialect = Dialect()
     try:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(0)
@@ -268,9 +264,9 @@ def open_table(
             rows = parquet_rows(stream, name)
         elif kind == "workbook":
             dialect = Dialect(mark=True)
-            rows = read_workbook(stream, name, sheet=sheet, named=named)
+            rows = read_workbook(stream, name, sheet=sheet)
         elif kind == "csv":
-            dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv", named=named)
+            dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv")
             if foreign:  # Excel's "Unicode text", whose name says nothing
                 dialect = replace(dialect, mark=True)
             if decimals and not guarded:
@@ -353,8 +349,7 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     """Write a table to ``path``, whole or not at all, in the format its suffix names.
 
     The index is left out. Missing values (``None``, ``NaN``, ``NaT``) are empty cells in CSV and
-    Excel, and ``null`` elsewhere. Lone surrogates become U+FFFD, except in JSON Lines, which keeps
-    them.
+    Excel, and ``null`` elsewhere. Lone surrogates become U+FFFD.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
@@ -377,20 +372,9 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
         return render_jsonl(frame).encode()
     if suffix == ".xlsx":
         names = [str(column) for column in frame.columns]
-        cells = (tuple(_native(value) for value in row) for row in _rows(frame))
-        return workbook_bytes(names, cells, path)
-    # Parquet refuses lone surrogates. Other objects stay as they are, lest whole numbers beside
-    # nothing become fractions.
-    whole = of_one_type(frame)
-    for column in whole.columns:
-        kind = whole[column].dtype  # a column of Arrow's holds none
-        of_pandas = str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow"
-        if of_pandas and any(isinstance(value, str) for value in whole[column]):
-            whole[column] = whole[column].map(
-                lambda value: replace_surrogates(value) if isinstance(value, str) else value
-            )
+        return workbook_bytes(names, _rows(frame), path)
     sink = io.BytesIO()
-    whole.to_parquet(sink, engine="pyarrow", index=False)
+    of_one_type(frame).to_parquet(sink, engine="pyarrow", index=False)
     return sink.getvalue()
 
 
@@ -398,7 +382,7 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return a copy of a table in which each column has one type, as Arrow and Parquet have it.
 
     Lists and objects stay as they are where all are of one type. A column with values of several
-    becomes JSON, its texts as they are.
+    becomes JSON, its texts as they are but for lone surrogates, which are U+FFFD.
     """
     import pandas as pd
     import pyarrow
@@ -410,15 +394,18 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
         except (pyarrow.ArrowException, OverflowError, UnicodeError):
             storable = False
         if not storable:
-            values = [
-                value
-                if value is None or isinstance(value, str)
-                else json.dumps(_plain(value), ensure_ascii=False, default=str)
-                for value in whole[column]
-            ]
-            # As objects: pandas would make Arrow's texts of them, which lone surrogates are not.
+            values = [_as_text(value) for value in whole[column]]
             whole[column] = pd.Series(values, index=whole.index, dtype=object)
     return whole
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None:
+        return None
+    is_text = isinstance(value, str)
+    return replace_surrogates(
+        value if is_text else json.dumps(plain(value), ensure_ascii=False, default=str)
+    )
 
 
 def is_storable(kind: Any) -> bool:
@@ -432,12 +419,12 @@ def is_storable(kind: Any) -> bool:
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD.
 
-    NaN is null, and infinite numbers, which JSON lacks too, are texts as in `render_jsonl`.
+    NaN is null; infinite numbers, which JSON lacks too, are ``"Infinity"`` and ``"-Infinity"``.
     """
     try:
         text = json.dumps(row, ensure_ascii=False, default=as_json, allow_nan=False)
     except ValueError:
-        text = json.dumps(_plain(row), ensure_ascii=False, default=as_json, allow_nan=False)
+        text = json.dumps(plain(row), ensure_ascii=False, default=as_json, allow_nan=False)
     return replace_surrogates(text) + "\n"
 
 
@@ -448,28 +435,14 @@ def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
     writer = csv.writer(_LineFeeds(sink), lineterminator="\r\n", delimiter=delimiter)
     writer.writerow([str(column) for column in frame.columns])
     for row in _rows(frame):
-        writer.writerow([_cell(value) for value in row])
+        writer.writerow(map(as_cell, row))
     return replace_surrogates(sink.getvalue())
 
 
 def render_jsonl(frame: "pd.DataFrame") -> str:
-    """Return a table as JSON Lines: one object a row, keys in the order of the columns.
-
-    Infinite numbers, which JSON lacks, are the texts ``"Infinity"`` and ``"-Infinity"``.
-    """
+    """Return a table as JSON Lines, a `json_line` for each row."""
     columns = [str(column) for column in frame.columns]
-    lines = (
-        json.dumps(
-            {key: _plain(value) for key, value in zip(columns, row, strict=True)},
-            ensure_ascii=False,
-            allow_nan=False,
-            default=str,
-        )
-        for row in _rows(frame)
-    )
-    text = "".join(line + "\n" for line in lines)
-    # A lone surrogate is written as its JSON escape, since UTF-8 cannot hold it.
-    return text.encode("utf-8", "backslashreplace").decode()
+    return "".join(json_line(dict(zip(columns, row, strict=True))) for row in _rows(frame))
 
 
 def _open(path: str | Path, name: str) -> BinaryIO:
@@ -548,28 +521,3 @@ def _rows(frame: "pd.DataFrame") -> Iterator[tuple[Any, ...]]:
             ]
         )
     return zip(*columns, strict=True)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; what it has no word for is left to ``default=str``."""
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _native(value: Any) -> Any:
-    """Return a value as a sheet's cell can hold it: dates stay dates."""
-    if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    return value if isinstance(value, datetime.date) else _plain(value)
-
-
-def _cell(value: Any) -> Any:
-    value = _plain(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

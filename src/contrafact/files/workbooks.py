@@ -6,20 +6,18 @@ with it; an error (``#NAME?``, what Excel makes of a headline that begins with `
 
 import datetime
 import io
-import json
 import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
-from xml.etree import ElementTree
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
-from contrafact.files.fields import fold
-from contrafact.files.layout import Cells, filled, laid_out
+from contrafact.files.delimited import Cells, filled, laid_out
+from contrafact.files.fields import as_cell
 from contrafact.files.limits import limit, most_unpacked, over
 from contrafact.text.delimit import replace_surrogates
 
@@ -27,15 +25,13 @@ if TYPE_CHECKING:
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
-__all__ = ["WORKBOOKS", "check_cells", "read_workbook", "split_sheet", "workbook_bytes"]
+__all__ = ["check_cells", "split_sheet"]
 
 WORKBOOKS = (".xlsx", ".xlsm")
 MAX_CELL = 32_767
 """Characters that a cell of Excel holds."""
 MAX_ROWS = 1_048_576
 
-_HIDDEN = "+hidden"
-_LOOKED_AT = 12  # rows of a sheet that say whether it holds the table
 _WIDEST = 60  # characters of a column; longer texts wrap
 _ERRORS = frozenset(
     ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!")
@@ -67,31 +63,25 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
 
 
 def read_workbook(
-    stream: BinaryIO, name: str, *, sheet: str | None, named: Collection[str]
+    stream: BinaryIO, name: str, *, sheet: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a sheet as ``(line, row)``; blank ones are passed over.
 
     Texts, numbers and booleans are as in the sheet, dates are `datetime.date` or
-    `datetime.datetime`, empty cells and errors are None. Rows that are hidden, or that a filter
-    hides, are passed over, and said.
+    `datetime.datetime`, empty cells and errors are None. Hidden rows are rows like others.
 
     Args:
-        sheet: The sheet, with ``+hidden`` behind it (or alone) to read hidden rows too; if none is
-            named, the first visible one that has a known column, else the first visible one.
+        sheet: The sheet; the first that is visible if none is named.
     """
     yield from laid_out(
-        _records(stream, name, sheet, named),
+        _records(stream, name, sheet),
         name,
-        named=named,
-        padded=False,
         empty=None,
         hint="name every column that holds something in the header",
     )
 
 
-def _records(
-    stream: BinaryIO, name: str, sheet: str | None, named: Collection[str]
-) -> Iterator[Cells]:
+def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
     from openpyxl import load_workbook
 
     warnings.filterwarnings("ignore", category=UserWarning, module=r"openpyxl\.")
@@ -101,20 +91,7 @@ def _records(
         try:
             _check_size(stream, name)
             book = load_workbook(stream, read_only=True, data_only=True)
-            wanted, every = _wanted(sheet, book.sheetnames)
-            rows = _sheet(book.worksheets, name, wanted, named)
-            hidden, uncached = _notes(stream, rows.title)
-            if hidden and not every:
-                say_once(
-                    f"{name}: {len(hidden):,} hidden or filtered rows of '{rows.title}' are left "
-                    f"out; to read them, name '{name}#{rows.title}{_HIDDEN}'"
-                )
-            if uncached:
-                say_once(
-                    f"{name}: cell {uncached[0]} has a formula without a value"
-                    + (f" (and {len(uncached) - 1:,} more)" if len(uncached) > 1 else "")
-                    + ", read as empty; open the file in Excel and save it, which works it out"
-                )
+            rows = _sheet(book.worksheets, name, sheet)
             rows.reset_dimensions()  # some programs write wrong ones
             for line, values in enumerate(rows.iter_rows(values_only=True), start=1):
                 size += len(values)
@@ -126,8 +103,6 @@ def _records(
                         file=name,
                         hint="save it again as .xlsx, or as CSV",
                     )
-                if line in hidden and not every:
-                    continue
                 cells = [_read(value) for value in values]
                 for at, cell in enumerate(cells):
                     if isinstance(cell, str) and cell in _ERRORS:
@@ -148,61 +123,6 @@ def _records(
             f"{name}: line {line} has Excel's error {cell}{more}, read as empty; "
             "begin such a text with an apostrophe"
         )
-
-
-def _wanted(sheet: str | None, titles: Sequence[str]) -> tuple[str | None, bool]:
-    """Return the sheet that is named, if any, and whether its hidden rows are asked for."""
-    if sheet is None or not sheet.endswith(_HIDDEN) or sheet in titles:
-        return sheet, False
-    return sheet.removesuffix(_HIDDEN) or None, True
-
-
-_OFFICE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-
-
-def _notes(stream: BinaryIO, title: str) -> tuple[frozenset[int], list[str]]:
-    """Return a sheet's hidden rows, and its cells with a formula whose value is not stored.
-
-    openpyxl tells neither of a sheet that it reads row by row.
-    """
-    hidden: set[int] = set()
-    uncached: list[str] = []
-    with zipfile.ZipFile(stream) as packed:
-        sheets = [one for one in _parts(packed, "xl/workbook.xml") if _is(one, "sheet")]
-        key = next((one.get(_OFFICE) for one in sheets if one.get("name") == title), None)
-        links = _parts(packed, "xl/_rels/workbook.xml.rels")
-        target = next((one.get("Target", "") for one in links if one.get("Id") == key), "")
-        path = target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-        if path not in packed.namelist():
-            return frozenset(), []
-        line, above = 0, ElementTree.Element("")
-        with packed.open(path) as part:
-            for event, one in ElementTree.iterparse(part, ("start", "end")):
-                if event == "start" and _is(one, "row"):
-                    line = int(one.get("r") or line + 1)
-                    if one.get("hidden") in ("1", "true"):
-                        hidden.add(line)
-                elif event == "end" and _is(one, "c"):
-                    within = {inner.tag.rpartition("}")[2]: inner.text for inner in one}
-                    if "f" in within and within.get("v") is None and "is" not in within:
-                        uncached.append(one.get("r") or f"in line {line}")
-                elif event == "start" and _is(one, "sheetData"):
-                    above = one
-                elif event == "end" and _is(one, "row"):
-                    above.clear()  # of the rows that were read
-    stream.seek(0)
-    return frozenset(hidden), uncached
-
-
-def _parts(packed: zipfile.ZipFile, name: str) -> "list[ElementTree.Element]":
-    if name not in packed.namelist():
-        return []
-    with packed.open(name) as part:
-        return list(ElementTree.parse(part).iter())
-
-
-def _is(element: "ElementTree.Element", name: str) -> bool:
-    return element.tag.rpartition("}")[2] == name
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:
@@ -256,7 +176,7 @@ def _measured(packed: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) -> Iter
             yield piece
 
 
-def _sheet(sheets: Sequence[Any], name: str, wanted: str | None, named: Collection[str]) -> Any:
+def _sheet(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
     if not sheets:
         raise InputError("the workbook has no sheet of cells", file=name, hint="add one")
     if wanted is not None:
@@ -271,26 +191,13 @@ def _sheet(sheets: Sequence[Any], name: str, wanted: str | None, named: Collecti
                 hint="name one of these behind the #",
             )
         return chosen
-    visible = [sheet for sheet in sheets if sheet.sheet_state == "visible"] or list(sheets)
-    if len(visible) == 1:
-        return visible[0]
-    chosen = next((sheet for sheet in visible if _has_table(sheet, named)), visible[0])
-    other = next(sheet for sheet in visible if sheet is not chosen)
-    say_once(
-        f"{name}: sheet '{chosen.title}' of {len(visible)} is read; "
-        f"name another as {Path(name).name}#{other.title}"
-    )
+    chosen, *others = [one for one in sheets if one.sheet_state == "visible"] or sheets
+    if others:
+        say_once(
+            f"{name}: sheet '{chosen.title}' of {len(others) + 1} is read; "
+            f"name another as {Path(name).name}#{others[0].title}"
+        )
     return chosen
-
-
-def _has_table(sheet: Any, named: Collection[str]) -> bool:
-    """Whether one of a sheet's first rows has a known column, and a row stands below it."""
-    sheet.reset_dimensions()
-    first = [filled(row) for row in sheet.iter_rows(max_row=_LOOKED_AT, values_only=True)]
-    header = next(
-        (at for at, row in enumerate(first) if any(fold(cell) in named for cell in row)), None
-    )
-    return header is not None and any(first[header + 1 :])
 
 
 def _read(value: Any) -> Any:
@@ -336,7 +243,7 @@ def workbook_bytes(
     same table is the same bytes.
 
     Args:
-        rows: Plain values; None is an empty cell. Lists and objects become JSON.
+        rows: None is an empty cell. Lists and objects become JSON.
     """
     from openpyxl import Workbook
     from openpyxl.utils import get_column_letter
@@ -383,20 +290,14 @@ def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
 
 
 def _written(value: Any) -> Any:
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int) and len(str(abs(value))) > _DIGITS:
-        return str(value)
-    if isinstance(value, float):
-        if value != value:
-            return None
-        return value if abs(value) != float("inf") else ("Infinity" if value > 0 else "-Infinity")
     if isinstance(value, datetime.datetime | datetime.date):
         zoned = isinstance(value, datetime.datetime) and value.tzinfo is not None
         return value.isoformat() if zoned or value.year < 1900 else value
-    if isinstance(value, dict | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return value if isinstance(value, int | str) else str(value)
+    value = as_cell(value)
+    if isinstance(value, bool | float | None):
+        return value
+    exact = isinstance(value, int) and len(str(abs(value))) <= _DIGITS
+    return value if exact else str(value)
 
 
 def _without_times(packed: io.BytesIO) -> bytes:

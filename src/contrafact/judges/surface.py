@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError, require
-from contrafact.stats.classification import Areas
+from contrafact.stats.classification import auroc
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-__all__ = ["OVERALL", "READERS", "LeakItem", "LeakRow", "leak_rows"]
+__all__ = ["OVERALL", "READERS", "LeakItem", "LeakRow", "leak_rows", "unseen_folds"]
 
 OVERALL = "overall"
 OVERALL_LIMIT = 0.60
@@ -50,6 +47,7 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d[\d,]*")
 _CLAUSE = re.compile(r"[.;!?\n]+")
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -129,11 +127,11 @@ def leak_rows(
     targets = [OVERALL, *sorted({name for item in items for name in item.verdicts})]
     for target in targets:
         asked = [i for i in items if target == OVERALL or target in i.verdicts]
-        label = np.array([_passes(item, target) for item in asked])
+        label = np.array([item.verdicts.get(target, all(item.verdicts.values())) for item in asked])
         if min(label.sum(), (~label).sum()) < least:
             continue
-        features = _Features.of(asked, target)
-        names, blocks = np.unique([item.block for item in asked], return_inverse=True)
+        features = _features(asked, target)
+        blocks = [item.block for item in asked]
         limit = OVERALL_LIMIT if target == OVERALL else CRITERION_LIMIT
         for reader in readers:
             for model in models:
@@ -142,8 +140,8 @@ def leak_rows(
                     scores = _scores(features, label, groups, reader, model, seed)
                     if scores is None:
                         continue
-                    area = Areas(label.astype(np.float64), scores, blocks)
-                    low, high = _interval(area, len(names), seed)
+                    rng = np.random.default_rng([seed, 1])
+                    area = auroc(label, scores, blocks, resamples=_RESAMPLES, rng=rng)
                     yield LeakRow(
                         target=target,
                         reader=reader,
@@ -151,16 +149,12 @@ def leak_rows(
                         folds=folds,
                         items=len(asked),
                         wrong=int((~label).sum()),
-                        auroc=float(area(np.ones((1, len(names)), dtype=np.intp))[0]),
-                        low=low,
-                        high=high,
+                        auroc=area.estimate,
+                        low=area.low,
+                        high=area.high,
                         limit=limit,
                     )
                     step()
-
-
-def _passes(item: LeakItem, target: str) -> bool:
-    return all(item.verdicts.values()) if target == OVERALL else item.verdicts[target]
 
 
 def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
@@ -174,40 +168,24 @@ def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
     return [item for item in items if rank[item.block] < most]
 
 
-def _interval(area: Areas, blocks: int, seed: int) -> tuple[float, float]:
-    rng = np.random.default_rng([seed, 1])
-    areas = []
-    for _ in range(_RESAMPLES):
-        counts = np.bincount(rng.integers(0, blocks, blocks), minlength=blocks)
-        areas.append(area(counts[None])[0])
-    low, high = np.nanpercentile(areas, (2.5, 97.5))
-    return float(low), float(high)
+def _features(items: Sequence[LeakItem], target: str) -> Mapping[str, Any]:
+    """Return what each reader sees of the items: words as a sparse matrix, the rest as arrays."""
+    from sklearn.feature_extraction.text import HashingVectorizer
 
-
-@dataclass
-class _Features:
-    words: "csr_matrix"
-    dense: Mapping[str, Floats]
-
-    @classmethod
-    def of(cls, items: Sequence[LeakItem], target: str) -> "_Features":
-        require("sklearn", "tests for leaks")
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        vectorizer = HashingVectorizer(
-            n_features=_WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False, norm="l2"
-        )
-        words = vectorizer.transform([item.text for item in items])
-        texts = cache(_parts)  # each text once
-        rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
-        for item in items:
-            criterion = item.asked.get(target, "")
-            if target == OVERALL:
-                criterion = " ".join(item.asked.values())
-            rows["overlap"].append(_overlaps(texts, item, criterion))
-            rows["connectors"].append(_connectors(texts, item))
-            rows["quotes"].append(_quotes(texts, item, criterion))
-        return cls(words, {name: np.array(row, dtype=np.float64) for name, row in rows.items()})
+    vectorizer = HashingVectorizer(
+        n_features=_WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False, norm="l2"
+    )
+    texts = cache(_parts)  # each text once
+    rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
+    for item in items:
+        criterion = item.asked.get(target, "")
+        if target == OVERALL:
+            criterion = " ".join(item.asked.values())
+        rows["overlap"].append(_overlaps(texts, item, criterion))
+        rows["connectors"].append(_connectors(texts, item))
+        rows["quotes"].append(_quotes(texts, item, criterion))
+    words = vectorizer.transform([item.text for item in items])
+    return {"words": words, **{name: np.array(row, np.float64) for name, row in rows.items()}}
 
 
 _Parts = tuple[list[str], list[set[tuple[str, ...]]], list[str]]
@@ -293,8 +271,22 @@ def _moved(texts: _Taker, item: LeakItem) -> list[float]:
     return [float(now), apart, abs(apart), share, abs(share), float(gcd(now, before))]
 
 
+def unseen_folds(
+    groups: Sequence[Any], *, most: int = _FOLDS, seed: int
+) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the rows to learn from and those to score, fold by fold; a group is never split.
+
+    There are as many folds as groups if these are fewer than ``most``; at least two are wanted.
+    """
+    require("sklearn", "surface features")
+    from sklearn.model_selection import GroupKFold
+
+    folds = GroupKFold(n_splits=min(most, len(set(groups))), shuffle=True, random_state=seed)
+    yield from folds.split(groups, groups=groups)
+
+
 def _scores(
-    features: _Features,
+    features: Mapping[str, Any],
     label: NDArray[np.bool_],
     groups: Sequence[str],
     reader: str,
@@ -302,15 +294,12 @@ def _scores(
     seed: int,
 ) -> Floats | None:
     """Return each item's score by a reader that has seen no item of its group."""
-    from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    folds = min(_FOLDS, len(set(groups)))
-    if folds < 2:
+    if len(set(groups)) < 2:
         return None
     scores = np.zeros(len(label))
-    splitter = GroupKFold(n_splits=folds, shuffle=True, random_state=seed)
-    for train, test in splitter.split(scores, label, groups):
+    for train, test in unseen_folds(groups, seed=seed):
         if label[train].all() or not label[train].any():
             return None
         # Threads that wait for one another on a busy machine cost more than they bring.
@@ -322,37 +311,35 @@ def _scores(
 
 
 def _fitted(
-    features: _Features,
+    features: Mapping[str, Any],
     label: NDArray[np.bool_],
-    train: NDArray[np.intp],
+    train: Indices,
     reader: str,
     model: str,
     seed: int,
-) -> Callable[[NDArray[np.intp]], Floats]:
+) -> Callable[[Indices], Floats]:
     from scipy.sparse import csr_matrix, hstack
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.feature_selection import chi2
     from sklearn.linear_model import LogisticRegression, SGDClassifier
     from sklearn.preprocessing import StandardScaler
 
-    names = [reader] if reader in features.dense else list(READERS[1:-1])
-    dense = np.hstack([features.dense[name] for name in names])
-    wordy = reader in ("words", "all")
+    words, wordy = features["words"], reader in ("words", "all")
+    dense = np.hstack([features[name] for name in (READERS[1:-1] if wordy else [reader])])
     if model == "logistic":
-        scaled = StandardScaler().fit(dense[train]).transform(dense)
+        seen = StandardScaler().fit(dense[train]).transform(dense)
         fitted: Any = LogisticRegression(max_iter=300)
         if wordy:
-            every = hstack([features.words, csr_matrix(scaled / 10.0)]).tocsr()
-            scaled = every if reader == "all" else features.words
+            seen = hstack([words, csr_matrix(seen / 10.0)]).tocsr() if reader == "all" else words
             fitted = SGDClassifier(
                 loss="log_loss", alpha=1e-5, max_iter=12, tol=None, random_state=seed
             )
-        fitted.fit(scaled[train], label[train])
-        return lambda test: np.asarray(fitted.decision_function(scaled[test]))
+        fitted.fit(seen[train], label[train])
+        return lambda test: np.asarray(fitted.decision_function(seen[test]))
     if wordy:
         # The words that go most with either label, as far as training shows.
-        strength = np.nan_to_num(chi2(features.words[train], label[train])[0])
-        best = features.words[:, np.argsort(strength)[-_BOOSTED_WORDS:]].toarray()
+        strength = np.nan_to_num(chi2(words[train], label[train])[0])
+        best = words[:, np.argsort(strength)[-_BOOSTED_WORDS:]].toarray()
         dense = best if reader == "words" else np.hstack([best, dense])
     boosted = HistGradientBoostingClassifier(
         max_iter=40, learning_rate=0.2, max_leaf_nodes=15, max_bins=63, random_state=seed

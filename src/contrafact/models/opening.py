@@ -9,7 +9,6 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from contrafact.errors import InputError
 from contrafact.models.calls import TRANSPORT
 from contrafact.models.gguf import inspect_name
-from contrafact.models.private import keep_private
 from contrafact.models.service import guard
 from contrafact.redaction import redacted, without_secrets
 
@@ -70,4 +69,4 @@ def open_model(
         ) from error
     if name.startswith(IN_PROCESS) or name == NO_MODEL:
         return model
-    return guard(keep_private(model, model_args))
+    return guard(model, model_args)

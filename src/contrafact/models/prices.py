@@ -5,10 +5,10 @@ for free. Prices are those of single calls: some providers charge more per token
 that tokens of many calls must not be added up first.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from typing import TYPE_CHECKING
 
 from contrafact.models.gguf import inspect_name
@@ -38,12 +38,6 @@ _PROVIDERS = {
     "moonshot": "moonshotai",
 }  # fmt: skip
 _COMPATIBLE = "openai-api"
-
-_LONG = 100_000
-"""Calls with more input than this are priced one by one: providers' prices for long prompts begin
-at 128,000 tokens (Google) or 200,000 (Anthropic)."""
-
-_UNIT = 1_000
 
 
 @dataclass(frozen=True)
@@ -82,39 +76,17 @@ def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:
     """Return what calls cost at list price; 0 of a model of this machine, None where unknown."""
     if not is_paid(model):
         return Decimal(0)
-    rates = _rates(model)
-    if rates is None:
+    if price_note(model) == UNKNOWN:
         return None
-    short = [call for call in calls if call.sent <= _LONG]
-    counts = (
-        sum(call.read for call in short),
-        sum(call.written for call in short),
-        sum(call.cache_read for call in short),
-        sum(call.cache_written for call in short),
-    )
-    total = sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0))
-    for call in calls:
-        if call.sent > _LONG:
-            total += _price(model, call) or Decimal(0)
-    return total
+    each = ((_price(model, call) or Decimal(0)) * n for call, n in Counter(calls).items())
+    return sum(each, Decimal(0))
 
 
 def price_note(model: str) -> str:
     """Return where a model's price comes from: it is free, listed or unknown."""
     if not is_paid(model):
         return FREE
-    return UNKNOWN if _rates(model) is None else LISTED
-
-
-@cache
-def _rates(model: str) -> tuple[Decimal, Decimal, Decimal, Decimal] | None:
-    """Return the prices of a token: read, written, read from a cache, written to one."""
-    plain = _price(model, Tokens(_UNIT, 0))
-    if plain is None:
-        return None
-    others = (Tokens(_UNIT, _UNIT), Tokens(_UNIT, 0, _UNIT), Tokens(_UNIT, 0, 0, _UNIT))
-    found = [(_price(model, one) or plain) - plain for one in others]
-    return plain / _UNIT, found[0] / _UNIT, found[1] / _UNIT, found[2] / _UNIT
+    return UNKNOWN if _price(model, Tokens(1, 0)) is None else LISTED
 
 
 def _price(model: str, call: Tokens) -> Decimal | None:

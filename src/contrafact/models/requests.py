@@ -48,11 +48,6 @@ MAX_TOKENS = 2048
 
 _Engine = TypeVar("_Engine")
 
-# Keywords that Inspect leaves out of the schemas it sends to OpenAI-compatible servers.
-_KEYWORDS_NOT_SENT = frozenset(
-    {"pattern", "minLength", "maxLength", "minimum", "maximum", "examples"}
-)
-
 
 class InProcessAPI(ModelAPI, Generic[_Engine]):
     """A model in this process, loaded at the first call and shared; `InputError` on bad ones."""
@@ -261,27 +256,8 @@ def _response_format(config: GenerateConfig) -> dict[str, Any] | None:
         "type": "json_schema",
         "json_schema": {
             "name": schema.name,
-            "schema": _sent(
-                schema.json_schema.model_dump(exclude_none=True, serialize_as_any=True)
-            ),
+            "schema": schema.json_schema.model_dump(exclude_none=True, serialize_as_any=True),
             "description": schema.description,
             "strict": schema.strict,
         },
     }
-
-
-def _sent(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON schema without the keywords that are not sent, its subschemas' too."""
-    kept: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keyword in _KEYWORDS_NOT_SENT:
-            continue
-        if keyword == "properties":  # its keys are names, not keywords
-            kept[keyword] = {name: _sent(part) for name, part in value.items()}
-        elif keyword in ("items", "additionalProperties") and isinstance(value, dict):
-            kept[keyword] = _sent(value)
-        elif keyword == "anyOf":
-            kept[keyword] = [_sent(part) for part in value]
-        else:
-            kept[keyword] = value
-    return kept

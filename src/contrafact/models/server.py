@@ -254,12 +254,12 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
     params.ui = False
     try:
         return llama.Server(params)
-    except RuntimeError as error:  # it does not say why
+    except RuntimeError:  # it does not say why
         hint = "check that the file is whole and of a kind llama.cpp knows"
         if settings.kv_cache == "q8_0":
             hint += "; a model whose head size is no multiple of 32 needs -M kv_cache=f16"
         problem = "llama.cpp cannot load this model"
-        raise InputError(problem, file=settings.path, hint=hint) from error
+        raise InputError(problem, file=settings.path, hint=hint) from None
 
 
 def default_threads() -> int:

@@ -14,6 +14,7 @@ stands `guard`:
 - A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
 - ``max_connections`` bounds the calls to a service, whichever of its models they ask.
 - What is under way is marked on the disk (`contrafact.models.calls`).
+- Only the provider sees secrets in the address; replies and errors come without.
 - A prompt of which the service counts far fewer tokens than it has words was cut, and is told.
 """
 
@@ -22,7 +23,9 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -31,7 +34,8 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, Model
 from contrafact.console import say_once
 from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
 from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
-from contrafact.redaction import redacted
+from contrafact.models.private import clean_error, cleaned, keep_private
+from contrafact.redaction import redacted, without_secrets
 from contrafact.text.delimit import printable, shorten
 
 _QUOTA = re.compile(
@@ -75,11 +79,13 @@ class NoAnswer(RuntimeError):
     """The service replied, and there is no answer in it."""
 
 
-def guard(model: Model) -> Model:
+def guard(model: Model, arguments: Mapping[str, Any] | None = None) -> Model:
     """Return a model whose service is watched as the module says; once guarded it stays so.
 
-    Who opens it again (Inspect gives the same instance) asks a service that was used up anew.
+    None of the secrets in the arguments that it was opened with is written. Who opens it again
+    (Inspect gives the same instance) asks a service that was used up anew.
     """
+    model = keep_private(model, arguments or {})
     api = model.api
     if isinstance(api, _Guarded):
         api.used_up = None
@@ -96,6 +102,19 @@ def is_service(model: Model) -> bool:
     return isinstance(getattr(model, "api", None), _Guarded)
 
 
+_asking: ContextVar[bool] = ContextVar("_asking", default=False)
+
+
+@contextmanager
+def _known_address() -> Iterator[None]:
+    """Let the provider see the whole address."""
+    token = _asking.set(True)
+    try:
+        yield
+    finally:
+        _asking.reset(token)
+
+
 class _Guarded(ModelAPI):
     """Mixed into a provider's class, before it."""
 
@@ -107,9 +126,20 @@ class _Guarded(ModelAPI):
         self._lacks: set[str] = set()
         self._watch_client()
 
+    @property
+    def base_url(self) -> str | None:
+        """The address, without secrets for all but the provider."""
+        address: str | None = vars(self).get("base_url")
+        return address if _asking.get() else without_secrets(address)
+
+    @base_url.setter
+    def base_url(self, address: str | None) -> None:
+        vars(self)["base_url"] = address
+
     def initialize(self) -> None:
         """See Inspect's `ModelAPI`, which makes a client anew here."""
-        super().initialize()
+        with _known_address():
+            super().initialize()
         self._watch_client()
 
     def _watch_client(self) -> None:
@@ -143,9 +173,7 @@ class _Guarded(ModelAPI):
         tries.begin()
         refusals: dict[str, str] = {}
         while True:
-            lacking = {*self._lacks, *refusals}
-            update = {field: None for name in lacking for field in _FIELDS[name]}
-            asked = config.model_copy(update=update)
+            asked = without(config, {*self._lacks, *refusals})
             replies: list[Body] = []
             try:
                 made = await self._reply(replies, tries, input, tools, tool_choice, asked)
@@ -160,7 +188,8 @@ class _Guarded(ModelAPI):
                     self.model_name, words, stop_reason="content_filter"
                 )
                 break
-            if (name := _lacking(words, replies, asked)) is None:
+            refused = bool(replies) and replies[-1].status in _REFUSED
+            if not refused or (name := lacking(words, asked)) is None:
                 _say_why(output, replies, asked)
                 if not call:
                     raise output
@@ -185,7 +214,7 @@ class _Guarded(ModelAPI):
         token = bodies.set(replies)
         try:
             with anyio.move_on_after(left) as scope, under_way():
-                made = await super().generate(*asked)  # type: ignore[safe-super]
+                made = await self._provided(*asked)
                 output = made[0] if isinstance(made, tuple) else made
                 if isinstance(output, ModelOutput):
                     if not output.choices:
@@ -206,6 +235,18 @@ class _Guarded(ModelAPI):
         if scope.cancelled_caught:
             raise NoAnswer(f"the service gave no whole reply in a call's {limit} s")
         return made
+
+    async def _provided(self, *asked: Any) -> Any:
+        """Return, or raise, what the provider does, without secrets."""
+        try:
+            with _known_address():
+                made = await super().generate(*asked)  # type: ignore[safe-super]
+        except Exception as error:
+            clean_error(error)
+            if redacted(str(error)) != str(error):
+                raise RuntimeError(redacted(str(error))) from None
+            raise
+        return tuple(map(cleaned, made)) if isinstance(made, tuple) else cleaned(made)
 
     def connection_key(self) -> str:
         """See Inspect's `ModelAPI`: where connections are bounded, models of an account share them.
@@ -285,14 +326,12 @@ def _without_request(found: Any) -> Any:
     return [_without_request(part) for part in found] if isinstance(found, list) else found
 
 
-def _lacking(words: str, replies: Sequence[Body], asked: GenerateConfig) -> str | None:
+def lacking(words: str, asked: GenerateConfig) -> str | None:
     """Return what a request was refused for that it asked for and that it may go without.
 
     A temperature of 0 asks for the likeliest answer, as judges do. Any other is the user's choice,
     and not left out in silence.
     """
-    if not replies or replies[-1].status not in _REFUSED:
-        return None
     for name, pattern in _LACKING.items():
         asks = any(getattr(asked, field) is not None for field in _FIELDS[name])
         if name == "temperature" and asked.temperature != 0:
@@ -300,6 +339,11 @@ def _lacking(words: str, replies: Sequence[Body], asked: GenerateConfig) -> str 
         if asks and re.search(pattern, words, re.IGNORECASE):
             return name
     return None
+
+
+def without(config: GenerateConfig, names: Collection[str]) -> GenerateConfig:
+    """Return the settings of a request that goes without what `lacking` names."""
+    return config.model_copy(update={field: None for name in names for field in _FIELDS[name]})
 
 
 def _words(replies: Sequence[Body], otherwise: str) -> str:

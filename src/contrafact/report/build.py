@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -11,11 +11,14 @@ from contrafact.family.display import listed
 from contrafact.family.exam_file import Exam
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, make_chapter
-from contrafact.report.frames import TaskRuns, check_exams, check_labels
+from contrafact.report.frames import TaskRuns, check_exams, check_labels, read_tasks
 from contrafact.report.html import render_page
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
-__all__ = ["build_report", "make_chapters", "write_chapters"]
+if TYPE_CHECKING:
+    from contrafact.runs.execute import RunResult
+
+__all__ = ["build_report", "make_chapters", "report_runs", "write_chapters"]
 
 RESULTS_VERSION = 1
 """Of the format of ``results.json``; a field that goes or changes its meaning raises it."""
@@ -44,6 +47,20 @@ def build_report(
     options = Options(exams=tuple(exams), labels=labels, **how)
     write_chapters(make_chapters(tasks, options), options, out)
     return out
+
+
+def report_runs(results: "Sequence[RunResult]", out: Path, *, with_published: bool = False) -> bool:
+    """Write the report of runs, unless it is there; return whether there is anything to report."""
+    if (
+        (out / "report.html").exists()
+        and not with_published
+        and not any(result.ran for result in results)
+    ):
+        return True
+    tasks = [runs for runs in read_tasks([result.folder for result in results]) if len(runs.items)]
+    if tasks:
+        build_report(tasks, out, with_published=with_published)
+    return bool(tasks)
 
 
 def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:

@@ -9,8 +9,8 @@ import os
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -32,7 +32,7 @@ from inspect_ai.solver import TaskState
 from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress, say_once
-from contrafact.errors import InputError
+from contrafact.errors import ModelError
 from contrafact.family.inspect_tasks import run_task
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
@@ -47,12 +47,10 @@ from contrafact.redaction import redacted, secrets_dropped, without_secrets
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
-    MANIFEST,
     Manifest,
     begin,
     finish,
     place,
-    read_manifest,
     write_manifest,
 )
 from contrafact.runs.items import Failure, tables_of, write_tables
@@ -81,6 +79,17 @@ class RunResult:
     samples: int
     ran: bool
 
+    @property
+    def problem(self) -> ModelError | None:
+        """The error that samples failed, by cause; None where none did."""
+        if not self.failures:
+            return None
+        return ModelError(
+            f"{len(self.failures)} of {self.samples} samples failed (listed in "
+            f"{self.folder / 'failures.csv'}); run again, they are tried once more:",
+            (failure.cause for failure in self.failures),
+        )
+
 
 Seen = Callable[[TaskState, Progress], None]
 """Called when a sample has ended, with the progress above whose bar it may say something."""
@@ -88,14 +97,7 @@ Seen = Callable[[TaskState, Progress], None]
 
 def default_folder(prepared: Prepared) -> Path:
     """Return the folder that this run has where none is named: the same for the same run."""
-    task, manifest = prepared.settings.task, prepared.manifest
-    folder = Path("runs") / f"{task}-{prepared.identity}"
-    if manifest.holds_secrets and not folder.exists():  # an earlier version named it otherwise
-        for path in sorted(folder.parent.glob(f"{task}-*/{MANIFEST}")):
-            with suppress(InputError):
-                if manifest.is_same_run(read_manifest(path.parent)):
-                    return path.parent
-    return folder
+    return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
 def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
@@ -126,8 +128,6 @@ def execute(
         manifest = begin(folder, prepared, cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
-        if manifest.logged_as:
-            prepared = replace(prepared, manifest=manifest)
         settings, samples = prepared.settings, prepared.samples
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         models = _Models.open(settings, asking=bool(prepared.methods))

@@ -16,7 +16,6 @@ from contrafact.files.lock import LOCK
 from contrafact.files.tables import json_line, render_csv
 from contrafact.models.fluency import FLUENCY
 from contrafact.prompts import SUFFIX, template_hash
-from contrafact.redaction import without_secrets
 from contrafact.runs.config import PROMPTS, config_text
 from contrafact.text.delimit import replace_surrogates
 
@@ -149,16 +148,13 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
     run = prepared.manifest
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
-        if not run.is_same_run(manifest):
+        if run.identity != manifest.identity:
             raise InputError(
                 f"holds another run (it differs in {run.difference(manifest)})",
                 file=folder,
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
-        update = {"identity": run.identity, "settings": without_secrets(manifest.settings)}
-        if run.identity != manifest.identity:
-            update["logged_as"] = manifest.identity
-        return manifest.model_copy(update=update)
+        return manifest
     if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"

@@ -1,26 +1,26 @@
-"""Outputs that are there already, judged: one stage of score, here and on Ray.
+"""Outputs that are there already, judged without a log: here, and by an executor.
 
 An output is judged by the solver and the scorer of its task, called without an evaluation around
-them, so that its rows are those that a run with a log has. `JudgeStage` judges the outputs that a
-run holds, in this process, as `contrafact.runs.execute` hands them; `ScoreStage` first reads them
-from the rows of a file, a partition at a time, and goes to the workers of a cluster.
+them, so that its rows are those that a run with a log has (`OutputJudge`). `judge_direct` has the
+outputs that a run holds judged; `ScoreStage` reads them from rows, which may be a partition's.
 
-Outputs that a language model judges on one machine are no matter of this stage but of Inspect's
-evaluation set: what a judge was asked and said stands in a log then, which `inspect view` shows,
-``score RUN`` judges again and `contrafact.runs.items` counts tokens and dollars of; and the set
-brings batch mode, limits and retries. A verifier's calls need none of that, and a log takes some
-38 ms an output: those of 500 as long as 5,000 outputs take without.
+Outputs that a language model judges on one machine are a matter of Inspect's evaluation set: what
+a judge was asked and said stands in a log then, which `inspect view` shows, ``score RUN`` judges
+again and `contrafact.runs.items` counts tokens and dollars of; and the set brings batch mode,
+limits and retries. A verifier's calls need none of that, and a log takes some 38 ms an output:
+those of 500 as long as 5,000 outputs take without.
 """
 
 import asyncio
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalError, EvalSample
@@ -29,10 +29,11 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 from inspect_ai.util import registry_info
 
-from contrafact.console import show_table
+from contrafact.console import Progress, show_table
 from contrafact.errors import InputError
 from contrafact.family.inspect_tasks import solver_and_scorer
 from contrafact.family.manifest import hash_file
+from contrafact.family.outputs import RecordedSystem
 from contrafact.family.run import Evaluated, Prepared, TaskRun, forget_loaded
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
@@ -56,7 +57,7 @@ from contrafact.runs.items import (
 )
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
-from contrafact.stages.run import run_stage
+from contrafact.stages.run import PART, awake
 from contrafact.stages.stage import (
     INDEX,
     KEPT,
@@ -73,9 +74,6 @@ from contrafact.text.degenerate import unload_languages
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from contrafact.files.delimited import Dialect
-    from contrafact.stages.stage import Failure as RowFailure
 
 __all__ = ["PARTS", "VERDICTS", "ScoreStage", "is_direct", "judge_direct"]
 
@@ -96,167 +94,108 @@ _PARTED = (VERDICTS, KEPT)
 _PASSED = {1.0: "passed", 0.0: "failed"}
 
 
-async def judged_sample(work: tuple[Any, Any], sample: Sample, draw: int) -> EvalSample:
-    """Return a sample as a log has it, worked on by a solver and scored by a scorer.
+class RecordedSample(NamedTuple):
+    """A sample of a run's recorded outputs, with its number from 0 in the order of the table."""
 
-    A judge that cannot be used raises `InputError`; what else goes wrong is the sample's error.
-    """
-    solve, scorer = work
-    target = Target(sample.target or "")
-    state = TaskState(
-        model=ModelName(NO_MODEL),
-        sample_id=sample.id or "",
-        epoch=draw,
-        input=sample.input,
-        messages=[ChatMessageUser(content=str(sample.input))],
-        target=target,
-        output=ModelOutput(),
-        metadata=dict(sample.metadata or {}),
-    )
-    whole: dict[str, Any] = {
-        "id": sample.id,
-        "epoch": draw,
-        "input": sample.input,
-        "target": sample.target or "",
-        "metadata": state.metadata,
-    }
-    try:
-        state = await solve(state, None)
-        # A log names scorers without the first part of their names, the package.
-        scores = {registry_info(scorer).name.partition("/")[2]: await scorer(state, target)}
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the sample's reason; a rerun asks again
-        problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
-        return EvalSample(**whole, error=problem)
-    return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
+    number: int
+    spec: str
+    system: RecordedSystem
+    draw: int
+    sample: Sample
 
 
-@dataclass(frozen=True)
-class RecordedSamples:
-    """The samples of a run's recorded outputs, in the order of its table, made as they are needed.
-
-    Attributes:
-        done: The numbers of those that are left out, from 0.
-    """
-
-    prepared: Prepared
-    done: Collection[int] = ()
-
-    def __len__(self) -> int:
-        return self.prepared.samples - len(self.done)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each sample with its number, its draw and the method that answers it."""
-        prepared, number = self.prepared, 0
-        assert prepared.recorded is not None
-        asked, items = prepared.recorded.asked, prepared.items
-        systems: Mapping[str, Any] = prepared.baselines
-        for spec, system in systems.items():
-            for draw in range(1, system.draws + 1):
-                for start in range(0, len(items), _SAMPLES_AT_ONCE):
-                    some = items[start : start + _SAMPLES_AT_ONCE]
-                    for sample in prepared.run.samples(some, None):
-                        if str(sample.id) not in asked:
-                            continue
-                        if number not in self.done:
-                            yield {"number": number, "spec": spec, "draw": draw, "sample": sample}
+def recorded_samples(prepared: Prepared) -> Iterator[RecordedSample]:
+    """Yield the samples of a run's recorded outputs, made as they are needed."""
+    assert prepared.recorded is not None
+    asked, items, number = prepared.recorded.asked, prepared.items, 0
+    systems: Mapping[str, Any] = prepared.baselines
+    for spec, system in systems.items():
+        for draw in range(1, system.draws + 1):
+            for start in range(0, len(items), _SAMPLES_AT_ONCE):
+                for sample in prepared.run.samples(items[start : start + _SAMPLES_AT_ONCE], None):
+                    if str(sample.id) in asked:
+                        yield RecordedSample(number, spec, system, draw, sample)
                         number += 1
 
 
-class JudgeStage(Stage):
-    """The outputs that a run holds, judged; rows of its tables of items and verdicts come out.
-
-    A sample that could not be judged stands in no table, and a rerun judges it again.
+class OutputJudge:
+    """Judges the outputs that a run holds.
 
     Args:
-        slots: Bounds what is judged at once, in all these stages of a process; one after the other
+        slots: Bounds what is judged at once, in all judges of a process; one after the other
             without it.
     """
-
-    noun = "samples"
-    keeps_failures = True
-    shows_progress = True
 
     def __init__(
         self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
     ) -> None:
         self._prepared, self._judges, self._slots = prepared, judges, slots
         self._places = places_of(prepared)
-
-    @property
-    def name(self) -> str:
-        return f"`score {self._prepared.settings.task}`"
-
-    def facts(self) -> dict[str, Any]:
-        return {"run": self._prepared.identity}
-
-    def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        slots = self._slots
         # By system what works on its samples and scores them: made once.
-        work_of = cache(partial(solver_and_scorer, self._prepared))
+        self._work_of: Callable[[str], tuple[Any, Any]] = cache(
+            partial(solver_and_scorer, prepared)
+        )
 
-        async def judged(row: InputRow) -> EvalSample:
-            spec, sample, draw = (row.fields[name] for name in ("spec", "sample", "draw"))
-            async with slots or nullcontext():
-                found = await judged_sample(work_of(spec), sample, draw)
+    async def judge(
+        self, samples: Sequence[RecordedSample], each: Callable[[], None] = lambda: None
+    ) -> list[EvalSample]:
+        """Return the samples as a log has them; ``each`` is called when one is done.
+
+        A judge that cannot be used raises `InputError`; what else goes wrong is a sample's error.
+        """
+        bound_judges.set(self._judges)
+
+        async def one(asked: RecordedSample) -> EvalSample:
+            async with self._slots or nullcontext():
+                found = await self._judged(asked)
             each()
             return found
 
-        async def work(rows: Sequence[InputRow]) -> StageOutput:
-            bound_judges.set(self._judges)
-            if slots is None:  # nobody is waited for, and tasks would take a tenth more
-                samples = [await judged(row) for row in rows]
-            else:
-                samples = await asyncio.gather(*map(judged, rows))
-            made = StageOutput()
-            for row, sample in zip(rows, samples, strict=True):
-                self._add(made, row, sample)
-            return made
+        if self._slots is None:  # nobody is waited for, and tasks would take a tenth more
+            return [await one(asked) for asked in samples]
+        return await asyncio.gather(*map(one, samples))
 
-        return work
+    async def _judged(self, asked: RecordedSample) -> EvalSample:
+        sample = asked.sample
+        solver, scorer = self._work_of(asked.spec)
+        target = Target(sample.target or "")
+        state = TaskState(
+            model=ModelName(NO_MODEL),
+            sample_id=sample.id or "",
+            epoch=asked.draw,
+            input=sample.input,
+            messages=[ChatMessageUser(content=str(sample.input))],
+            target=target,
+            output=ModelOutput(),
+            metadata=dict(sample.metadata or {}),
+        )
+        whole: dict[str, Any] = {
+            "id": sample.id,
+            "epoch": asked.draw,
+            "input": sample.input,
+            "target": sample.target or "",
+            "metadata": state.metadata,
+        }
+        try:
+            state = await solver(state, None)
+            # A log names scorers without the first part of their names, the package.
+            scores = {registry_info(scorer).name.partition("/")[2]: await scorer(state, target)}
+        except InputError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the sample's reason; a rerun asks again
+            problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
+            return EvalSample(**whole, error=problem)
+        return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
 
-    def _add(self, made: StageOutput, row: InputRow, sample: EvalSample) -> None:
-        prepared, number = self._prepared, row.fields["number"]
-        system: Any = prepared.baselines[row.fields["spec"]]
-        if sample.error is not None:
-            made.fail(row, sample.error.message, cause=sample.error.message)
-            made.figures.append(failure_of(system.name, sample))
-            return
+    def rows(self, asked: RecordedSample, judged: EvalSample) -> dict[str, list[Mapping[str, Any]]]:
+        """Return the rows of a judged sample in a run's tables, by table."""
+        prepared, system = self._prepared, asked.system
         facts = (system.name, system.model, system.method, system.shots)
-        evaluated = Evaluated(*facts, [sample], prepared.judge)
-        for item in system_rows(prepared, evaluated, self._places):
-            made.add(KEPT, number, item)
-        for verdict in verdict_rows(prepared.run, system.name, [sample]):
-            made.add(VERDICTS, number, verdict)
-
-    def failed(self, made: StageOutput, failure: "RowFailure") -> None:
-        """Add nothing to the tables."""
-
-    def guard(self, out: str | Path, source: str | Path) -> None:
-        """Make the folder of parts; refuse those of an earlier version."""
-        folder = Path(out)
-        for table in _PARTED:
-            (folder / table).mkdir(parents=True, exist_ok=True)
-        if any(folder.glob("*.parquet")):
-            raise InputError(
-                "holds parts of an earlier version, which divided the outputs otherwise",
-                file=folder,
-                hint="finish the run with that version, or remove the folder to judge them again",
-            )
-
-    def write(
-        self, out: str | Path, pieces: Iterable[StageOutput], dialect: "Dialect | None" = None
-    ) -> None:
-        """Write the tables of each piece to files of their own, with the numbers of the samples."""
-        import pandas as pd
-
-        folder = Path(out)
-        for number, made in enumerate(pieces, start=len(_parts(folder, KEPT))):
-            for table in _PARTED:
-                rows = [{INDEX: index, **row} for index, row in made.tables.get(table, ())]
-                frame = pd.DataFrame(rows, columns=None if rows else [INDEX])
-                write_frame(frame, folder / table / f"{number:06}.parquet")
+        evaluated = Evaluated(*facts, [judged], prepared.judge)
+        return {
+            VERDICTS: [*verdict_rows(prepared.run, system.name, [judged])],
+            KEPT: system_rows(prepared, evaluated, self._places),
+        }
 
 
 def is_direct(prepared: Prepared) -> bool:
@@ -271,22 +210,49 @@ def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> R
     Raises:
         InputError: If parts are there that an earlier version began.
     """
+    import pandas as pd
     from pyarrow import parquet  # type: ignore[import-untyped]
 
     parts = folder / PARTS
+    _begin_parts(parts)
     done: set[int] = set()
     for part in _parts(parts, KEPT):
         done.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())
+    judge = OutputJudge(prepared, judges)
     failures: list[Failure] = []
-    if len(samples := RecordedSamples(prepared, done)):
-        result = run_stage(JudgeStage(prepared, judges), samples, parts)
-        assert result is not None
-        failures = result.made.figures
+    left = (asked for asked in recorded_samples(prepared) if asked.number not in done)
+    with Progress("samples", prepared.samples, len(done)) as shown, asyncio.Runner() as runner:
+        for number in count(len(_parts(parts, KEPT))):
+            if not (some := list(islice(left, PART))):
+                break
+            tables: dict[str, list[Mapping[str, Any]]] = {table: [] for table in _PARTED}
+            samples = runner.run(awake(judge.judge(some, shown.step)))
+            for asked, judged in zip(some, samples, strict=True):
+                if judged.error is not None:
+                    failures.append(failure_of(asked.system.name, judged))
+                    continue
+                for table, rows in judge.rows(asked, judged).items():
+                    tables[table] += ({INDEX: asked.number, **row} for row in rows)
+            for table, rows in tables.items():
+                frame = pd.DataFrame(rows, columns=None if rows else [INDEX])
+                write_frame(frame, parts / table / f"{number:06}.parquet")
     assert prepared.recorded is not None
     _let_go(prepared)
     items, verdicts = (_whole(_parts(parts, table)) for table in (KEPT, VERDICTS))
     usage = verifier_usage(prepared.recorded, verdicts)
     return RunTables(items, verdicts, usage, failures)
+
+
+def _begin_parts(folder: Path) -> None:
+    """Make the folder of parts; refuse those of an earlier version."""
+    for table in _PARTED:
+        (folder / table).mkdir(parents=True, exist_ok=True)
+    if any(folder.glob("*.parquet")):
+        raise InputError(
+            "holds parts of an earlier version, which divided the outputs otherwise",
+            file=folder,
+            hint="finish the run with that version, or remove the folder to judge them again",
+        )
 
 
 def _let_go(prepared: Prepared) -> None:
@@ -402,15 +368,10 @@ class ScoreStage(Stage):
             with TemporaryDirectory(prefix="contrafact-score-") as folder:
                 reader, prepared = self._prepare(rows, Path(folder), made)
                 if prepared is not None:
+                    judge = OutputJudge(prepared, judges, slots)
                     given = _given(reader, prepared, rows)
-                    samples = [
-                        InputRow(one["number"], one)
-                        for one in RecordedSamples(prepared)
-                        if one["number"] in given
-                    ]
-                    stage = JudgeStage(prepared, judges, slots)
-                    judged = await stage.open(wrap, at_once)(samples)
-                    _add_judged(made, judged, given, prepared.run, Path(folder))
+                    tables = await _judged_tables(judge, given, prepared.run, made)
+                    _add_finished(made, tables, prepared.run, Path(folder))
             return made
 
         return work
@@ -466,40 +427,49 @@ class ScoreStage(Stage):
 
 def _given(
     reader: OutputReader, prepared: Prepared, rows: Sequence[InputRow]
-) -> dict[int, dict[str, InputRow]]:
-    """Return the rows that gave the parts of each output, by the number of its sample.
+) -> Iterator[tuple[RecordedSample, dict[str, InputRow]]]:
+    """Yield each sample that has an output, with the rows that gave the output's parts.
 
-    A sample without an output has none: what a partition lacks may stand in another.
+    What a partition lacks may stand in another.
     """
     by_line = {row.line: row for row in rows}
-    systems: Mapping[str, Any] = prepared.baselines
-    given = {}
-    for one in RecordedSamples(prepared):
-        key = (systems[one["spec"]].name, str(one["sample"].id), one["draw"])
-        if held := reader.parts.get(key):
-            given[one["number"]] = {part: by_line[line] for part, (line, _) in held.items()}
-    return given
+    for asked in recorded_samples(prepared):
+        if held := reader.parts.get((asked.system.name, str(asked.sample.id), asked.draw)):
+            yield asked, {part: by_line[line] for part, (line, _) in held.items()}
 
 
-def _add_judged(
+async def _judged_tables(
+    judge: OutputJudge,
+    given: Iterable[tuple[RecordedSample, Mapping[str, InputRow]]],
+    run: TaskRun[Any, Any],
     made: StageOutput,
-    judged: StageOutput,
-    given: Mapping[int, Mapping[str, InputRow]],
+) -> dict[str, list[dict[str, Any]]]:
+    """Return rows by table, each under the index of the row that gave it; add what failed."""
+    tables: dict[str, list[dict[str, Any]]] = {KEPT: [], VERDICTS: []}
+    given = list(given)
+    samples = await judge.judge([asked for asked, _ in given])
+    for (asked, parts), sample in zip(given, samples, strict=True):
+        if sample.error is not None:
+            cause = sample.error.message
+            for source in {row.index: row for row in parts.values()}.values():
+                made.fail(source, cause, cause=cause)
+            continue
+        for table, rows in judge.rows(asked, sample).items():
+            for row in rows:
+                if (giver := parts.get(run.part_of(row)) or parts.get("")) is not None:
+                    tables[table].append({**row, INDEX: giver.index})
+    return tables
+
+
+def _add_finished(
+    made: StageOutput,
+    tables: Mapping[str, list[dict[str, Any]]],
     run: TaskRun[Any, Any],
     folder: Path,
 ) -> None:
-    """Add what was made of samples, each row of it under the row of the input that gave it."""
+    """Add the rows of judged outputs, with what is computed of all of a partition."""
     import pandas as pd
 
-    tables: dict[str, list[dict[str, Any]]] = {KEPT: [], VERDICTS: []}
-    for name, rows in tables.items():
-        for number, row in judged.tables.get(name, ()):
-            parts = given[number]
-            if (source := parts.get(run.part_of(row), parts.get(""))) is not None:
-                rows.append({**row, INDEX: source.index})
-    for failure in judged.failed:
-        for source in {row.index: row for row in given[failure.row.index].values()}.values():
-            made.fail(source, failure.cause, cause=failure.cause)
     items, votes = tables[KEPT], tables[VERDICTS]
     if not items:
         return

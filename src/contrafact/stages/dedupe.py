@@ -108,5 +108,4 @@ def _texts(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
 
 def _signed(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
     """Return the texts of rows with their signatures, which take the time."""
-    signed = ((place, text, signature_of(text)) for place, text in _texts(rows))
-    return [(place, replace(text, signature=signature)) for place, text, signature in signed]
+    return [(at, replace(text, signature=signature_of(text))) for at, text in _texts(rows)]

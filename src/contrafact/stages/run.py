@@ -4,7 +4,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,8 @@ from contrafact.files.tables import (
 )
 from contrafact.models.calls import counted_calls
 from contrafact.models.prices import is_paid
+from contrafact.options import BulkOptions
+from contrafact.plugins import executor_entries
 from contrafact.stages.stage import (
     FAILURES,
     InputRow,
@@ -50,6 +52,7 @@ __all__ = [
     "Source",
     "awake",
     "estimate_stage",
+    "executor",
     "run_stage",
     "stage_command",
 ]
@@ -74,6 +77,26 @@ Executor = Callable[[Stage, str, str], StageResult]
 """Works on a stage's rows elsewhere: the stage, the input and the output as the user names them."""
 
 
+def executor(options: BulkOptions) -> Executor | None:
+    """Return who works on rows where ``--engine`` names an engine; None without it.
+
+    Raises:
+        InputError: No package that is installed brings the engine, or its options have no use.
+    """
+    settings = options.settings()
+    if settings is None:
+        return None
+    entries, name = executor_entries(), str(options.engine)
+    if name in entries:
+        engine: Callable[..., StageResult] = entries[name].load()
+        return lambda stage, source, out: engine(stage, source, out, settings)
+    if name == "ray":
+        problem = "--engine ray needs contrafact-ray, which is not installed"
+        raise InputError(problem, hint="run: pip install contrafact-ray")
+    named = ", ".join(sorted({*entries, "ray"}))
+    raise InputError(f"there is no engine '{name}'", hint=f"use --engine {named}")
+
+
 def stage_command(
     stage: Stage,
     source: Source,
@@ -87,7 +110,15 @@ def stage_command(
 
     It is 1 where calls failed or the answer is no, 2 where rows are bad and were kept as such.
     """
-    result = run_stage(stage, source, out, executor, estimate=estimate, yes=yes)
+    if estimate:
+        from contrafact.models.estimate import show_estimate
+
+        show_estimate(estimate_stage(stage, source, out), stage.estimate_notes)
+        return
+    if executor is None:
+        result = run_stage(stage, source, out, yes=yes)
+    else:
+        result = executor(stage, str(source), str(out))
     if result is None:
         return
     stage.show(result)
@@ -109,9 +140,7 @@ def run_stage(
     stage: Stage,
     source: Source,
     out: str | Path | None = None,
-    executor: Executor | None = None,
     *,
-    estimate: bool = False,
     yes: bool = False,
     confirm: Callable[[int], None] | None = None,
     keep: bool = False,
@@ -120,30 +149,20 @@ def run_stage(
 
     Args:
         out: The file that is written; None keeps what is made in the result.
-        executor: Who works on the rows; this process, if nobody else.
-        estimate: Whether to show what the calls cost, and to make none.
         yes: Whether many paid calls are made without a question.
         confirm: Called with the number of paid calls where they are many; it raises if they are not
             to be made. Without it the user is asked.
         keep: Whether the result holds what is made, too, where it is written to a file.
 
     Returns:
-        What became of the rows; None of an estimate, or where the output was finished before.
+        What became of the rows; None where the output was finished before.
 
     Raises:
         InputError: The source, or a row of it, cannot be used, or the output not be written.
         ModelError: Calls failed, and the stage writes nothing without them.
     """
-    if executor is not None:
-        return executor(stage, str(source), str(out))
     with _sink(stage, source, out) as path:
-        here = _Here(stage, source, path)
-        if not estimate:
-            return here.run(yes=yes, confirm=confirm, keep=keep)
-        from contrafact.models.estimate import show_estimate
-
-        show_estimate(here.estimates(), stage.estimate_notes)
-        return None
+        return _Here(stage, source, path).run(yes=yes, confirm=confirm, keep=keep)
 
 
 def estimate_stage(
@@ -203,8 +222,7 @@ def _checked_rows(
                 notes.found[note].append(line)
         yield row
     if row is None:
-        problem = f"the file holds no {stage.noun}"
-        raise InputError(problem, file=name, hint="give at least one row")
+        raise InputError(f"the file holds no {stage.noun}", file=name, hint="give at least one row")
 
 
 class _Here:
@@ -331,31 +349,23 @@ class _Here:
     def _prepare(self) -> None:
         """Have the stage look at all rows, with what it finds as their notes."""
         stage, rows = self.stage, self.good
-        progress: AbstractContextManager[Progress | None] = nullcontext()
-        if stage.asked is None and self.shows_progress:
-            progress = Progress(stage.noun, len(rows))
-        with progress as shown:
-            each = (lambda: None) if shown is None else shown.one
-            notes = stage.prepare(Survey(lambda work: [work(rows)], each=each))
+        shows = stage.asked is None and self.shows_progress
+        with Progress(stage.noun, len(rows)) if shows else nullcontext() as self.progress:
+            notes = stage.prepare(Survey(lambda work: [work(rows)], each=self._each))
+        self.progress = None
         for row in rows:
             row.note = notes.get(row.index, {})
-
-    @contextmanager
-    def _placed(self) -> Iterator[None]:
-        """Name the file in what is wrong with one of its rows."""
-        try:
-            yield
-        except InputError as error:
-            if error.line is None or error.file is not None:
-                raise
-            raise error.at(self.name, error.line) from error
 
     def _part(self, part: Sequence[InputRow], work: Work, runner: asyncio.Runner) -> StageOutput:
         stage, result = self.stage, self.result
         good, others = sorted_out(stage, part)
         self._refuse(others)
-        with self._placed():
+        try:
             made = runner.run(awake(work(good))) if good else StageOutput()
+        except InputError as error:
+            if error.line is None or error.file is not None:
+                raise
+            raise error.at(self.name, error.line) from error
         self._refuse(made)
         made.merge(others)
         for failure in made.failed:

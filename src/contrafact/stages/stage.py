@@ -2,8 +2,8 @@
 
 A stage is what a command does to rows. It says what makes a row fit (``read``), what two rows may
 not share (``key``), how rows are worked on (``open``) and what is said at the end (``show``); how
-rows come in, are asked about and written out is the runner's (`contrafact.stages.run`), or Ray's
-(`contrafact.bulk`). It is small and goes to workers by pickle; what is heavy it opens there.
+rows come in, are asked about and written out is the runner's (`contrafact.stages.run`), or an
+executor's. It is small and goes to workers by pickle; what is heavy it opens there.
 """
 
 import asyncio
@@ -58,7 +58,6 @@ __all__ = [
     "Wrap",
     "below",
     "sorted_out",
-    "write_pieces",
 ]
 
 # The tables of an output: what a stage kept, what it dropped, left open and could not work on, each
@@ -197,13 +196,7 @@ def write_pieces(
 
 def below(counts: Counter[Count], *start: str) -> Counter[str]:
     """Return the counts of what begins with these names and has one more, by that one."""
-    return Counter(
-        {
-            key[-1]: count
-            for key, count in counts.items()
-            if len(key) == len(start) + 1 and key[:-1] == start
-        }
-    )
+    return Counter({key[-1]: count for key, count in counts.items() if key[:-1] == start})
 
 
 @dataclass
@@ -218,7 +211,6 @@ class StageResult:
         bad: The problems of the first rows that could not be worked on, and were kept so.
         causes: Why calls failed, one for each row.
         code: The exit code.
-        calls: Calls of models, by what is counted of them, where the executor counts them.
         lines: What the executor says besides.
     """
 
@@ -229,7 +221,6 @@ class StageResult:
     bad: list[InputError] = field(default_factory=list)
     causes: list[str] = field(default_factory=list)
     code: int = 0
-    calls: Counter[str] = field(default_factory=Counter)
     lines: list[str] = field(default_factory=list)
 
     @property

@@ -35,6 +35,7 @@ from contrafact.stats.intervals import (
     cluster_sums,
     column_totals,
     interval_from_resamples,
+    ratio,
     resampled_sums,
     resampling,
 )
@@ -143,15 +144,8 @@ def _coefficient(taken_apart: Callable[_P, _Coefficient]) -> Callable[_P, float]
     return value
 
 
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the quotient, NaN where the denominator is 0 but for rounding."""
-    zero = np.abs(denominator) < 1e-12
-    quotient: Floats = np.where(zero, np.nan, numerator / np.where(zero, 1.0, denominator))
-    return quotient
-
-
 def _corrected(observed: Floats, expected: Floats) -> Floats:
-    return _ratio(observed - expected, 1.0 - expected)
+    return ratio(observed - expected, 1.0 - expected)
 
 
 def _agreement_features(counts: Floats, closeness: Floats) -> Floats:
@@ -171,7 +165,7 @@ def _agreement_features(counts: Floats, closeness: Floats) -> Floats:
 def _shares_and_observed(sums: Floats) -> tuple[Floats, Floats]:
     """Return the categories' shares (..., q) and the agreement observed from summed columns."""
     shares, agreement, pairs = sums[..., :-2], sums[..., -2], sums[..., -1]
-    return _ratio(shares, shares.sum(axis=-1, keepdims=True)), _ratio(agreement, pairs)
+    return ratio(shares, shares.sum(axis=-1, keepdims=True)), ratio(agreement, pairs)
 
 
 @_coefficient
@@ -180,7 +174,7 @@ def percent_agreement(ratings: Ratings) -> _Coefficient:
     codes, categories = encode(ratings)
     counts = _item_counts(codes, len(categories))
     features = _agreement_features(counts, np.eye(len(categories)))[:, -2:]
-    return _Coefficient(features, lambda sums: _ratio(sums[..., 0], sums[..., 1]))
+    return _Coefficient(features, lambda sums: ratio(sums[..., 0], sums[..., 1]))
 
 
 @_coefficient
@@ -205,8 +199,8 @@ def cohen_kappa(ratings: Ratings) -> _Coefficient:
         total = sums.sum(axis=-1)
         table = sums.reshape(*sums.shape[:-1], q, q)
         first, second = table.sum(axis=-1), table.sum(axis=-2)
-        observed = _ratio(np.trace(table, axis1=-2, axis2=-1), total)
-        return _corrected(observed, _ratio((first * second).sum(axis=-1), total**2))
+        observed = ratio(np.trace(table, axis1=-2, axis2=-1), total)
+        return _corrected(observed, ratio((first * second).sum(axis=-1), total**2))
 
     return _Coefficient(cells, of_sums)
 
@@ -283,7 +277,7 @@ def krippendorff_alpha(ratings: Ratings) -> _Coefficient:
         values, disagreement = sums[..., :-1], sums[..., -1]
         total = values.sum(axis=-1)
         expected = total**2 - (values**2).sum(axis=-1)
-        return 1.0 - _ratio((total - 1.0) * disagreement, expected)
+        return 1.0 - ratio((total - 1.0) * disagreement, expected)
 
     return _Coefficient(np.column_stack([counts, differing]), of_sums)
 

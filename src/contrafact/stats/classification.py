@@ -36,6 +36,7 @@ from contrafact.stats.intervals import (
     clustered_proportion,
     finite_values,
     interval_from_resamples,
+    ratio,
     resampled_counts,
     resampled_sums,
     resampling,
@@ -108,7 +109,7 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
         shares = np.divide(
             numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
         )
-        return _ratio(np.where(present, shares, 0.0).sum(axis=-1), classes)
+        return ratio(np.where(present, shares, 0.0).sum(axis=-1), classes)
 
     # Gorodkin's R_K, which is Matthews' coefficient for two classes.
     correct = right.sum(axis=-1)
@@ -122,7 +123,7 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
         covariance, np.sqrt(np.maximum(spread, 0.0)), out=np.zeros_like(total), where=spread > 0
     )
     return {
-        "accuracy": _ratio(correct, total),
+        "accuracy": ratio(correct, total),
         "precision": mean(right, predicted),
         "recall": mean(right, actual),
         "f1": mean(2 * right, actual + predicted),
@@ -247,7 +248,7 @@ def _mean_area(
     def means(counts: NDArray[np.intp]) -> NDArray[np.float64]:
         areas = np.stack([column(counts) for column in columns])
         known = ~np.isnan(areas)
-        return _ratio(np.where(known, areas, 0.0).sum(axis=0), known.sum(axis=0))
+        return ratio(np.where(known, areas, 0.0).sum(axis=0), known.sum(axis=0))
 
     estimate = float(means(np.ones((1, count), dtype=np.intp))[0])
     chunks = resampled_counts(count, resamples, rng, width=len(scores))
@@ -275,7 +276,7 @@ class Areas:
         below = np.add.reduceat(cells * (1.0 - self._y), self._starts, axis=1)
         beaten = np.cumsum(below, axis=1) - below / 2.0
         pairs = above.sum(axis=1) * below.sum(axis=1)
-        return _ratio((above * beaten).sum(axis=1), pairs)
+        return ratio((above * beaten).sum(axis=1), pairs)
 
 
 def _cells(
@@ -295,14 +296,6 @@ def _cells(
     columns = [len(labels) if p is None else code_of[p] for p in predicted]
     rows = [code_of[g] for g in gold]
     return np.array([row * width + c for row, c in zip(rows, columns, strict=True)], dtype=np.intp)
-
-
-def _ratio(numerator: NDArray[np.float64], denominator: ArrayLike) -> NDArray[np.float64]:
-    """Return a ratio that is NaN where the denominator is 0."""
-    below = np.asarray(denominator, dtype=np.float64)
-    ratio = np.full(np.shape(numerator), math.nan)
-    np.divide(numerator, below, out=ratio, where=below > 0)
-    return ratio
 
 
 def binary_figures(
@@ -349,5 +342,4 @@ def binary_figures(
 
 def _f1(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     twice = 2.0 * cells[..., 0]
-    below = twice + cells[..., 1] + cells[..., 2]
-    return np.asarray(np.where(below > 0, twice / np.where(below > 0, below, 1.0), math.nan))
+    return ratio(twice, twice + cells[..., 1] + cells[..., 2])

@@ -9,14 +9,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
-__all__ = [
-    "beta_quantile",
-    "binomial_tail",
-    "normal_cdf",
-    "normal_quantile",
-    "t_quantile",
-]
-
 _NORMAL = NormalDist()
 _FRACTION_STEPS = 10_000  # the continued fraction ends long before
 _TINY = 1e-300

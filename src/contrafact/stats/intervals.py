@@ -61,6 +61,7 @@ __all__ = [
     "exact_bounds",
     "finite_values",
     "interval_from_resamples",
+    "ratio",
     "resampled_counts",
     "resampled_sums",
     "resampling",
@@ -104,6 +105,12 @@ def finite_values(values: ArrayLike, name: str = "values") -> NDArray[np.float64
     if not np.isfinite(array).all():
         raise ValueError(f"{name} hold NaN or infinity: drop or repair them first, and count them")
     return array
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
+    """Return the quotient, NaN where the denominator is 0 but for rounding."""
+    zero = np.abs(below := np.asarray(denominator, dtype=np.float64)) < 1e-12
+    return np.asarray(np.where(zero, math.nan, np.asarray(numerator) / np.where(zero, 1.0, below)))
 
 
 Clusters = Sequence[Hashable] | NDArray[Any] | None
@@ -550,7 +557,4 @@ def difference_between_groups(
 
 
 def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    first, second = sums[..., 1], sums[..., 3]
-    both = (first > 0) & (second > 0)
-    difference = sums[..., 0] / np.where(both, first, 1) - sums[..., 2] / np.where(both, second, 1)
-    return np.asarray(np.where(both, difference, math.nan))
+    return ratio(sums[..., 0], sums[..., 1]) - ratio(sums[..., 2], sums[..., 3])

@@ -7,7 +7,7 @@ replicates. Arithmetic on these arrays is the arithmetic of the tables, and ``Sa
 turns one into an interval. Few-shot draws are averaged inside a resample; a draw is no cluster.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -19,6 +19,7 @@ from contrafact.stats.intervals import (
     Resampling,
     cluster_bootstrap,
     interval_from_resamples,
+    ratio,
     resampled_counts,
     resampling,
 )
@@ -61,23 +62,19 @@ class Sampler:
             codes = np.array([self._position[label] for label in labels], dtype=np.intp)
             sums[:, 2 * i] = np.bincount(codes, values, minlength=count)
             sums[:, 2 * i + 1] = np.bincount(codes, minlength=count)
-        totals = np.concatenate([chunk @ sums for chunk in self._chunks()])
+        rows = max(1, _CHUNK_CELLS // max(1, count))
+        starts = range(0, len(self._weights), rows)
+        chunks = (self._weights[start : start + rows].astype(np.float64) for start in starts)
+        totals = np.concatenate([chunk @ sums for chunk in chunks])
         # The figure itself to full precision, whatever the order in which a product adds.
         totals[0] = sums.sum(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratios = totals[:, 0::2] / totals[:, 1::2]
-        return [ratios[:, i] for i in range(len(columns))]
+        return list(ratio(totals[:, 0::2], totals[:, 1::2]).T)
 
     def interval(self, replicates: Replicates, *, n: int, clusters: int) -> Interval:
         """Return a figure's interval from its replicates: of ``means``, or made from them."""
         return interval_from_resamples(
             float(replicates[0]), replicates[1:], n=n, clusters=clusters, level=self.level
         )
-
-    def _chunks(self) -> Iterator[NDArray[np.float64]]:
-        rows = max(1, _CHUNK_CELLS // max(1, len(self.clusters)))
-        for start in range(0, len(self._weights), rows):
-            yield self._weights[start : start + rows].astype(np.float64)
 
 
 class Bootstrap:
@@ -117,7 +114,4 @@ def mean_over(draws: Sequence[Replicates]) -> Replicates:
     """Return the mean over few-shot draws, leaving out a draw where it has no value."""
     stack = np.stack(draws)
     known = ~np.isnan(stack)
-    counts = known.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean: Replicates = np.where(known, stack, 0.0).sum(axis=0) / counts
-    return mean
+    return ratio(np.where(known, stack, 0.0).sum(axis=0), known.sum(axis=0))

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.family.data import DataReport, DataSpec
-from contrafact.files.fields import confusable_names, is_absent, skeleton
+from contrafact.files.fields import is_absent, skeleton
 from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.stats.agreement import (
     cohen_kappa,
@@ -28,7 +27,6 @@ from contrafact.stats.intervals import Interval, Proportion
 from contrafact.text.delimit import seen
 
 __all__ = [
-    "SPEC",
     "Against",
     "Agreement",
     "agreement",
@@ -348,44 +346,6 @@ def _is_number(text: str) -> bool:
         return "_" not in text and math.isfinite(float(text))
     except ValueError:
         return False
-
-
-def _is_long(row: Mapping[str, Any]) -> bool:
-    return set(_LONG) <= {str(column).strip().casefold() for column in row}
-
-
-def _checked(rows: Iterable[Row], name: str) -> DataReport:
-    """Return what a long table of ratings holds: each rater's one rating of an item, or not."""
-    first: dict[tuple[str, str], tuple[int, str | None]] = {}
-    violations, count = [], 0
-    for line, row in rows:
-        count += 1
-        cells = {str(column).strip().casefold(): value for column, value in row.items()}
-        item, rater = _text(cells.get("item")), _text(cells.get("rater"))
-        try:
-            rating = _rating(cells.get("rating"), name, line)
-        except InputError as error:
-            violations.append(f"line {line}: {error.problem}")
-            continue
-        if not item or not rater:
-            violations.append(f"line {line}: there is no {'rater' if item else 'item'}")
-            continue
-        before, earlier = first.setdefault((item, rater), (line, rating))
-        if before != line:
-            other = "" if rating == earlier else f", '{rating}' and there '{earlier}'"
-            violations.append(f"line {line}: {rater} rates {item}, as on line {before}{other}")
-    items, raters = (dict.fromkeys(pair[at] for pair in first) for at in (0, 1))
-    for what, names in (("rater", raters), ("item", items)):
-        violations += [
-            f"the {what}s {name!a} and {other!a} look alike"
-            for name, other in confusable_names(names)
-        ]
-    what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
-    return DataReport(count, (what,), tuple(violations), ())
-
-
-SPEC = DataSpec(recognises=_is_long, check=_checked)
-"""Long tables of ratings, as ``contrafact agree`` reads them."""
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from contrafact.errors import InputError
-from contrafact.text.numerals import WORDS, has_words, plain_digits, words_value
-from contrafact.text.tokens import Presence, folded
+from contrafact.text.numerals import WORDS, plain_digits, words_value
 
 MOST_FIGURES = 5_000
 """A text with more numbers, in digits or in words, is no prose, and is not read."""
@@ -183,23 +182,7 @@ _VALUES: dict[IdentifierKind, Callable[[str], str]] = {
 # The rules
 
 
-class _Rule(NamedTuple):
-    """A rule, with strings of which a text has one if the rule finds anything: a cheap test.
-
-    Attributes:
-        near: Strings near a digit, in small letters; a run of digits is "0", white space is " ".
-        text: Strings anywhere, in small letters.
-        words: Whether a text with one of ``text`` also needs a number in words.
-    """
-
-    kind: IdentifierKind
-    pattern: re.Pattern[str]
-    near: list[str]
-    text: list[str]
-    words: bool
-
-
-def _read_rules() -> list[_Rule]:
+def _read_rules() -> list[tuple[IdentifierKind, re.Pattern[str]]]:
     source = files("contrafact.text").joinpath("identifiers.toml")
     data: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
     parts = {"WEEKDAY": _WEEKDAY, "YEAR": _FOUR_DIGITS, "WORDS": WORDS}
@@ -211,49 +194,13 @@ def _read_rules() -> list[_Rule]:
     for name, pattern in data["parts"].items():
         parts[name] = whole(pattern)
     return [
-        _Rule(
-            rule["kind"],
-            re.compile(whole(rule["pattern"]), re.IGNORECASE if rule.get("any_case") else 0),
-            rule.get("near", []),
-            rule.get("text", []),
-            rule.get("words", False),
-        )
+        (rule["kind"], re.compile(whole(rule["pattern"]), re.I if rule.get("any_case") else 0))
         for rule in data["rule"]
     ]
 
 
 _RULES = _read_rules()
-_IN_TEXT = Presence([rule.text for rule in _RULES])
-_NEAR = Presence([rule.near for rule in _RULES])
-_WORDED = {number for number, rule in enumerate(_RULES) if rule.words}
-
 _RUN = re.compile(r"[0-9]+")
-_NEAR_BY = 40
-"""The characters around a digit in which `_Rule.near` is looked for; no rule needs more, except for
-names longer than any."""
-
-
-def _by_digits(small: str) -> str:
-    """Return what is near the digits of a text, in the form of `_Rule.near`."""
-    parts: list[str] = []
-    done = 0
-    for match in _RUN.finditer(small):
-        start, end = max(match.start() - _NEAR_BY, done), match.end() + _NEAR_BY
-        if start > done:
-            parts.append("\n")
-        parts.append(small[start:end])
-        done = min(end, len(small))
-    return " ".join(_RUN.sub("0", "".join(parts)).split())
-
-
-def _possible_rules(small: str) -> list[int]:
-    possible = _IN_TEXT.rows(small)
-    if not possible.isdisjoint(_WORDED) and not has_words(small):
-        possible -= _WORDED
-    near = _by_digits(small)
-    if near:
-        possible |= _NEAR.rows(near)
-    return sorted(possible)
 
 
 def too_many_figures() -> InputError:
@@ -277,8 +224,7 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
         raise too_many_figures()
     names: list[Identifier] = []
     taken = bytearray(len(plain))  # characters that an earlier rule has matched
-    for number in _possible_rules(folded(plain)):
-        kind, pattern, *_ = _RULES[number]
+    for kind, pattern in _RULES:
         for match in pattern.finditer(plain):
             start, end = match.span()
             if taken.find(1, start, end) < 0:

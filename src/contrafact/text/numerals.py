@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from decimal import Decimal
-from functools import lru_cache
 
 from contrafact.text.delimit import Characters
 from contrafact.text.tokens import alternation, folded
@@ -14,7 +13,6 @@ __all__ = [
     "SCALES",
     "WORDS",
     "digits_value",
-    "has_words",
     "magnitude_value",
     "number_words",
     "plain_digits",
@@ -94,18 +92,6 @@ WORDS = (
     rf"|{_PIECE}|zero)\b"
 )
 """A number in words: ``twenty-five``, ``a hundred and ten thousand``, ``half a billion``."""
-
-
-_STATED_IN_WORDS = re.compile(
-    rf"\b(?:{alternation([word for word in _SMALL if word not in ('a', 'an')])})(?![^\W_])"
-    rf"|\ban?[ -](?:hundred|{_BIG})"
-)
-
-
-@lru_cache(maxsize=512)
-def has_words(small: str) -> bool:
-    """Return whether a text in small letters may have a number in words; False is certain."""
-    return _STATED_IN_WORDS.search(small) is not None
 
 
 def digits_value(text: str) -> Decimal:

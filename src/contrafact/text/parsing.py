@@ -128,18 +128,6 @@ def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
     ]
 
 
-def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for span in sorted(spans, key=lambda span: (span.start, span.end)):
-        last = merged[-1] if merged else None
-        if last is None or span.start > last.end:
-            merged.append(Span(span.start, span.end, span.text))
-        elif span.end > last.end:
-            text = last.text + span.text[last.end - span.start :]
-            merged[-1] = Span(last.start, span.end, text)
-    return merged
-
-
 def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
     """Return the text with each span replaced by a mask.
 
@@ -147,22 +135,20 @@ def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
     "rate's"). Spans that then overlap share one mask. Empty spans mask nothing.
     """
     words = [match.span() for match in _WORD.finditer(text)]
-    grown = []
+    grown: list[tuple[int, int]] = []
     for span in spans:
         covered = text[span.start : span.end]
         start = span.end - len(covered.lstrip())
         end = start + len(covered.strip())
-        if start >= end:
-            continue
-        touched = [(s, e) for s, e in words if s < end and e > start]
-        start = min([start, *(s for s, _ in touched)])
-        end = max([end, *(e for _, e in touched)])
-        grown.append(Span(start, end, text[start:end]))
-    pieces, position = [], 0
-    for span in merge_spans(grown):
-        pieces += [text[position : span.start], mask]
-        position = span.end
-    return "".join([*pieces, text[position:]])
+        if start < end:
+            touched = [(start, end), *((s, e) for s, e in words if s < end and e > start)]
+            grown.append((min(s for s, _ in touched), max(e for _, e in touched)))
+    pieces, position = list[str](), -1
+    for start, end in sorted(grown):
+        if start > position:
+            pieces += [text[max(position, 0) : start], mask]
+        position = max(position, end)
+    return "".join([*pieces, text[max(position, 0) :]])
 
 
 def _readable(text: str) -> str:

@@ -232,14 +232,6 @@ def _hundred(values: list[float]) -> float:
     return 100 - sum(values)
 
 
-def _product(values: list[float]) -> float:
-    return values[0] - values[1] * values[2]
-
-
-def _share(values: list[float]) -> float:
-    return values[0] - values[1] * values[2] / 100
-
-
 @dataclass(frozen=True, slots=True)
 class Relation:
     """An arithmetic relation of quantities, whose indices are in the order of its formula."""
@@ -323,14 +315,18 @@ def _sentence_relations(side: Side, places: list[int]) -> Iterator[Relation]:
         if _SHARE_WORDS.search(text):
             shares = [i for i in here if found[i].kind == "percent" and found[i].direction is None]
             if len(shares) >= 2 and not any(found[i].link for i in shares):
-                yield Relation("the shares make up 100%", tuple(shares), _hundred)
+                yield Relation(
+                    "the shares make up 100%", tuple(shares), lambda values: 100 - sum(values)
+                )
         each, part_of = _EACH.search(text), _PART_OF.search(text)
         for three in permutations(here, 3) if each or part_of else ():
             a, b, c = (found[i] for i in three)
             if each and a.kind == b.kind == "money" and c.kind == "number":
-                yield Relation(f"{c.text} at {b.text} come to {a.text}", three, _product)
+                what = f"{c.text} at {b.text} come to {a.text}"
+                yield Relation(what, three, lambda values: values[0] - values[1] * values[2])
             if part_of and a.kind == b.kind in ("money", "number") and c.kind == "percent":
-                yield Relation(f"{a.text} is {c.text} of {b.text}", three, _share)
+                what = f"{a.text} is {c.text} of {b.text}"
+                yield Relation(what, three, lambda values: values[0] - values[1] * values[2] / 100)
 
 
 def _sums(found: list[Quantity], here: list[int]) -> Iterator[Relation]:

@@ -1,13 +1,12 @@
 """Sentences and words of English prose: where they end, and how words are compared."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 __all__ = [
-    "Presence",
     "alternation",
     "folded",
     "normal",
@@ -101,11 +100,11 @@ def same_root(a: str, b: str) -> bool:
     return a == b or a[:shared] == b[:shared]
 
 
-def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
+def alternation(terms: Iterable[str]) -> str:
     """Return a pattern that matches any of the terms, the longest that fits first.
 
     The pattern is a tree of shared beginnings, so that a word is tried letter by letter instead of
-    term by term. Unless ``literal``, a space stands for any white space or a hyphen.
+    term by term. A space stands for any white space or a hyphen.
     """
     tree: dict[str, Any] = {}
     for term in terms:
@@ -116,7 +115,7 @@ def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
 
     def pattern(node: dict[str, Any]) -> str:
         branches = [
-            ("[\\s-]" if letter == " " and not literal else re.escape(letter)) + pattern(child)
+            ("[\\s-]" if letter == " " else re.escape(letter)) + pattern(child)
             for letter, child in node.items()
             if letter
         ]
@@ -127,26 +126,3 @@ def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
         return joined + "?" if "" in node else joined
 
     return pattern(tree)
-
-
-class Presence:
-    """A search, in one pass over a text, for the rows of which the text has any string."""
-
-    def __init__(self, rows: Sequence[Iterable[str]]) -> None:
-        with_string: dict[str, set[int]] = {}
-        for number, strings in enumerate(rows):
-            for string in strings:
-                with_string.setdefault(string, set()).add(number)
-        # The pattern matches the longest of strings that begin alike, which contains the others.
-        self._rows = {
-            string: frozenset().union(
-                *(with_string.get(string[:length], ()) for length in range(len(string) + 1))
-            )
-            for string in with_string
-        }
-        self._pattern = re.compile(f"(?=({alternation(with_string, literal=True)}))")
-
-    def rows(self, text: str) -> set[int]:
-        """Return the numbers of the rows that have at least one string that is in the text."""
-        strings = set(self._pattern.findall(text))
-        return set().union(*(self._rows.get(string, ()) for string in strings))

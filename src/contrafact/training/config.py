@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError, value_problem
-from contrafact.family.settings import ConfigPart, judge_names
+from contrafact.family.settings import ConfigPart
 from contrafact.family.training import TrainingSpec
 from contrafact.files.config import ConfigFile, read_config
 from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
@@ -196,16 +196,6 @@ class TrainConfig(ModelConfig):
     fluency_model: str | None = Field(
         default="smollm2-135m", description="Scores perplexity, the same for all; none for none."
     )
-    verdicts_by: str | None = Field(
-        default=None,
-        description="Inspect model that judges held-out answers by the family's criteria; none.",
-    )
-
-    @field_validator("verdicts_by")
-    @classmethod
-    def _one_judge(cls, name: str | None) -> str | None:
-        """Give a judge the name that it has in a run."""
-        return None if name is None else judge_names([name])[0]
 
 
 class Supervised(Learning):
@@ -220,30 +210,16 @@ class Supervised(Learning):
     patience: int = Field(default=1000, ge=1)
 
 
-class Rewarded(ConfigPart):
-    """Learning from rewards of the model's own answers (GRPO, trl); no steps for none."""
-
-    steps: int = Field(default=0, ge=0, description="Steps of the optimiser.")
-    tasks: int = Field(default=8, ge=1, description="Tasks per step.")
-    answers: int = Field(default=8, ge=2, description="Answers to each task.")
-    learning_rate: float = Field(default=1e-4, gt=0)
-    temperature: float = Field(default=1.0, gt=0, le=5)
-    beta: float = Field(default=0.0, ge=0, description="What it costs to leave the start.")
-
-
 class Held(ConfigPart):
-    """What every checkpoint is measured on."""
+    """What an editor is measured on, and the model before it."""
 
-    each: int = Field(default=60, ge=8, description="Tasks of each split, at the end.")
-    curve: int = Field(default=20, ge=4, description="Tasks of each split, on the way.")
-    points: int = Field(default=4, ge=1, description="Measured checkpoints, the last among them.")
+    each: int = Field(default=60, ge=8, description="Tasks of each split.")
 
 
 class EditConfig(ModelConfig):
     """One training of an editor on tasks whose answers are proven."""
 
     supervised: Supervised = Supervised()
-    rewarded: Rewarded = Rewarded()
     held_out: Held = Held()
     max_tokens: int = Field(default=192, ge=8, description="The most tokens of an answer.")
 

@@ -167,10 +167,8 @@ class Stages(Generic[_Config, _Spec]):
 
     def model_to_train(self, name: str | Path) -> CausalModel:
         """Return a model whose weights may be changed; no other stage gets it."""
-        from contrafact.models.whitebox.products import unpack_products
-
-        causal, self._model = self.model(name), None
-        unpack_products(causal.model)
+        self._model = None
+        causal = load_causal(str(name), precision=self.config.weights, packed=False)
         check_targets(causal, self.config.lora)
         return causal
 

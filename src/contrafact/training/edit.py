@@ -1,4 +1,4 @@
-"""An editor that is taught by proof: it learns from proven right answers, then by proven rewards.
+"""An editor that is taught by proof: it learns from answers that are proven right.
 
 The family says what is edited and proves answers (`contrafact.family.training.EditSpec`). Every
 stage is a folder that is whole or absent; see `contrafact.training.context`.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,12 @@ import pandas as pd
 from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.family.training import EditSpec, EditTask
-from contrafact.files.atomic import write_bytes, write_text
+from contrafact.files.atomic import write_text
 from contrafact.files.lock import locked
 from contrafact.files.tables import write_frame, write_rows
 from contrafact.models.gguf import ADAPTER_FILE
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import check_causal
-from contrafact.report.drawing import Figure, render
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.config import EditConfig, Sampled
@@ -37,24 +36,19 @@ from contrafact.training.generation import generate_replies
 from contrafact.training.trainers import (
     TokenizedExample,
     check_trainers,
-    reward,
-    teach,
+    fine_tune,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Plot
 
 __all__ = ["train_edit"]
 
 _VALIDATION = 64
 _TEMPERATURE = 0.05  # nearly greedy
-_BASE = "base"
+_BASE, _TAUGHT = "base", "supervised"
 
 
 @dataclass(frozen=True)
 class Taught:
-    """A trained editor: the folder of its adapter, and a row for each checkpoint and split."""
+    """A trained editor: the folder of its adapter, and a row for each model and split."""
 
     adapter: Path
     metrics: tuple[dict[str, Any], ...]
@@ -84,18 +78,10 @@ class _Teaching(Stages[EditConfig, EditSpec]):
     def run(self) -> Taught:
         self._identify()
         run_stage(self.out / "data", self._draw)
-        every = self.config.held_out.each
-        self._measure(_BASE, self.config.model, every)
+        self._measure(_BASE, self.config.model)
         adapter = self.out / "supervised" / "model"
         run_stage(adapter, self._teach)
-        points = sorted(adapter.glob("step-*"), key=lambda path: int(path.name[5:]))
-        for path in points[:-1]:
-            self._measure(f"supervised/{path.name}", path, self.config.held_out.curve)
-        self._measure("supervised", adapter, every)
-        if self.config.rewarded.steps:
-            start, adapter = adapter, self.out / "rewarded" / "model"
-            run_stage(adapter, lambda folder: self._reward(start, folder))
-            self._measure("rewarded", adapter, every)
+        self._measure(_TAUGHT, adapter)
         metrics = _write_results(self.out, self.config, self.spec)
         _write_card(adapter, self.config, self.spec, metrics)
         return Taught(adapter, tuple(metrics))
@@ -103,16 +89,12 @@ class _Teaching(Stages[EditConfig, EditSpec]):
     def _identify(self) -> None:
         """Record which training this is; refuse a folder with a stage of another one.
 
-        Prompts count by the templates that tasks use. Rewards may be added later.
+        Prompts count by the templates that tasks use.
         """
         next(self.spec.tasks(self.pack, "train", self.config.seed, 1))  # uses the templates
-        facts = self.config.model_dump(mode="json", exclude={"prompts", "rewarded"})
+        facts = self.config.model_dump(mode="json", exclude={"prompts"})
         facts["prompts"] = self.pack.used_hash
         check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
-        if self.config.rewarded.steps:
-            rewarded = self.config.rewarded.model_dump(mode="json")
-            begun = (self.out / "rewarded").is_dir()
-            check_same(self.out / "rewarded.json", rewarded, begun=begun)
 
     def _draw(self, folder: Path) -> None:
         """Draw the tasks of every split; no text is in two splits."""
@@ -147,32 +129,25 @@ class _Teaching(Stages[EditConfig, EditSpec]):
             if len(example.prompt) + len(example.chosen) <= causal.context
         ]
         with counted_steps(self.progress, "supervised: steps") as steps:
-            losses = teach(
+            losses = fine_tune(
                 causal,
                 examples[_VALIDATION:],
                 examples[:_VALIDATION],
                 self.config,
+                self.config.supervised,
                 folder,
                 steps,
-                points=self.config.held_out.points,
+                adapter=True,
             )
         write_rows(folder / "losses.jsonl", losses)
         self.say_losses("supervised", losses)
 
-    def _reward(self, start: Path, folder: Path) -> None:
-        causal = self.model_to_train(self.config.model)
-        with counted_steps(self.progress, "rewarded: steps") as steps:
-            losses = reward(
-                causal, self._tasks("train"), self.spec.passed, start, self.config, folder, steps
-            )
-        write_rows(folder / "losses.jsonl", losses)
-
-    def _measure(self, step: str, model: str | Path, each: int) -> None:
+    def _measure(self, step: str, model: str | Path) -> None:
         def work(folder: Path) -> None:
             tasks = {
                 f"{split} {task.id}": task
                 for split in self.spec.splits
-                for task in self._tasks(split)[:each]
+                for task in self._tasks(split)
             }
             with self.work(folder, f"{step}: answers", len(tasks)) as (journal, advance):
                 replies = generate_replies(
@@ -201,17 +176,12 @@ _Row = Mapping[str, Any]
 
 
 def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[str, Any]]:
-    """Write ``metrics.csv``, ``compared.csv`` and the curve, and return the rows of the first."""
+    """Write ``metrics.csv`` and ``compared.csv``, and return the rows of the first."""
     answers = {
-        str(path.relative_to(out).parents[1]): read_lines(path)
-        for path in out.glob("**/evaluation/answers.jsonl")
+        step: read_lines(out / step / "evaluation" / "answers.jsonl") for step in (_BASE, _TAUGHT)
     }
     metrics = []
-    for step in sorted(answers, key=_order):
-        kind, steps = _order(step)
-        learned = config.supervised.examples if kind else 0
-        if kind == 1:
-            learned = steps * config.supervised.effective_batch
+    for step, learned in ((_BASE, 0), (_TAUGHT, config.supervised.examples)):
         for split in spec.splits:
             passed = [row["passed"] for row in answers[step] if row["split"] == split]
             row = {"checkpoint": step, "examples": learned, "split": split}
@@ -223,23 +193,11 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
         ]
     write_frame(pd.DataFrame(metrics), out / "metrics.csv")
     compared = [
-        {"checkpoint": step, "split": split, **_gain(answers[_BASE], answers[step], split)}
-        for step in ("supervised", "rewarded")
-        if step in answers
+        {"checkpoint": _TAUGHT, "split": split, **_gain(answers[_BASE], answers[_TAUGHT], split)}
         for split in spec.splits
     ]
     write_frame(pd.DataFrame(compared), out / "compared.csv")
-    figure = _curve([row for row in metrics if row["examples"] is not None], spec)
-    write_bytes(out / "curve.png", figure.png)
-    write_bytes(out / "curve.svg", figure.svg)
     return metrics
-
-
-def _order(step: str) -> tuple[int, int]:
-    """Return a checkpoint's key of order: the base, those on the way, the last, the rewarded."""
-    if "step-" in step:
-        return 1, int(step.rpartition("-")[2])
-    return {_BASE: 0, "supervised": 2, "rewarded": 3}[step], 0
 
 
 def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
@@ -278,42 +236,14 @@ def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str,
     return {"n": gain.n, "gain": gain.difference, **bounds, "p": gain.p_value}
 
 
-def _curve(rows: Sequence[_Row], spec: EditSpec) -> Figure:
-    """Return the figure of the share that is proven right by examples, a panel for each split."""
-
-    def draw(plot: "Plot", colours: dict[str, str]) -> None:
-        for panel, split in enumerate(spec.splits):
-            ax: Axes = plot.add_subplot(1, len(spec.splits), panel + 1)
-            points = [row for row in rows if row["split"] == split]
-            examples = [row["examples"] for row in points]
-            shares = [100 * row["share"] for row in points]
-            ax.plot(examples, shares, "o-", color=colours["opportunity"], markersize=3)
-            for row in points:
-                ends = 100 * row["low"], 100 * row["high"]
-                ax.vlines(row["examples"], *ends, color=colours["ink"], linewidth=1)
-            ax.set_title(split, loc="left")
-            ax.set_ylim(-3, 103)
-            ax.set_xlabel("Examples")
-            ax.set_ylabel("Proven right, %" if not panel else "")
-            ax.grid(axis="y")
-
-    caption = "Tasks of each split that no checkpoint learned from. Bars are 95% intervals."
-    alt = "; ".join(
-        f"{row['split']} at {row['examples']}: {row['right']} of {row['n']}" for row in rows
-    )
-    return render("curve", "Proven right by examples", caption, alt, draw, height=2.6)
-
-
 def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row]) -> None:
     """Write the model card of the adapter: what it was trained on, and how often it is right."""
-    steps = [row["checkpoint"] for row in metrics]
-    last = "rewarded" if "rewarded" in steps else "supervised"
     lines = [
         f"# An editor taught by proof: {config.family}",
         "",
         f"An adapter of rank {config.lora.r} for `{config.model}`, by contrafact {__version__}. It "
         f"was trained on {spec.train}: {config.supervised.examples:,} proven answers, "
-        f"{config.rewarded.steps} steps by reward, seed {config.seed}.",
+        f"seed {config.seed}.",
         "",
         "| held out | proven right | of | 95% interval | open | base model |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -321,7 +251,7 @@ def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequ
     for split, about in spec.splits.items():
         taught, base = (
             next(row for row in metrics if (row["checkpoint"], row["split"]) == (step, split))
-            for step in (last, _BASE)
+            for step in (_TAUGHT, _BASE)
         )
         between = f"{taught['low']:.0%} to {taught['high']:.0%}"
         lines.append(

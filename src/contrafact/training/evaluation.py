@@ -3,17 +3,14 @@
 Every checkpoint answers the same items under the same noise, so that two are compared item by item.
 """
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from contrafact.errors import ModelError
-from contrafact.family.training import Answer, ReadReply, TrainingMeasure, TrainingSpec
+from contrafact.family.training import ReadReply, TrainingMeasure, TrainingSpec
 from contrafact.files.journal import Journal
-from contrafact.models.asking import failure_cause
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.stats.intervals import Interval, Proportion, cluster_bootstrap, clustered_proportion
@@ -22,8 +19,6 @@ from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import generate_replies
 
 __all__ = ["evaluate", "measures_of", "metrics_rows"]
-
-_AT_ONCE = 16  # answers that a judge is asked about at the same time
 
 
 def measures_of(spec: TrainingSpec) -> tuple[TrainingMeasure, ...]:
@@ -74,12 +69,6 @@ def evaluate(
     )
     written = [replies[f"held out {id}"] for id in ids]
     read = [spec.read(reply.text, reply.ended) for reply in written]
-    answers = {
-        f"verdict {id}": (item, reply.answer)
-        for id, item, reply in zip(ids, items, read, strict=True)
-        if reply.answer is not None
-    }
-    verdicts = _verdicts(context, answers, journal)
     perplexity = _perplexities(items, read, scorer)
     rows = []
     for id, item, reply, parsed, checked in zip(
@@ -90,7 +79,6 @@ def evaluate(
             "clean": float(parsed.answer is not None and not parsed.repairs),
             "score": checked.score,
             **checked.values,
-            **verdicts.get(id, {}),
         }
         if parsed.answer is not None:
             parts = [perplexity.get(text, math.nan) for text in parsed.answer.values()]
@@ -111,31 +99,6 @@ def _perplexities(
     texts = list(dict.fromkeys([*items, *parts]))
     scored = perplexities(texts, model=scorer)
     return {text: score.perplexity for text, score in zip(texts, scored, strict=True)}
-
-
-def _verdicts(
-    context: TrainingContext, answers: Mapping[str, tuple[str, Answer]], journal: Journal
-) -> dict[str, dict[str, float]]:
-    """Return the values that the judge of held-out answers gives each, by the item's id.
-
-    Raises:
-        ModelError: Calls failed; the same command repeats them alone.
-    """
-    judge, judged = context.config.verdicts_by, context.spec.judged
-    if judge is None or judged is None:
-        return {}
-
-    async def verdict(key: str) -> dict[str, float]:
-        item, answer = answers[key]
-        return await judged(context.pack, judge, item, answer)
-
-    failures = asyncio.run(journal.fill(answers, verdict, at_once=_AT_ONCE))
-    if failures:
-        raise ModelError(
-            f"{len(failures)} of {len(answers)} judgements failed:",
-            [failure_cause(error) for error in failures.values()],
-        )
-    return {key.removeprefix("verdict "): journal.known[key] for key in answers}
 
 
 def _measured(

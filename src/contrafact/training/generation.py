@@ -181,29 +181,7 @@ class Candidate:
     reply: Reply
 
 
-def candidates_by_model(
-    context: TrainingContext,
-    causal: CausalModel,
-    items: Sequence[str],
-    *,
-    iteration: int,
-    journal: Journal,
-    advance: Advance = lambda _: None,
-) -> list[Candidate]:
-    """Return the model's own replies about all items, in order."""
-    wanted = _wanted(context, items, iteration)
-    replies = generate_replies(
-        causal,
-        {key: context.prompts.answer(item) for key, (item, _) in wanted.items()},
-        settings=context.config.candidates,
-        seed=context.config.seed,
-        journal=journal,
-        advance=advance,
-    )
-    return [Candidate(key, item, replies[key]) for key, (item, _) in wanted.items()]
-
-
-def candidates_by_method(
+def write_candidates(
     context: TrainingContext,
     model: str,
     items: Sequence[str],
@@ -212,18 +190,49 @@ def candidates_by_method(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> list[Candidate]:
-    """Return the answers that a method gives, each as a reply that holds it.
+    """Return the answers of the config's method to all items, in order.
 
-    An invalid answer becomes an empty reply, which makes no pair.
+    ``zero-shot`` is the model's own reply. Another method's answer is a reply that holds it; an
+    invalid one becomes an empty reply, which makes no pair.
 
     Raises:
         InputError: There is no such method, or it cannot work with this model.
     """
+    config, item_id = context.config, context.spec.item_id
+    wanted = {
+        f"candidate {iteration}.{item_id(item)}.{number}": (item, number)
+        for item in items
+        for number in range(config.candidates.per_item)
+    }
+    if config.candidates.method == "zero-shot":
+        replies = generate_replies(
+            context.model(model),
+            {key: context.prompts.answer(item) for key, (item, _) in wanted.items()},
+            settings=config.candidates,
+            seed=config.seed,
+            journal=journal,
+            advance=advance,
+        )
+    else:
+        context.free_model()  # the method loads its own
+        _answer_by_method(context, model, wanted, iteration, journal, advance)
+        replies = {key: Reply(journal.known[key], True) for key in wanted}
+    return [Candidate(key, item, replies[key]) for key, (item, _) in wanted.items()]
+
+
+def _answer_by_method(
+    context: TrainingContext,
+    model: str,
+    wanted: Mapping[str, tuple[str, int]],
+    iteration: int,
+    journal: Journal,
+    advance: Advance,
+) -> None:
+    """Keep the reply to each item that is wanted, with its number, in the journal."""
     spec, seed = context.spec, context.config.seed
     name = f"whitebox/{model}"
     method = open_method(context, seed=seed * 1_000 + iteration, models=(name,))
     ask = Ask(get_model(name, config=GenerateConfig(**_sampling(context), seed=seed)))
-    wanted = _wanted(context, items, iteration)
 
     async def reply(key: str) -> str:
         item, number = wanted[key]
@@ -236,9 +245,6 @@ def candidates_by_method(
     failures = asyncio.run(journal.fill(wanted, reply, at_once=_ROWS, each=lambda _: advance(1)))
     for error in failures.values():
         raise error
-    return [
-        Candidate(key, item, Reply(journal.known[key], True)) for key, (item, _) in wanted.items()
-    ]
 
 
 def open_method(
@@ -254,14 +260,3 @@ def open_method(
 def _sampling(context: TrainingContext) -> dict[str, Any]:
     names = {"temperature", "top_p", "max_tokens"}
     return context.config.candidates.model_dump(include=names)
-
-
-def _wanted(
-    context: TrainingContext, items: Sequence[str], iteration: int
-) -> dict[str, tuple[str, int]]:
-    """Return each candidate's key, with its item and number."""
-    return {
-        f"candidate {iteration}.{context.spec.item_id(item)}.{number}": (item, number)
-        for item in items
-        for number in range(context.config.candidates.per_item)
-    }

@@ -1,7 +1,7 @@
 """The tables and figures of a training, from the files of its stages."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from contrafact.training.context import read_json, read_lines
 from contrafact.training.evaluation import measures_of, metrics_rows
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
 Row = Mapping[str, Any]
@@ -27,8 +26,8 @@ def write_results(
     """Write the tables and figures of the stages that are done, and return two of the tables.
 
     ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
-    ``losses.csv`` for each step that was measured. The first two are returned, as rows, and have
-    figures of the same names, which are drawn again only where the table has changed.
+    ``losses.csv`` for each step that was measured. The first two are returned, as rows. The first
+    has a figure, which is drawn again only where the table has changed.
     """
     steps = ["base", "warm-up"]
     while (out / f"iteration-{len(steps) - 1}").is_dir():
@@ -50,20 +49,16 @@ def write_results(
     metrics = metrics_rows(replies, spec, seed=seed)
     if losses:
         write_frame(pd.DataFrame(losses), out / "losses.csv")
-    tables: list[tuple[str, Sequence[Row], Callable[[], Figure]]] = [
-        ("metrics", metrics, lambda: metrics_figure(metrics, spec)),
-        ("saturation", saturation, lambda: _saturation_figure(saturation, spec)),
-    ]
-    for name, rows, draw in tables:
-        if not rows:
-            continue
-        table, new = out / f"{name}.csv", out / f".{name}.csv"
-        images = [out / f"{name}.png", out / f"{name}.svg"]
-        write_frame(pd.DataFrame(rows), new)
+    if saturation:
+        write_frame(pd.DataFrame(saturation), out / "saturation.csv")
+    if metrics:
+        table, new = out / "metrics.csv", out / ".metrics.csv"
+        images = [out / "metrics.png", out / "metrics.svg"]
+        write_frame(pd.DataFrame(metrics), new)
         # Drawing takes longest. The table is written last: where it is, its figure is.
         same = table.exists() and table.read_bytes() == new.read_bytes()
         if not same or not all(image.exists() for image in images):
-            figure = draw()
+            figure = metrics_figure(metrics, spec)
             for image, content in zip(images, (figure.png, figure.svg), strict=True):
                 write_bytes(image, content)
         new.replace(table)
@@ -94,60 +89,25 @@ def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
                 if _known(row[f"{key}_low"]):
                     low, high = scale * row[f"{key}_low"], scale * row[f"{key}_high"]
                     ax.vlines(x, low, high, color=colours["ink"], linewidth=1.2)
-            _by_checkpoint(ax, title + (f", {unit}" if unit else ""), names)
+            ax.set_title(title + (f", {unit}" if unit else ""), loc="left")
+            ax.set_xticks(range(len(names)), names, rotation=20)
+            ax.set_xlim(-0.6, len(names) - 0.4)
+            ax.grid(axis="y")
 
     caption = (
         f"Every checkpoint answers the same held-out {spec.items} under the same noise. Bars are "
         "95% intervals. Perplexity is by one scoring model throughout."
     )
-    alt = _alt(names, rows, panels, digits=1)
-    return render("metrics", "Metrics by checkpoint", caption, alt, draw, height=2.7)
-
-
-def _saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
-    names = [str(row["iteration"]) for row in rows]
-    panels = (
-        ("spread", "Best less worst score", 1.0, ""),
-        ("tie_share", f"Ties, % of {spec.items}", 100.0, ""),
-        ("pairs", "Preference pairs", 1.0, ""),
-    )
-
-    def draw(plot: "Plot", colours: dict[str, str]) -> None:
-        for at, (key, title, scale, _) in enumerate(panels):
-            ax = plot.add_subplot(1, len(panels), at + 1)
-            values = [scale * row[key] if _known(row[key]) else 0.0 for row in rows]
-            ax.bar(range(len(rows)), values, width=0.5, color=colours["risk"])
-            _by_checkpoint(ax, title, names)
-
-    alt = _alt([f"iteration {name}" for name in names], rows, panels, digits=2)
-    caption = "What the scores of an iteration's candidates still tell apart."
-    return render("saturation", "Score saturation", caption, alt, draw, height=2.4)
-
-
-def _alt(
-    names: Sequence[str],
-    rows: Sequence[Row],
-    panels: Sequence[tuple[str, str, float, str]],
-    *,
-    digits: int,
-) -> str:
-    """Return panels (column, title, scale, unit) in words, row by row."""
-    return "; ".join(
+    alt = "; ".join(
         f"{name}: "
         + ", ".join(
-            f"{title.lower()} {scale * row[key]:.{digits}f}{unit}"
+            f"{title.lower()} {scale * row[key]:.1f}{unit}"
             for key, title, scale, unit in panels
             if _known(row[key])
         )
         for name, row in zip(names, rows, strict=True)
     )
-
-
-def _by_checkpoint(ax: "Axes", title: str, names: Sequence[str]) -> None:
-    ax.set_title(title, loc="left")
-    ax.set_xticks(range(len(names)), list(names), rotation=20 if max(map(len, names)) > 3 else 0)
-    ax.set_xlim(-0.6, len(names) - 0.4)
-    ax.grid(axis="y")
+    return render("metrics", "Metrics by checkpoint", caption, alt, draw, height=2.7)
 
 
 def _known(value: Any) -> bool:

@@ -25,12 +25,10 @@ import numpy as np
 
 from contrafact.console import Progress
 from contrafact.errors import InputError
-from contrafact.family.settings import check_verifiers
 from contrafact.family.training import Answer, TrainingSpec
 from contrafact.files.download import sha256_of
 from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
-from contrafact.models.opening import call_config, open_model
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import (
@@ -46,16 +44,15 @@ from contrafact.training.evaluation import evaluate
 from contrafact.training.generation import (
     Candidate,
     Reply,
-    candidates_by_method,
-    candidates_by_model,
     check_context,
     generate_items,
     open_method,
+    write_candidates,
 )
 from contrafact.training.judging import score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
 from contrafact.training.results import write_results
-from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
+from contrafact.training.trainers import check_targets, check_trainers, fine_tune, prefer
 
 __all__ = ["Training", "train"]
 
@@ -101,7 +98,6 @@ def train(
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
         open_method(context)
-        _check_judge(context)
         _identify(context)
         run_stage(out / "data", lambda folder: _share_data(context, folder))
         _evaluate(context, "base", config.model)
@@ -121,26 +117,10 @@ def train(
     return Training(tuple(checkpoints), tuple(metrics), tuple(saturation), saturated)
 
 
-def _check_judge(context: TrainingContext) -> None:
-    """Raise an `InputError` unless the named judge can judge held-out answers."""
-    judge = context.config.verdicts_by
-    if judge is None:
-        return
-    if context.spec.judged is None:
-        raise InputError(
-            f"answers of {context.config.family} are not judged", hint="leave verdicts_by out"
-        )
-    check_verifiers(context.config.family, [judge])
-    open_model(judge, config=call_config(1))
-
-
 def _identify(context: TrainingContext) -> None:
     """Record which training this is; refuse a folder with a stage of another one."""
     # The number of iterations may be raised later; files count by their content.
-    unset = {"verdicts_by"} if context.config.verdicts_by is None else set()
-    config = context.config.model_dump(
-        mode="json", exclude={"iterations", "data", "prompts", *unset}
-    )
+    config = context.config.model_dump(mode="json", exclude={"iterations", "data", "prompts"})
     data = context.config.data
     if data is not None and not data.is_file():
         raise InputError("there is no such file", file=data, hint="check --data or the config")
@@ -200,7 +180,9 @@ def _warm_up(context: TrainingContext, folder: Path) -> None:
         for share in ("train", "validation")
     )
     with counted_steps(context.progress, "warm-up: steps") as steps:
-        losses = warm_up(causal, train, validation, context.config, folder, steps)
+        losses = fine_tune(
+            causal, train, validation, context.config, context.config.warm_up, folder, steps
+        )
     write_rows(folder / "losses.jsonl", losses)
     context.say_losses("warm-up", losses)
 
@@ -293,16 +275,17 @@ class _Iteration:
         context.say(f"{self.name}: {len(kept)} new {word} of {total} written")
 
     def _candidates(self, folder: Path) -> None:
-        context, settings = self.context, self.config.candidates
-        items = self.items(self.number)
-        total = len(items) * settings.per_item
+        context, items = self.context, self.items(self.number)
+        total = len(items) * self.config.candidates.per_item
         with context.work(folder, f"{self.name}: candidates", total) as (journal, advance):
-            rest: Any = {"iteration": self.number, "journal": journal, "advance": advance}
-            if settings.method == "zero-shot":
-                candidates = candidates_by_model(context, context.model(self.model), items, **rest)
-            else:
-                context.free_model()  # the method loads its own
-                candidates = candidates_by_method(context, str(self.model), items, **rest)
+            candidates = write_candidates(
+                context,
+                str(self.model),
+                items,
+                iteration=self.number,
+                journal=journal,
+                advance=advance,
+            )
             context.write_rows(folder / "candidates.jsonl", candidates)
 
     def _scores(self, folder: Path) -> None:

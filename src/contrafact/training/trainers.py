@@ -1,4 +1,4 @@
-"""Supervised warm-up, DPO and GRPO by trl, on a LoRA adapter by peft.
+"""Supervised warm-up and DPO by trl, on a LoRA adapter by peft.
 
 The trainers get tokens from us, made as when the model writes, so that no form is learned that is
 never asked for. With the same config, seed and number of threads the losses on a CPU are the same
@@ -12,20 +12,16 @@ import logging
 import math
 import shutil
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from contrafact.errors import InputError
-from contrafact.family.training import EditTask
 from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly, write_adapter
 from contrafact.training.config import (
     ALL_LINEAR,
-    EditConfig,
     Learning,
     Lora,
     ModelConfig,
@@ -41,7 +37,7 @@ Steps = Callable[[int, int], None]
 Loss = dict[str, float]
 """A ``step``, and the measurements at it: loss, eval_loss, rewards/margins and so on."""
 
-_KEPT = ("loss", "reward", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
+_KEPT = ("loss", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
 _CHECKPOINTS = "trainer"
 
 
@@ -130,59 +126,25 @@ def _labelled_positions_only() -> Iterator[None]:
 
 
 @_quiet_training()
-def warm_up(
-    causal: CausalModel,
-    train: Sequence[TokenizedExample],
-    validation: Sequence[TokenizedExample],
-    config: TrainConfig,
-    folder: Path,
-    steps: Steps = lambda done, total: None,
-) -> list[Loss]:
-    """Fine-tune a model on replies, with the loss on the replies alone; return the losses.
-
-    The model's weights are changed. The trained model is saved into ``folder``, where the trainer
-    keeps its checkpoints while it runs, so that a killed one goes on.
-
-    Raises:
-        InputError: The loss is not a number.
-    """
-    trainer = _supervised(causal, train, validation, config, config.warm_up, folder, steps)
-    return _run(trainer, causal, config, folder)
-
-
-@_quiet_training()
-def teach(
-    causal: CausalModel,
-    train: Sequence[TokenizedExample],
-    validation: Sequence[TokenizedExample],
-    config: EditConfig,
-    folder: Path,
-    steps: Steps,
-    *,
-    points: int,
-) -> list[Loss]:
-    """Fine-tune as `warm_up` does, but save the adapter alone.
-
-    It is saved into ``folder`` at the end, and ``points`` times into ``folder/step-N``, evenly over
-    the steps, the last among them.
-    """
-    learning = config.supervised
-    total = round(-(-len(train) // learning.effective_batch) * learning.epochs)
-    kept = {round(total * point / points) for point in range(1, points + 1)}
-    trainer = _supervised(causal, train, validation, config, learning, folder, steps)
-    trainer.add_callback(_keeping(kept, folder, config.model))
-    return _run(trainer, causal, config, folder, adapter=True)
-
-
-def _supervised(
+def fine_tune(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
     validation: Sequence[TokenizedExample],
     config: ModelConfig,
     learning: Learning,
     folder: Path,
-    steps: Steps,
-) -> Any:
+    steps: Steps = lambda done, total: None,
+    *,
+    adapter: bool = False,
+) -> list[Loss]:
+    """Fine-tune a model on replies, with the loss on the replies alone; return the losses.
+
+    The model's weights are changed. The trained model, or the adapter alone, is saved into
+    ``folder``, where the trainer keeps its checkpoints while it runs, so that a killed one goes on.
+
+    Raises:
+        InputError: The loss is not a number.
+    """
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
@@ -195,12 +157,13 @@ def _supervised(
         completion_only_loss=True,
         packing=False,
     )
-    return SFTTrainer(
+    trainer = SFTTrainer(
         args=settings,
         train_dataset=Dataset.from_list(list(map(row, train))),
         eval_dataset=Dataset.from_list(list(map(row, validation))),
         **_learner(causal, config, learning, steps),
     )
+    return _run(trainer, causal, config, folder, adapter=adapter)
 
 
 def _learner(
@@ -226,18 +189,6 @@ def _learner(
     }
 
 
-def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
-    """Return the callback that saves the adapter after some steps."""
-    from transformers import TrainerCallback
-
-    class Keeping(TrainerCallback):  # type: ignore[misc]
-        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-            if state.global_step in kept:
-                _save_adapter(more["model"], folder / f"step-{state.global_step}", base)
-
-    return Keeping()
-
-
 def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     """Save an adapter so that `load_causal` finds the model that it belongs to."""
     stated = adapted.peft_config["default"]
@@ -246,65 +197,6 @@ def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     adapted.save_pretrained(folder, save_embedding_layers=False)
     stated.base_model_name_or_path = loaded
     write_adapter(folder, adapted.config)
-
-
-@_quiet_training()
-def reward(
-    causal: CausalModel,
-    tasks: Sequence[EditTask],
-    passed: Callable[[str, str], bool | None],
-    start: Path,
-    config: EditConfig,
-    folder: Path,
-    steps: Steps,
-) -> list[Loss]:
-    """Train an adapter further by rewards of its own answers (GRPO; Shao et al., 2024).
-
-    The reward is 1 where an answer is proven right, else 0, also where that is open. The adapter is
-    saved into ``folder``; the losses that are returned have ``reward``.
-
-    Args:
-        causal: The model that the adapter of ``start`` belongs to, without it.
-    """
-    from datasets import Dataset
-    from peft import PeftModel
-    from trl import GRPOConfig, GRPOTrainer
-
-    def proven(completions: Sequence[Any], source: Sequence[str], **_: Any) -> list[float]:
-        texts = (messages[-1]["content"].strip() for messages in completions)
-        return [float(passed(*pair) is True) for pair in zip(source, texts, strict=True)]
-
-    rewarded = config.rewarded
-    order = np.random.default_rng([config.seed, 1]).permutation(len(tasks))
-    rows = [
-        {
-            "prompt": [{"role": "user", "content": tasks[int(index)].prompt}],
-            "source": tasks[int(index)].source,
-        }
-        for index in order
-    ]
-    settings = GRPOConfig(
-        **_common(causal.device, config, folder),
-        max_steps=rewarded.steps,
-        per_device_train_batch_size=rewarded.answers,
-        gradient_accumulation_steps=rewarded.tasks,
-        num_generations=rewarded.answers,
-        max_completion_length=config.max_tokens,
-        temperature=rewarded.temperature,
-        beta=rewarded.beta,
-        learning_rate=rewarded.learning_rate,
-        lr_scheduler_type="constant",
-        save_steps=max(1, rewarded.steps // 10),
-    )
-    trainer = GRPOTrainer(
-        model=PeftModel.from_pretrained(causal.model, start, is_trainable=True),
-        reward_funcs=proven,
-        args=settings,
-        train_dataset=Dataset.from_list(rows),
-        processing_class=copy.deepcopy(causal.tokenizer),
-        callbacks=_callbacks(config.supervised, steps)[1:],
-    )
-    return _run(trainer, causal, config, folder, adapter=True)
 
 
 @_quiet_training()
@@ -318,7 +210,7 @@ def prefer(
 ) -> list[Loss]:
     """Train a model to prefer the better replies (DPO); its reference is itself before training.
 
-    See `warm_up` for what is changed, saved, returned and raised.
+    See `fine_tune` for what is changed, saved, returned and raised.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
@@ -367,9 +259,10 @@ def _arguments(
     device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
     return {
-        **_common(device, config, folder),
-        "max_length": None,
+        "output_dir": str(folder / _CHECKPOINTS),
+        "seed": config.seed,
         "data_seed": config.seed,
+        "max_length": None,
         "num_train_epochs": learning.epochs,
         "per_device_train_batch_size": learning.batch,
         "per_device_eval_batch_size": learning.batch,
@@ -377,6 +270,11 @@ def _arguments(
         "learning_rate": learning.learning_rate,
         "lr_scheduler_type": "cosine_with_min_lr",
         "lr_scheduler_kwargs": {"min_lr": learning.final_learning_rate},
+        "bf16": config.precision == "bfloat16",
+        "gradient_checkpointing": config.save_memory,
+        "use_cpu": device.type == "cpu",
+        "dataloader_pin_memory": False,
+        "logging_steps": 1,
         "logging_nan_inf_filter": False,
         "eval_strategy": "steps",
         "eval_steps": learning.evaluate_every,
@@ -385,22 +283,10 @@ def _arguments(
         "restore_callback_states_from_checkpoint": True,
         "save_strategy": "steps",
         "save_steps": learning.evaluate_every,
+        "save_total_limit": 2,
         "load_best_model_at_end": True,
         "metric_for_best_model": "eval_loss",
         "greater_is_better": False,
-    }
-
-
-def _common(device: "torch.device", config: ModelConfig, folder: Path) -> dict[str, Any]:
-    return {
-        "output_dir": str(folder / _CHECKPOINTS),
-        "seed": config.seed,
-        "logging_steps": 1,
-        "save_total_limit": 2,
-        "bf16": config.precision == "bfloat16",
-        "gradient_checkpointing": config.save_memory,
-        "use_cpu": device.type == "cpu",
-        "dataloader_pin_memory": False,
         "report_to": "none",
         "disable_tqdm": True,
     }

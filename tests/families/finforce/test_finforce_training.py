@@ -1,20 +1,15 @@
 """FIN-FORCE in a training: what is asked, how replies are read, what checks say."""
 
-import asyncio
-
 import pytest
 
-from contrafact.families.finforce.records import CRITERIA
 from contrafact.families.finforce.training import (
     TRAINING,
     check_pairs,
-    judge_pair,
     pair_reply,
     read_headline,
     read_reply,
 )
 from contrafact.family.training import CheckedReply
-from contrafact.prompts import open_pack
 from contrafact.training.evaluation import metrics_rows
 from contrafact.training.results import metrics_figure
 
@@ -95,29 +90,16 @@ def test_a_headline_that_was_cut_off_is_none():
     )
 
 
-def test_a_judge_gives_the_share_of_both_sides_that_pass_each_criterion(service, monkeypatch):
-    service.make_known(monkeypatch)
-    answer = {"risk": "Ferries lose more riders", "opportunity": "Ferries win riders back"}
-    judged = judge_pair(open_pack(None), service.judge, "Ferries lose riders", answer)
-    found = asyncio.run(judged)
-    assert set(found) == {"forward_compatibility", "directionality"}
-    assert set(found.values()) <= {0.0, 0.5, 1.0}
-    assert len(service.stats()["answered"]) == 4
-
-
-def test_verdicts_on_held_out_answers_stand_in_the_table_and_the_figure_of_metrics():
+def test_measures_of_valid_answers_stand_in_the_table_and_what_is_known_in_the_figure_of_metrics():
     def reply(passed):
-        values = {"valid": 1.0, "clean": 1.0, "score": 5.0, "subject": 1.0}
-        verdicts = {} if passed is None else dict.fromkeys(CRITERIA, passed)
-        return {"values": {**values, **verdicts}}
+        values = {"valid": 1.0, "clean": 1.0, "score": 5.0}
+        return {"values": values if passed is None else {**values, "subject": passed}}
 
-    judged = metrics_rows(
-        {"base": [reply(0.0), reply(1.0)], "warm-up": [reply(1.0), reply(1.0)]}, TRAINING, seed=0
+    rows = metrics_rows(
+        {"base": [reply(0.0), reply(1.0)], "warm-up": [reply(1.0), reply(None)]}, TRAINING, seed=0
     )
-    assert [row["directionality"] for row in judged] == [0.5, 1.0]
-    assert [row["forward_compatibility_n"] for row in judged] == [2, 2]
-    figure = metrics_figure(judged, TRAINING)
-    assert "fwd-compat. (valid replies) 50.0%" in figure.alt
-    assert "dir. (valid replies) 100.0%" in figure.alt
-    unjudged = metrics_rows({"base": [reply(None)] * 2}, TRAINING, seed=0)
-    assert "dir." not in metrics_figure(unjudged, TRAINING).alt
+    assert [row["subject"] for row in rows] == [0.5, 1.0]
+    assert [row["subject_n"] for row in rows] == [2, 1]
+    figure = metrics_figure(rows, TRAINING)
+    assert "base: valid replies 100.0%; warm-up: valid replies 100.0%" in figure.alt
+    assert "perplexity" not in figure.alt

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import asdict
 
 import pytest
 from inspect_ai.model import get_model
@@ -142,7 +143,7 @@ def test_shared_noise_holds_what_fresh_noise_does_not(write, weights):
 
 def test_what_is_kept_can_be_stored_and_distances_are_of_what_was_read(write):
     (one,) = write("lm-counterfactuals:max-tokens=48,temperature=0.5", HEADLINES[:1])
-    stored = json.loads(json.dumps(one.model_dump(mode="json")))
+    stored = json.loads(json.dumps(asdict(one)))
     trace = stored["trace"]
     for side in SIDES:
         text = stored["texts"][side]

@@ -75,8 +75,8 @@ def test_two_shots_are_one_true_and_one_false_of_the_item_s_category():
     kind_of = {t: p.manipulation for p in bundled_shots() for t in (p.original, p.rewritten)}
     for item in items_of("rfc-detect", PAIRS):
         chosen = shots.of(item)
-        assert [shot.label for shot in chosen] == ["true", "false"]
-        assert {kind_of[shot.paragraph] for shot in chosen} == {item.pair.manipulation}
+        assert [shot["label"] for shot in chosen] == ["true", "false"]
+        assert {kind_of[shot["paragraph"]] for shot in chosen} == {item.pair.manipulation}
 
 
 def test_eight_shots_are_four_pairs_in_the_paper_s_order_true_before_false():
@@ -85,8 +85,8 @@ def test_eight_shots_are_four_pairs_in_the_paper_s_order_true_before_false():
     first, *others = (
         Shots(8, bundled_shots(), seed=1).of(i) for i in items_of("rfc-detect", PAIRS)
     )
-    assert [shot.label for shot in first] == ["true", "false"] * 4
-    assert [kind_of[s.paragraph] for s in first[::2]] == list(EIGHT_SHOT_ORDER)
+    assert [shot["label"] for shot in first] == ["true", "false"] * 4
+    assert [kind_of[s["paragraph"]] for s in first[::2]] == list(EIGHT_SHOT_ORDER)
     assert all(chosen == first for chosen in others)  # the same for every item
 
 
@@ -95,7 +95,7 @@ def test_the_item_s_own_article_is_never_an_example():
     for seed in range(5):
         shots = Shots(8, pool, seed=seed)
         for item in items_of("rfc-detect", PAIRS):
-            texts = {shot.paragraph for shot in shots.of(item)}
+            texts = {shot["paragraph"] for shot in shots.of(item)}
             assert not texts & {item.pair.original, item.pair.rewritten}
 
 

@@ -40,5 +40,4 @@ EXAM = ExamSpec(
     criteria={one.name: one.name for one in RUN.criteria},
     items=lambda options, n, seed: draw_items(exam_items(), n, seed),
     examiner=RUN.examiner,
-    surface_of="flipped",
 )

@@ -28,21 +28,7 @@ from contrafact.files.download import (
 )
 from contrafact.redaction import hide_in_address, without_secrets
 
-__all__ = [
-    "Client",
-    "Defaults",
-    "Get",
-    "NewsPage",
-    "Request",
-    "RequestFailed",
-    "Response",
-    "Source",
-    "Unreachable",
-    "base_url",
-    "defaults",
-    "open_client",
-    "rejected",
-]
+__all__ = ["defaults", "open_client"]
 
 
 @dataclass(frozen=True)

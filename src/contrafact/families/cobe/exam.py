@@ -1,8 +1,7 @@
 """CoBe items with known verdicts: stories' right answers, and answers that fail a criterion.
 
 A right answer passes every criterion that its story asks; a wrong one fails the criteria that are
-known of it and passes the others. What likeness to the representative answer would have said
-(section 4.2) stands next to the judge.
+known of it and passes the others.
 """
 
 import json

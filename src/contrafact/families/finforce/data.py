@@ -9,7 +9,7 @@ the default pool of worked examples for few-shot prompts. The two share no headl
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -86,10 +86,15 @@ def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[R
     """Return the rows of a headline file, taken apart by the layout each is in."""
     for line, row in read_rows(path) if rows is None else rows:
         item = row.get("input_item")
-        if isinstance(item, dict):
-            yield _whole(_supplement(line, row, item))
-        else:
-            yield _whole(_table(path, line, row))
+        try:
+            fields = _supplement(row, item) if isinstance(item, dict) else _table(row)
+        except InputError as error:
+            raise error.at(source_name(path), line) from error
+        whole = {
+            name: replace_surrogates(value) if isinstance(value, str) else value
+            for name, value in fields.items()
+        }
+        yield RawItem(line, **whole, broken=whole != fields)
 
 
 def load_headlines(
@@ -124,8 +129,12 @@ def load_headlines(
             labels.setdefault(what, []).append((item.line, text, label))
         if item.broken:
             notes.found[BROKEN].append(item.line)
+        try:
+            text = _required(item.headline)
+        except InputError as error:
+            raise error.at(source_name(path), item.line) from error
         headline = Headline.of(
-            _required(path, item),
+            text,
             category=_category(item, notes),
             description=_optional(item.description),
             date=_optional(item.date),
@@ -153,20 +162,15 @@ def labels_of(item: RawItem) -> Iterator[tuple[str, str, str]]:
             yield what, text, label
 
 
-def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem:
-    scenario = _scenario(row)
-    return RawItem(
-        line=line,
-        layout="supplement",
-        headline=item.get("headline"),
-        category=item.get("category"),
-        description=item.get("description"),
+def _supplement(row: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
+    scenario, names = _scenario(row), ("headline", "category", "description", "classification")
+    return {
+        "layout": "supplement",
+        **{name: item.get(name) for name in names},
         **pick(fold_row({**row, **item}), ("date",)),
-        classification=item.get("classification"),
-        risk=scenario.get("risk_counterfactual_scenario"),
-        opportunity=scenario.get("opportunity_counterfactual_scenario"),
-        original_headline=scenario.get("original_headline"),
-    )
+        **{side: scenario.get(f"{side}_counterfactual_scenario") for side in SIDES},
+        "original_headline": scenario.get("original_headline"),
+    }
 
 
 def _scenario(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,42 +181,25 @@ def _scenario(row: Mapping[str, Any]) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
+def _table(row: Mapping[str, Any]) -> dict[str, Any]:
     given = fold_row(row)
     column = column_of(given, "headline")
     if column is None:
         raise InputError(
             f"no column 'headline' (found: {columns_found(row)})",
-            file=source_name(path),
-            line=line,
             hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
     published = column == "headline" and {"classification", "category"} <= given.keys()
-    return RawItem(
-        line=line,
-        layout="benchmark" if published else "table",
-        **{**pick(given, FIELDS), "headline": given[column]},
-    )
+    layout = {"layout": "benchmark" if published else "table", "headline": given[column]}
+    return {**pick(given, FIELDS), **layout}
 
 
-def _whole(item: RawItem) -> RawItem:
-    repairs: dict[str, Any] = {
-        name: whole
-        for name, value in vars(item).items()
-        if isinstance(value, str) and (whole := replace_surrogates(value)) != value
-    }
-    return replace(item, broken=True, **repairs) if repairs else item
-
-
-def _required(path: str | Path, item: RawItem) -> str:
-    text = item.headline
+def _required(text: Any) -> str:
     if is_absent(text):
-        problem, hint = "the headline is empty", "fill it in, or leave the row out"
-    elif not isinstance(text, str):
-        problem, hint = f"the headline is not text: {str(text)[:40]!r}", "write it as text"
-    else:
-        return text
-    raise InputError(problem, file=source_name(path), line=item.line, hint=hint)
+        raise InputError("the headline is empty", hint="fill it in, or leave the row out")
+    if not isinstance(text, str):
+        raise InputError(f"the headline is not text: {str(text)[:40]!r}", hint="write it as text")
+    return text
 
 
 def _optional(value: Any) -> str | None:

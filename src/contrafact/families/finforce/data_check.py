@@ -18,7 +18,7 @@ from contrafact.families.finforce.data import (
 from contrafact.families.finforce.records import SIDES
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.fields import column_of, fold_row, is_absent
-from contrafact.files.tables import Row, RowNotes
+from contrafact.files.tables import RowNotes
 from contrafact.records import content_id
 from contrafact.text.delimit import hostile_characters, printable
 
@@ -163,9 +163,5 @@ def _recognises(row: Mapping[str, Any]) -> bool:
     return column_of(columns, "headline") is not None and column_of(columns, "manipulation") is None
 
 
-def _checked(rows: Iterable[Row], name: str) -> DataReport:
-    return check_items(raw_items(name, rows))
-
-
-SPEC = DataSpec(recognises=_recognises, check=_checked)
+SPEC = DataSpec(_recognises, check=lambda rows, name: check_items(raw_items(name, rows)))
 """Files of headlines: the benchmark, its supplement, and any table with a headline column."""

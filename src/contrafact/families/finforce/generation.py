@@ -1,17 +1,12 @@
 """The output of a method, and reading it in replies (FIN-FORCE, section 4 and table 8)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
-from inspect_ai.model import (
-    ModelOutput,
-    ResponseSchema,
-)
+from inspect_ai.model import ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema
-from pydantic import BaseModel, ConfigDict, Field, model_serializer
 
 from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import Method, MethodContext
@@ -22,17 +17,6 @@ from contrafact.models.requests import OneItemArray, SharedSchema, closed_object
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit, replace_surrogates
-
-__all__ = [
-    "WRAPPER",
-    "Generation",
-    "check_texts",
-    "headline_turn",
-    "pair_schema",
-    "read_pair",
-    "read_side",
-    "run_method",
-]
 
 # A counterfactual is a headline; a longer text is a reply that ran on.
 MAX_CHARACTERS = 2_000
@@ -47,70 +31,47 @@ WRAPPER = "Counterfactuals"
 """The key of the list in which the paper's format has the pair."""
 
 
-class Generation(BaseModel):
-    """A method's result for one headline: an output for each side, and what they have in common.
+@dataclass(frozen=True)
+class Generation:
+    """A method's result for one headline: what each side has, and what they have in common.
 
-    It is made, and written to logs and files, from what each side has: texts, reasons why there is
-    none, reasons why a text is no counterfactual. A side with a reason has no text.
+    Attributes:
+        texts: The counterfactual of each side; None where that side is invalid.
+        invalid: For each invalid side, the reason.
+        repairs: What reading the reply took, in order.
+        trace: What the method kept of its way there (reasoning chain, masked headline, …).
+        degenerate: For each side whose text can be read and is no counterfactual, the reason.
     """
 
-    model_config = ConfigDict(frozen=True)
+    texts: Mapping[Side, str | None]
+    invalid: Mapping[Side, str] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    degenerate: Mapping[Side, str] = field(default_factory=dict)
 
-    outputs: Mapping[Side, Output] = Field(description="What the method made of each side.")
-    repairs: tuple[str, ...] = Field(description="What reading the reply took, in order.")
-    trace: Mapping[str, Any] = Field(
-        description="What the method kept of its way there (reasoning chain, masked headline, …)."
-    )
-
-    def __init__(
-        self,
-        texts: Mapping[Side, str | None],
-        invalid: Mapping[Side, str] = MappingProxyType({}),
-        repairs: Sequence[str] = (),
-        trace: Mapping[str, Any] = MappingProxyType({}),
-        degenerate: Mapping[Side, str] = MappingProxyType({}),
-    ) -> None:
-        outputs = {}
-        for side in SIDES:
-            text, reason = texts.get(side), invalid.get(side)
-            if text is None and reason is None:
-                reason = f"no {side} counterfactual"
-            outputs[side] = Output(
-                text=text if reason is None else None,
-                invalid=reason,
-                degenerate=degenerate.get(side),
-            )
-        super().__init__(outputs=outputs, repairs=tuple(repairs), trace=dict(trace))
+    def __post_init__(self) -> None:
+        invalid = {
+            side: self.invalid.get(side) or f"no {side} counterfactual"
+            for side in SIDES
+            if side in self.invalid or self.texts.get(side) is None
+        }
+        texts = {side: None if side in invalid else self.texts[side] for side in SIDES}
+        vars(self).update(texts=texts, invalid=invalid, repairs=tuple(self.repairs))
+        vars(self).update(trace=dict(self.trace), degenerate=dict(self.degenerate))
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
-        return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
+        return cls({}, dict.fromkeys(SIDES, reason), (), trace or {})
 
     @property
-    def texts(self) -> dict[Side, str | None]:
-        """The counterfactual of each side; None where that side is invalid."""
-        return {side: output.text for side, output in self.outputs.items()}
-
-    @property
-    def invalid(self) -> dict[Side, str]:
-        """For each invalid side, the reason."""
-        return {side: one.invalid for side, one in self.outputs.items() if one.invalid is not None}
-
-    @property
-    def degenerate(self) -> dict[Side, str]:
-        """For each side whose text can be read and is no counterfactual, the reason."""
-        found = {side: output.degenerate for side, output in self.outputs.items()}
-        return {side: reason for side, reason in found.items() if reason is not None}
-
-    @model_serializer
-    def _by_side(self) -> dict[str, Any]:
+    def outputs(self) -> dict[Side, Output]:
+        """What the method made of each side."""
         return {
-            "texts": self.texts,
-            "invalid": self.invalid,
-            "repairs": self.repairs,
-            "trace": self.trace,
-            "degenerate": self.degenerate,
+            side: Output(
+                text=text, invalid=self.invalid.get(side), degenerate=self.degenerate.get(side)
+            )
+            for side, text in self.texts.items()
         }
 
 
@@ -151,15 +112,14 @@ def check_texts(
     batch: Batch, headline: Headline, generation: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
     """Return a result with the reasons why its texts are no counterfactuals; it keeps its own."""
-    outputs = {}
+    degenerate = dict(generation.degenerate)
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
-        output = generation.outputs[side]
-        if output.text is not None and output.degenerate is None:
-            other_text = generation.outputs[other].text
-            reason = batch.reason(output.text, headline.text, shown=shown, other=other_text)
-            output = output.model_copy(update={"degenerate": reason})
-        outputs[side] = output
-    return generation.model_copy(update={"outputs": outputs})
+        text, other_text = generation.texts[side], generation.texts[other]
+        if text is not None and side not in degenerate:
+            reason = batch.reason(text, headline.text, shown=shown, other=other_text)
+            if reason is not None:
+                degenerate[side] = reason
+    return replace(generation, degenerate=degenerate)
 
 
 @cache
@@ -193,28 +153,20 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     reply = read_json_object(output.completion)
     if reply.value is None:
         return Generation.none(reply.invalid or "not JSON", trace)
-    repairs = list(reply.repairs)
-    value = reply.value
+    repairs, value = list(reply.repairs), reply.value
     for wrapper in ("counterfactuals", "scenarios"):
         inner = next((item for key, item in value.items() if _plain(key) == wrapper), None)
         if isinstance(inner, list) and inner and isinstance(inner[0], dict):
             if any(other != inner[0] for other in inner[1:]):
                 return Generation.none("several different pairs of counterfactuals", trace)
-            if len(inner) > 1:
-                repairs.append("repeated pair")
-            value = inner[0]
-        elif isinstance(inner, dict):
-            value = inner
+            repairs += ["repeated pair"] * (len(inner) > 1)
+            inner = inner[0]
+        value = inner if isinstance(inner, dict) else value
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
     for side in SIDES:
         of_side = {key: item for key, item in value.items() if _plain(key) in _KEYS[side]}
-        first, *others = of_side.values() or [None]
-        texts[side], reason = None, f"no {side} counterfactual in the reply"
-        if any(other != first for other in others):
-            reason = f"several different {side} counterfactuals"
-        elif of_side:
-            texts[side], reason = read_side(first, side)
+        texts[side], reason = _only(of_side.values(), side)
         if texts[side] is None:
             invalid[side] = reason
         elif _KEYS[side][0] not in map(_plain, of_side):
@@ -224,6 +176,14 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
         if _plain(key) == "reasoning" and isinstance(item, str):
             kept["reasoning"] = item
     return Generation(texts, invalid, tuple(repairs), kept)
+
+
+def _only(given: Collection[Any], side: Side) -> tuple[str | None, str]:
+    """Return the one counterfactual that a reply has of a side, or None and why there is none."""
+    first, *others = given or [None]
+    if any(other != first for other in others):
+        return None, f"several different {side} counterfactuals"
+    return read_side(first, side) if given else (None, f"no {side} counterfactual in the reply")
 
 
 def read_side(text: Any, side: Side) -> tuple[str | None, str]:

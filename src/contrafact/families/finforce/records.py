@@ -6,8 +6,6 @@ from pydantic import Field
 
 from contrafact.records import Record, content_id
 
-__all__ = ["CRITERIA", "SIDES", "ForwardPair", "Headline", "Side"]
-
 Side = Literal["risk", "opportunity"]
 SIDES: tuple[Side, Side] = ("risk", "opportunity")
 CRITERIA: tuple[str, str] = ("forward_compatibility", "directionality")

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from contrafact.corpus.news_items import day_of
@@ -16,6 +17,7 @@ from contrafact.corpus.release import (
     CROISSANT,
     Facts,
     Fields,
+    card_of,
     croissant_of,
     json_text,
     schema_of,
@@ -45,6 +47,7 @@ _ABOUT = (
     "research on forward-looking counterfactuals."
 )
 _OPTIONAL = ("date", "url", "source")
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"))  # as the hub names them
 
 
 @dataclass(frozen=True)
@@ -92,79 +95,19 @@ def release_files(
         "headlines.jsonl": lines,
         "schema.json": json_text(row_schema()),
         CROISSANT: json_text(croissant_of(facts, _ABOUT, _FIELDS, {"headlines.jsonl": lines})),
-        "README.md": _card(rows, facts, counts),
+        "README.md": card_of(
+            Path(__file__).with_name("release_card.md.jinja"),
+            name=facts.name,
+            version=facts.version,
+            license=facts.license,
+            rows=len(rows),
+            size=next((name for most, name in _SIZES if len(rows) < most), "10K<n<100K"),
+            days=sorted(day for row in rows if row["date"] and (day := day_of(row["date"]))),
+            counts=counts,
+            reviewed=sorted(Counter(row["reviewed_by"] for row in rows).items()),
+            categories=CATEGORIES,
+            by_category=Counter(row["category"] for row in rows),
+            fields={name: meaning for name, (_, meaning) in _FIELDS.items()},
+        ),
     }
     return with_checksums(files)
-
-
-def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, int]) -> str:
-    by_category = Counter(row["category"] for row in rows)
-    days = sorted(day for row in rows if row["date"] and (day := day_of(row["date"])))
-    reviewed = Counter(row["reviewed_by"] for row in rows)
-    window = f"from {days[0]} to {days[-1]}" if days else "of unknown days"
-    body = [
-        f"# {facts.name} {facts.version}",
-        "",
-        f"{len(rows):,} news headlines that report financial market events, {window}, each in one "
-        "of the ten market categories of FIN-FORCE.",
-        "",
-        "## How they were chosen",
-        "",
-        "A headline is in if it has *event status* (it reports a current, factual development) and "
-        "*material relevance* (people in the markets could act on it). Rules and, where one was "
-        "used, a model proposed; people decided. Where most people agreed, their decision stands; "
-        "ties and doubts were left out.",
-        "",
-        *(f"- {name}: {number:,}" for name, number in counts.items()),
-        "",
-        "## Reviewed by",
-        "",
-        "| people | headlines |",
-        "| ---: | ---: |",
-        *(f"| {people} | {number:,} |" for people, number in sorted(reviewed.items())),
-        "",
-        "## Categories",
-        "",
-        "| category | headlines |",
-        "| --- | ---: |",
-        *(f"| {name} | {by_category[name]:,} |" for name in CATEGORIES),
-        "",
-        "## Fields of `headlines.jsonl`",
-        "",
-        *(f"- `{name}`: {meaning}" for name, (_, meaning) in _FIELDS.items()),
-        "",
-        "`headlines.json` has the shape of the published benchmark: `headline`, `classification`, "
-        "`category`. Descriptions of the articles are not part of the release.",
-        "",
-        "## Limits",
-        "",
-        "Headlines belong to their publishers"
-        + ("." if facts.license else "; no licence is stated for this selection.")
-        + (
-            " Some headlines were proposed and seen by nobody (`reviewed_by` is 0)."
-            if reviewed[0]
-            else ""
-        ),
-        "",
-    ]
-    return "\n".join([*_front_matter(len(rows), facts), "", *body])
-
-
-def _front_matter(rows: int, facts: Facts) -> list[str]:
-    """Return the lines of a card that the hub reads."""
-    size = next(
-        (name for most, name in ((1_000, "n<1K"), (10_000, "1K<n<10K")) if rows < most),
-        "10K<n<100K",
-    )
-    head = ["---", f"pretty_name: {facts.name}", "language: [en]"]
-    if facts.license:
-        head.append(f"license: {facts.license.lower()}")
-    return [
-        *head,
-        "task_categories: [text-classification, text-generation]",
-        f"size_categories: [{size}]",
-        "configs:",
-        "  - config_name: default",
-        "    data_files: headlines.jsonl",
-        "---",
-    ]

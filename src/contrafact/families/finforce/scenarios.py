@@ -38,12 +38,7 @@ from contrafact.files.fields import (
 from contrafact.files.tables import TABLE_SUFFIXES, RowNotes, write_frame
 from contrafact.files.workbooks import check_cells
 from contrafact.models.asking import Ask, failure_cause
-from contrafact.models.estimate import (
-    CallEstimate,
-    judge_estimates,
-    sampled,
-    subject_estimates,
-)
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.models.kept import kept_piece
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, open_pack
@@ -83,14 +78,12 @@ class _Scenarios:
     Attributes:
         added: Our columns by their plain names.
         headline: None if there is none to work on.
-        text: The headline as the row has it.
         outcome: ``valid``; ``invalid``, the answer cannot be used; ``degenerate``, it can be read
             and a text is no scenario; ``bad``, there is no headline; ``failed``, a call failed.
     """
 
     added: dict[str, Any]
     headline: Headline | None = None
-    text: str = ""
     outcome: str = "bad"
 
     @property
@@ -244,7 +237,6 @@ class GenerateStage(Stage):
         return chosen
 
     def facts(self) -> dict[str, Any]:
-        """Return the settings that decide the results."""
         self.checked()
         arguments = {"-M": self.model_args, "--judge-arg": self.judge_args}.items()
         return {
@@ -281,10 +273,8 @@ class GenerateStage(Stage):
             None if value is None else replace_surrogates(str(value))
             for value in pick(fold_row(fields), ("description", "date")).values()
         )
-        row.value.text = str(text)
-        row.value.headline = Headline.of(
-            replace_surrogates(row.value.text), description=description, date=date
-        )
+        whole = replace_surrogates(str(text))
+        row.value.headline = Headline.of(whole, description=description, date=date)
         row.value.added["id"] = row.value.headline.id
 
     def _headline(self, fields: Mapping[str, Any]) -> tuple[object, bool]:
@@ -343,7 +333,6 @@ class GenerateStage(Stage):
         return calls
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work on rows, whose headlines are worked on together."""
         if hasattr(chosen := self.checked(), "open"):  # a method that runs models itself
             chosen.open(self.model, dict(self.model_args))
         calls = call_config(self.max_connections, **self.bounds)
@@ -356,7 +345,7 @@ class GenerateStage(Stage):
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             output, free = StageOutput(figures=list(rows)), asyncio.Semaphore(at_once)
-            batch = Batch([row.value.text for row in rows if row.value.headline])
+            batch = Batch([row.value.headline.text for row in rows if row.value.headline])
             method = self.chosen(_headlines(rows))
             write = partial(self._written, method=method, ask=ask, judges=judges, batch=batch)
             asked: dict[tuple[str | None, ...], asyncio.Future[Mapping[str, Any]]] = {}
@@ -439,7 +428,6 @@ class GenerateStage(Stage):
         write_frame(result_frame(rows, Path(out).suffix.lower()), out, dialect)
 
     def show(self, result: StageResult) -> None:
-        """Print the outcomes of the rows in one line."""
         counts = result.counts
         others = (f"{counts[key]:,} {name}" for key, name in OUTCOMES.items() if counts[key])
         rows = f"{result.given:,} {'row' if result.given == 1 else 'rows'}"

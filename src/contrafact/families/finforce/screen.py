@@ -74,12 +74,12 @@ _DECISIONS = {
 class Proposal:
     """What a rule or a model says of a headline; None for what it does not say."""
 
-    event_status: bool | None
-    material_relevance: bool | None
-    category: str | None
     labelled_by: str
     """``rule:<name>``, ``model:<name>`` or ``nobody``."""
     why: str
+    event_status: bool | None = None
+    material_relevance: bool | None = None
+    category: str | None = None
 
     @property
     def market_event(self) -> bool | None:
@@ -107,13 +107,10 @@ class ScreeningRules:
     open: tuple[re.Pattern[str], ...]
 
 
-def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
 @cache
 def screening_rules() -> ScreeningRules:
-    data = _data("screen_rules.toml")
+    source = resources.files(__package__).joinpath("screen_rules.toml")
+    data = tomllib.loads(source.read_text("utf-8"))
 
     def rule(entry: dict[str, Any]) -> _Rule:
         patterns = ("pattern", "unless")
@@ -131,13 +128,15 @@ def proposal_by_rule(headline: str) -> Proposal | None:
     """Return what the rules say of a headline; None if they leave it open."""
     text = " ".join(headline.replace("’", "'").split())
     if len(text) < SHORTEST:
-        return _against("event_status", "rule:too short", f"has under {SHORTEST} characters")
+        why = f"has under {SHORTEST} characters"
+        return Proposal("rule:too short", why, event_status=False)
     if len(text) > LONGEST:
-        return _against("event_status", "rule:too long", f"has over {LONGEST:,} characters")
+        return Proposal("rule:too long", f"has over {LONGEST:,} characters", event_status=False)
     rules = screening_rules()
     for rule in rules.against:
         if rule.pattern.search(text):
-            return _against(rule.criterion or "event_status", f"rule:{rule.name}", rule.why)
+            missed: dict[str, Any] = {rule.criterion or "event_status": False}
+            return Proposal(f"rule:{rule.name}", rule.why, **missed)
     if any(pattern.search(text) for pattern in rules.open):
         return None
     matched = [rule for rule in rules.in_favour if rule.pattern.search(text)]
@@ -146,13 +145,7 @@ def proposal_by_rule(headline: str) -> Proposal | None:
     if any(rule.unless and rule.unless.search(text) for rule in matched):
         return None
     first = matched[0]
-    return Proposal(True, True, first.category, f"rule:{first.name}", first.why)
-
-
-def _against(criterion: str, by: str, why: str) -> Proposal:
-    if criterion == "event_status":
-        return Proposal(False, None, None, by, why)
-    return Proposal(None, False, None, by, why)
+    return Proposal(f"rule:{first.name}", first.why, True, True, first.category)
 
 
 def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
@@ -162,22 +155,22 @@ def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
     of the ten, or null) and ``reason``.
     """
     read = read_json_object(reply, [headline])
-    if read.value is None:
-        return _invalid(model, read.invalid or "not JSON")
-    status, relevance = map(as_bool, map(read.value.get, ("event_status", "material_relevance")))
-    if status is None or relevance is None:
-        return _invalid(model, "no true or false under event_status or material_relevance")
-    named = read.value.get("category")
+    value = read.value or {}
+    status, relevance = map(as_bool, map(value.get, ("event_status", "material_relevance")))
+    named = value.get("category")
     category = canonical_category(named)[0] if isinstance(named, str) else None
-    if status and relevance and category is None:
-        return _invalid(model, f"the category is none of the ten: {str(named)[:40]!r}")
-    reason = " ".join(str(read.value.get("reason") or "").split())[:500]
-    holds = status and relevance
-    return Proposal(status, relevance, category if holds else None, f"model:{model}", reason)
-
-
-def _invalid(model: str, why: str) -> Proposal:
-    return Proposal(None, None, None, NOBODY, f"invalid reply of {model}: {why}")
+    invalid = None
+    if read.value is None:
+        invalid = read.invalid or "not JSON"
+    elif status is None or relevance is None:
+        invalid = "no true or false under event_status or material_relevance"
+    elif status and relevance and category is None:
+        invalid = f"the category is none of the ten: {str(named)[:40]!r}"
+    if invalid is not None:
+        return Proposal(NOBODY, f"invalid reply of {model}: {invalid}")
+    reason = " ".join(str(value.get("reason") or "").split())[:500]
+    both = category if status and relevance else None
+    return Proposal(f"model:{model}", reason, status, relevance, both)
 
 
 @dataclass(frozen=True)
@@ -193,14 +186,12 @@ class SheetDecision:
 
 
 def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
+    """Return the row of a proposal, as `finforce release` reads it."""
     return {
         "id": id,
         "headline": item.title,
         "description": item.summary or None,
-        "date": item.date,
-        "url": item.url,
-        "source": item.source,
-        "ticker": item.ticker,
+        **{name: getattr(item, name) for name in ("date", "url", "source", "ticker")},
         "market_event": proposal.market_event,
         "event_status": proposal.event_status,
         "material_relevance": proposal.material_relevance,
@@ -258,7 +249,6 @@ class ScreenStage(NewsStage, RowStage):
         return None if self.model is None else Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
-        """Return the settings that decide the results."""
         pack = open_pack(self.prompts)
         screening_template(pack)
         return {
@@ -292,7 +282,6 @@ class ScreenStage(NewsStage, RowStage):
         return {indices[duplicate.position]: vars(duplicate) for duplicate in duplicates}
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
-        """Return one call for each headline that the rules leave open, tokens uncounted."""
         calls = sum(not row.note and proposal_by_rule(row.value.title) is None for row in rows)
         model = str(self.model)
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
@@ -323,7 +312,6 @@ class ScreenStage(NewsStage, RowStage):
         output.add(REJECTS, row.index, dropped, event)
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return the function that proposes whether a headline reports a market event."""
         ask, template = None, screening_template(open_pack(self.prompts))
         if self.model is not None:
             config = call_config(self.max_connections, **self.bounds)
@@ -339,8 +327,7 @@ class ScreenStage(NewsStage, RowStage):
                 proposal = proposal_from_reply(reply, str(self.model), title)
                 made.counts["invalid"] += proposal.labelled_by == NOBODY
             if proposal is None:
-                why = "no rule decides, and no model was asked"
-                proposal = Proposal(None, None, None, NOBODY, why)
+                proposal = Proposal(NOBODY, "no rule decides, and no model was asked")
             screened = screened_row(_id(row), row.value, proposal)
             made.add(KEPT, row.index, screened, proposal_event(screened))
             what = {True: "market event", False: "none", None: "open"}[proposal.market_event]
@@ -363,7 +350,6 @@ class ScreenStage(NewsStage, RowStage):
         super().write(out, outputs)
 
     def show(self, result: StageResult) -> None:
-        """Print the proposals by who made them, and the market events by category."""
         counts, out = result.counts, result.out
         proposed = [
             (what, who, f"{number:,}")
@@ -401,34 +387,31 @@ def read_sheets(paths: Sequence[str | Path], known: set[str]) -> dict[str, list[
     """
     decisions: dict[str, dict[str, SheetDecision]] = defaultdict(dict)
     for path in paths:
-        name = source_name(path)
         for line, row in read_rows(path):
             cells = {key: str(value or "").strip() for key, value in row.items()}
             if cells.get("decision"):
-                decision = _decision(cells, known, name, line)
+                try:
+                    decision = _decision(cells, known)
+                except InputError as error:
+                    raise error.at(source_name(path), line) from error
                 decisions[decision.item_id][decision.decided_by] = decision
     return {item: list(by_person.values()) for item, by_person in decisions.items()}
 
 
-def _decision(cells: dict[str, str], known: set[str], file: str, line: int) -> SheetDecision:
-    def wrong(problem: str, hint: str) -> InputError:
-        return InputError(problem, file=file, line=line, hint=hint)
-
+def _decision(cells: dict[str, str], known: set[str]) -> SheetDecision:
     item, written = cells.get("item_id", ""), cells["decision"]
     decision = _DECISIONS.get(written.casefold())
     if item not in known:
-        raise wrong(f"'{item[:40]}' is no headline of the file", "is it the right sheet?")
+        raise InputError(f"'{item[:40]}' is no headline of the file", hint="is it the right sheet?")
     if decision is None:
-        raise wrong(f"'{written[:40]}' is no decision", "write yes, no or unsure")
+        raise InputError(f"'{written[:40]}' is no decision", hint="write yes, no or unsure")
     if not cells.get("decided_by"):
-        raise wrong("nobody is named in decided_by", "write who decided")
+        raise InputError("nobody is named in decided_by", hint="write who decided")
     named = unguarded(cells.get("category", ""))
     category = canonical_category(named)[0] if named else None
     if named and category is None:
-        raise wrong(
-            f"'{named[:40]}' is none of the ten categories",
-            f"write one of: {'; '.join(CATEGORIES)}",
-        )
+        hint = f"write one of: {'; '.join(CATEGORIES)}"
+        raise InputError(f"'{named[:40]}' is none of the ten categories", hint=hint)
     return SheetDecision(item, decision, category, cells["decided_by"], cells.get("when") or None)
 
 
@@ -450,21 +433,23 @@ def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outc
     """
     votes = Counter(one.decision for one in decisions)
     tally = ", ".join(f"{number} {word}" for word, number in sorted(votes.items()))
-    people = len(decisions)
     winner = majority(one.decision for one in decisions)
-    if winner is None:
-        return Outcome("hard case", None, f"people disagree ({tally})", people)
-    if winner == "unsure":
-        return Outcome("hard case", None, "people are not sure", people)
-    if winner == "no":
-        return Outcome("dropped", None, "is no market event", people)
     named = [one.category or proposed for one in decisions if one.decision == "yes"]
-    if not any(named):
-        return Outcome("hard case", None, "nobody names a category", people)
-    category = majority(named)
-    if category is None:
-        return Outcome("hard case", None, "people disagree on the category", people)
-    return Outcome("kept", category, f"is a market event ({tally})", people)
+    category: str | None = None
+    decision: Decision = "hard case"
+    if winner is None:
+        why = f"people disagree ({tally})"
+    elif winner == "unsure":
+        why = "people are not sure"
+    elif winner == "no":
+        decision, why = "dropped", "is no market event"
+    elif not any(named):
+        why = "nobody names a category"
+    elif (category := majority(named)) is None:
+        why = "people disagree on the category"
+    else:
+        decision, why = "kept", f"is a market event ({tally})"
+    return Outcome(decision, category, why, len(decisions))
 
 
 def outcome_event(
@@ -477,7 +462,8 @@ def outcome_event(
 
 @cache
 def category_meanings() -> tuple[tuple[str, str], ...]:
-    meanings = _data("screen_categories.toml")
+    source = resources.files(__package__).joinpath("screen_categories.toml")
+    meanings = tomllib.loads(source.read_text("utf-8"))
     return tuple((name, meanings[name]) for name in CATEGORIES)
 
 
@@ -488,19 +474,15 @@ def screening_template(pack: PromptPack) -> PromptTemplate:
 async def ask_screening(headline: str, ask: Ask, template: PromptTemplate) -> str:
     """Return a model's reply about a headline, or in brackets why there is none."""
     prompt = template.render(headline=delimit(headline), categories=category_meanings())
-    try:
-        return kept_reply(await ask(prompt, _schema()))
-    except Unanswered as error:
-        return f"[{error}]"
-
-
-def _schema() -> ResponseSchema:
+    named = JSONSchema(type="string", enum=list(CATEGORIES))
     properties = {
         "reason": JSONSchema(type="string"),
         "event_status": JSONSchema(type="boolean"),
         "material_relevance": JSONSchema(type="boolean"),
-        "category": JSONSchema(
-            anyOf=[JSONSchema(type="string", enum=list(CATEGORIES)), JSONSchema(type="null")]
-        ),
+        "category": JSONSchema(anyOf=[named, JSONSchema(type="null")]),
     }
-    return ResponseSchema(name="screening", json_schema=closed_object(properties), strict=True)
+    schema = ResponseSchema(name="screening", json_schema=closed_object(properties), strict=True)
+    try:
+        return kept_reply(await ask(prompt, schema))
+    except Unanswered as error:
+        return f"[{error}]"

@@ -8,11 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from contrafact.family import DemoPart, Lazy
-from contrafact.family.settings import (
-    FluencyOptions,
-    ShotOptions,
-    StructuredOptions,
-)
+from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
 
 
 class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):

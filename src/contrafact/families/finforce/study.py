@@ -5,7 +5,6 @@ a stratum, so that every one is seen; the probability with which an item was dra
 share of equal answers is weighted back by it.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from contrafact.family.published import published_facts
 from contrafact.family.study import Question, StudySpec, StudyTable
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 _MARKS = ("trivial_consequences", "financially_unrealistic")
@@ -25,10 +23,6 @@ _ANSWERS = ("TRUE", "FALSE")
 def _pool(items: "pd.DataFrame") -> "pd.DataFrame":
     judged = items[list(CRITERIA)].notna().any(axis=1)
     return items[items["text"].notna() & items["invalid_reason"].isna() & judged]
-
-
-def _choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-    return [int(place) for place in rng.choice(len(stratum), size=size, replace=False)]
 
 
 def _published() -> list[StudyTable | str]:
@@ -59,7 +53,7 @@ STUDY = StudySpec(
     pool=_pool,
     strata=("system", "judge", "side"),
     n=500,
-    choose=_choose,
+    choose=lambda stratum, size, rng: rng.choice(len(stratum), size, replace=False).tolist(),
     order_first=True,
     labels=("judge", "system", "draw", "sample_id", "side"),
     published=_published,

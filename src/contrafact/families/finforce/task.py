@@ -22,12 +22,7 @@ from inspect_ai.solver import TaskState
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.generation import (
-    Generation,
-    check_texts,
-    read_pair,
-    read_side,
-)
+from contrafact.families.finforce.generation import Generation, check_texts, read_pair, read_side
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.best_of import draft_details
@@ -37,12 +32,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import (
-    Evaluated,
-    Inputs,
-    TaskRun,
-    cost_columns,
-)
+from contrafact.family.run import Evaluated, Inputs, TaskRun, cost_columns
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving, score_metadata, verdict_columns
 from contrafact.files.tables import RowNotes
@@ -58,10 +48,6 @@ if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = ["RUN", "finforce", "shown_texts"]
-
-# Of methods that write a factual first, and then what it would have been.
-_FACTUAL = ("base", "base_distance")
-
 
 _NOT_RECORDED = "no {} counterfactual was given"
 
@@ -110,13 +96,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         notes = RowNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
-    def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        options = _options(settings)
-        if "shots" in options.model_fields_set and options.shots == 0:
-            raise InputError(
-                "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
-            )
-
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         return Judging(pack, _options(settings).judge_faults)
 
@@ -144,13 +123,27 @@ class FinforceRun(TaskRun[Headline, Headline]):
         )
 
     def samples(self, items: Sequence[Headline], limit: int | None) -> list[Sample]:
-        return [_sample(headline) for headline in items[:limit]]
+        return [
+            Sample(
+                id=headline.id,
+                input=headline.text,
+                metadata={
+                    "category": headline.category,
+                    "description": headline.description,
+                    **({} if headline.date is None else {"date": headline.date}),
+                },
+            )
+            for headline in items[:limit]
+        ]
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
+        facts = ("category", "description", "date")
         return Solving(
-            item_of=_headline_of,
+            item_of=lambda state: Headline.of(
+                state.input_text, **{name: state.metadata.get(name) for name in facts}
+            ),
             unanswered=Generation.none,
             shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
             check=partial(check_texts, Batch([headline.text for headline in inputs.items])),
@@ -165,6 +158,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
             generation = Generation(**sample.store[OUTPUT])
             panels = score_metadata(sample, SCORER).get("verdicts", {})
             cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
+            trace = generation.trace
             for side, output in generation.outputs.items():
                 row: dict[str, Any] = {
                     **evaluated.facts,
@@ -177,10 +171,12 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "invalid_reason": output.invalid,
                     "degenerate": output.degenerate,
                     "repairs": len(generation.repairs),
-                    **_factual(generation, side),
                     **cost,
-                    **_details(generation, side),
                 }
+                if "base_distance" in trace:  # of a method that writes a factual first
+                    row |= {"base": trace["base"], "base_distance": trace["base_distance"][side]}
+                if details := draft_details(trace, side):
+                    row["details"] = json.dumps(details, ensure_ascii=False)
                 row |= verdict_columns(panels.get(side, {}), (*CRITERIA, *FAULTS))
                 for name in FAULTS:
                     del row[f"{name}_invalid"]
@@ -266,20 +262,6 @@ def _sides(recorded: RecordedRow) -> Iterator[tuple[Side, tuple[str | None, str]
         yield from ((side, read_side(recorded.fields.get(side, ""), side)) for side in SIDES)
 
 
-def _factual(generation: Generation, side: Side) -> dict[str, Any]:
-    """Return the text that a counterfactual is one of, where the method wrote such a text."""
-    trace = generation.trace
-    if "base_distance" not in trace:
-        return {}
-    return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
-
-
-def _details(generation: Generation, side: Side) -> dict[str, str]:
-    """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
-    shown = draft_details(generation.trace, side)
-    return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
-
-
 @task
 def finforce(
     data: str | None = None, method: str | list[str] = "zero-shot", draws: int = 1, **how: Any
@@ -295,17 +277,3 @@ def finforce(
 
 RUN = FinforceRun(finforce)
 """The one run of the family."""
-
-
-def _headline_of(state: TaskState) -> Headline:
-    facts = {name: state.metadata.get(name) for name in ("category", "description", "date")}
-    return Headline.of(state.input_text, **facts)
-
-
-def _sample(headline: Headline) -> Sample:
-    metadata = {
-        "category": headline.category,
-        "description": headline.description,
-        **({} if headline.date is None else {"date": headline.date}),
-    }
-    return Sample(id=headline.id, input=headline.text, metadata=metadata)

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from inspect_ai.model import ModelOutput
@@ -19,11 +18,10 @@ from contrafact.families.finforce.data import (
     load_headlines,
     raw_items,
 )
-from contrafact.families.finforce.generation import Generation, read_pair
-from contrafact.families.finforce.judging import Judging
+from contrafact.families.finforce.generation import read_pair
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
-from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
+from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.families.finforce.screen import proposal_by_rule
 from contrafact.family.training import (
     Answer,
@@ -34,7 +32,6 @@ from contrafact.family.training import (
     TrainingSpec,
 )
 from contrafact.judges.replies import answer_text
-from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
@@ -68,10 +65,6 @@ def load_items(path: Path | None) -> list[TrainingItem]:
 
 def _headline_id(text: str) -> str:
     return content_id(text, prefix="h")
-
-
-def _row(headline: str, pair: Answer) -> dict[str, Any]:
-    return {"headline": headline, **{f"{side}_counterfactual": pair[side] for side in SIDES}}
 
 
 # Prompts and replies
@@ -116,24 +109,6 @@ def read_reply(text: str, ended: bool = True) -> ReadReply:
 
 
 _JUDGE_CALLS = 16  # at the same time
-
-
-async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) -> dict[str, float]:
-    """Return the share of both sides that a judge passes, by criterion (figure 5)."""
-    model = open_model(judge, config=call_config(_JUDGE_CALLS))
-    texts: dict[Side, str | None] = {side: answer[side] for side in SIDES}
-    judged = await Judging(pack).judge([model], Headline.of(item), texts)
-    shares = {}
-    for name in CRITERIA:
-        verdicts = [judged[side].panel[name].passed for side in SIDES]
-        passed = [verdict for verdict in verdicts if verdict is not None]
-        if passed:
-            shares[name] = sum(passed) / len(passed)
-    return shares
-
-
-def _pair_of(generation: Generation) -> Answer | None:
-    return ReadReply({side: generation.texts[side] for side in SIDES}).answer
 
 
 _LONGEST = 250
@@ -263,7 +238,10 @@ TRAINING = TrainingSpec(
     answer="both counterfactuals",
     presets=Path(__file__).parent / "training_presets",
     load=load_items,
-    row=_row,
+    row=lambda headline, pair: {
+        "headline": headline,
+        **{f"{side}_counterfactual": pair[side] for side in SIDES},
+    },
     item_id=_headline_id,
     prompts=PairPrompts,
     reply=pair_reply,
@@ -273,12 +251,9 @@ TRAINING = TrainingSpec(
     measures=(
         TrainingMeasure("subject", "Subject kept", share=True),
         TrainingMeasure("edit_distance", "Edit distance"),
-        TrainingMeasure("forward_compatibility", "Fwd-Compat.", share=True, drawn=True),
-        TrainingMeasure("directionality", "Dir.", share=True, drawn=True),
     ),
     methods=METHODS,
     method_input=Headline.of,
-    method_answer=_pair_of,
-    judged=judge_pair,
+    method_answer=lambda made: ReadReply({side: made.texts[side] for side in SIDES}).answer,
 )
 """What training needs of this family."""

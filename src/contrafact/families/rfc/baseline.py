@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from contrafact.errors import InputError, require
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.data import Item
+from contrafact.judges.surface import Indices, unseen_folds
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.diff import surface
 
@@ -33,7 +34,6 @@ TEXT_FEATURES: tuple[str, ...] = (
 )
 """The same kind of thing where there is one text; counts, but for two ratios."""
 
-Indices = NDArray[np.intp]
 _WORD = re.compile(r"\w+(?:['’.,\-]\w+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -86,19 +86,13 @@ def text_features(texts: Sequence[str]) -> NDArray[np.float64]:
 
 def article_folds(clusters: Sequence[Hashable], *, seed: int) -> Iterator[tuple[Indices, Indices]]:
     """Yield the rows to learn from and those to judge, fold by fold; articles are never split."""
-    require("sklearn", "baselines")
-    from sklearn.model_selection import GroupKFold
-
     codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(clusters))}
     if len(codes) < 2:
         raise InputError(
             "cross-validation by article needs pairs of at least two articles",
             hint="give a larger file",
         )
-    groups = np.array([codes[cluster] for cluster in clusters])
-    folds = GroupKFold(n_splits=min(FOLDS, len(codes)), shuffle=True, random_state=seed)
-    for train, test in folds.split(groups, groups=groups):
-        yield np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)
+    yield from unseen_folds([codes[cluster] for cluster in clusters], most=FOLDS, seed=seed)
 
 
 def cross_validated(

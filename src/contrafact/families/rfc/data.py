@@ -212,32 +212,22 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
         texts = {name: replace_surrogates(text) for name, text in texts.items()}
     fields = {
         name: replace_surrogates(str(given[name]))
-        for name in ("rewriter", "ticker", "url", "category")
+        for name in ("id", "article_id", "rewriter", "ticker", "url", "category", "date")
         if given[name] is not None
     }
-    date = None if given["date"] is None else replace_surrogates(str(given["date"]))
-    day = None if date is None else day_of(date)
-    if date is not None and day is None:
-        notes.found[BAD_DATE].append(line)
-    article = given["article_id"]
-    if article is None:
+    if "date" in fields:
+        day = day_of(fields["date"])
+        if day is None:
+            notes.found[BAD_DATE].append(line)
+        fields["date"] = day or fields["date"]
+    if "article_id" not in fields:
         notes.found["without article_id, which cluster by their original"].append(line)
-        article = content_id(
-            texts["original"] or fields.get("url") or texts["rewritten"], prefix="n"
-        )
+        source = texts["original"] or fields.get("url") or texts["rewritten"]
+        fields["article_id"] = content_id(source, prefix="n")
     try:
-        pair = Rewrite.of(
-            manipulation,
-            texts["original"],
-            texts["rewritten"],
-            article_id=replace_surrogates(str(article)),
-            date=day or date,
-            **fields,
-        )
+        return Rewrite.of(manipulation, texts["original"], texts["rewritten"], **fields)
     except ValidationError as error:
         raise InputError(f"not a pair: {value_problem(error.errors()[0])}") from error
-    own = given["id"]
-    return pair if own is None else pair.model_copy(update={"id": replace_surrogates(str(own))})
 
 
 def _text(name: str, value: Any, row: Mapping[str, Any]) -> str:

@@ -19,13 +19,7 @@ from contrafact.families.rfc.data import (
 )
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.records import MANIPULATIONS, Rewrite
-from contrafact.family.data import (
-    DataReport,
-    DataSpec,
-    DataTable,
-    repeats,
-    violations_of,
-)
+from contrafact.family.data import DataReport, DataSpec, DataTable, repeats, violations_of
 from contrafact.files.fields import column_of, fold_row, pick
 from contrafact.files.tables import Row
 

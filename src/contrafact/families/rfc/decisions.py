@@ -19,7 +19,7 @@ stage                who                                            decisions
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -143,37 +143,45 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     found: list[ReviewDecision] = []
     seen: dict[tuple[str, str, str, int, str], int] = {}
     for line, row in read_rows(path, guarded=True):
-        given = {name: value for name, value in row.items() if value not in (None, "")}
         try:
-            decision = ReviewDecision.model_validate(given)
-        except ValidationError as error:
-            raise InputError(
-                _problem_of(error),
-                file=name,
-                line=line,
-                hint="see `contrafact rfc finalize --schema`",
-            ) from error
-        if known is not None and decision.item_id not in known:
-            raise InputError(
-                f"there is no item '{decision.item_id[:40]}' among the pairs",
-                file=name,
-                line=line,
-                hint="give the file of pairs that was reviewed",
+            decision = _decision(row, known)
+            key = (
+                decision.item_id,
+                decision.stage,
+                decision.decided_by,
+                decision.round,
+                decision.when,
             )
-        key = (decision.item_id, decision.stage, decision.decided_by, decision.round, decision.when)
-        if key in seen:
-            raise InputError(
-                f"'{decision.decided_by}' decides on {decision.item_id} twice at one time "
-                f"(first on line {seen[key]})",
-                file=name,
-                line=line,
-                hint="leave one of them out",
-            )
+            if key in seen:
+                raise InputError(
+                    f"'{decision.decided_by}' decides on {decision.item_id} twice at one time "
+                    f"(first on line {seen[key]})",
+                    hint="leave one of them out",
+                )
+        except InputError as error:
+            raise error.at(name, line) from error
         seen[key] = line
         found.append(decision)
     if partial := _ruling_on_itself(found, seen.values()):
         raise InputError(partial[1], file=name, line=partial[0], hint=_RULE_APART)
     return found
+
+
+def _decision(row: Mapping[str, Any], known: Collection[str] | None) -> ReviewDecision:
+    given = {name: value for name, value in row.items() if value not in (None, "")}
+    try:
+        decision = ReviewDecision.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = f"{place + ': ' if place else ''}{value_problem(first)}"
+        raise InputError(problem, hint="see `contrafact rfc finalize --schema`") from error
+    if known is not None and decision.item_id not in known:
+        raise InputError(
+            f"there is no item '{decision.item_id[:40]}' among the pairs",
+            hint="give the file of pairs that was reviewed",
+        )
+    return decision
 
 
 _RULE_APART = "leave the ruling out, and have somebody rule who took no part in the dispute"
@@ -232,43 +240,63 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     Decisions that were made outside the studio may lack some that the rules wait for: then
     `_exception` says where the item goes. Of one person's decisions at a stage the last counts.
     """
-    at = _by_stage(decisions)
-    revisions = [one for one in at.get("expert-review", ()) if one.decision == "revise"]
-    if revisions:
+    at: dict[str, list[ReviewDecision]] = {}
+    for one in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
+        at.setdefault(one.stage, []).append(one)
+    revision = next(
+        (o for o in reversed(at.get("expert-review", ())) if o.decision == "revise"), None
+    )
+    if revision is not None:
         # A batch that the audit returned is reviewed again: what was audited before the text was
         # written anew speaks of another text.
-        at["audit"] = [one for one in at.get("audit", ()) if one.time >= revisions[-1].time]
-    stage, dispute, rewritten = "expert-review", "", None
-    experts: list[ReviewDecision] = []
-    voters: list[ReviewDecision] = []
+        at["audit"] = [one for one in at.get("audit", ()) if one.time >= revision.time]
+    stage, dispute = "expert-review", ""
+    text, experts, voters = None, list[ReviewDecision](), list[ReviewDecision]()
     while True:
-        step = review_steps(PROTOCOL)[stage]
-        here = _standing(at, stage)
+        step, here = review_steps(PROTOCOL)[stage], _standing(at, stage)
         votes = [*here, *(vote for other in step.counts for vote in _standing(at, other))]
         voters = votes or voters
         exception = _exception(stage, votes, len(here), annotators, dispute)
         flagged = any(vote.flagged for vote in here)
-        verdicts = [vote.decision for vote in votes]
-        rule = exception or rule_for(step.rules, verdicts, flagged=flagged)
-        if stage == "expert-review" and rule.to not in _OUTCOMES:
-            rewritten = revisions[-1].rewritten if revisions else None
-            experts = [*(one for one in revisions[-1:] if one not in here), *here]
-        elif stage == "audit":
-            experts += [one for one in here if one.decision == "pass"]
-        elif stage == "revision" and rule.to not in _OUTCOMES:
-            rewritten, experts = here[-1].rewritten, here
-        elif stage not in _ANNOTATIONS and rule.to == "final":
-            experts = here
+        rule = exception or rule_for(step.rules, [v.decision for v in votes], flagged=flagged)
+        text, experts = _stands(stage, rule.to, here, revision, text, experts)
+        if rule.to in _OUTCOMES:
+            undone = rule is exception and rule.to in ("unreviewed", "hard case")
+            people = ", ".join(sorted({vote.decided_by for vote in voters}))
+            by = "rule:finalize" if undone else f"person:{people}"
+            return Fate(_OUTCOMES[rule.to], _why(rule, stage, here), by, text, tuple(experts))
         if rule.to == "disagreement":
             dispute = rule.why
         elif rule.to == "arbitration":
             dispute += f", and {rule.why if here else 'nobody has adjudicated'}"
-        if rule.to in _OUTCOMES:
-            own = "" if rule.to == "final" or stage in _ANNOTATIONS else _comments(here)
-            undone = rule is exception and _OUTCOMES[rule.to] in ("unreviewed", "hard case")
-            by = "rule:finalize" if undone else _people(voters)
-            return Fate(_OUTCOMES[rule.to], own or rule.why, by, rewritten, tuple(experts))
         stage = rule.to
+
+
+def _why(rule: Rule, stage: str, votes: Sequence[ReviewDecision]) -> str:
+    """Return the reasons of the people who decided, else the rule's."""
+    if rule.to == "final" or stage in _ANNOTATIONS:
+        return rule.why
+    return "; ".join(dict.fromkeys(vote.why for vote in votes if vote.why)) or rule.why
+
+
+def _stands(
+    stage: str,
+    to: str,
+    here: list[ReviewDecision],
+    revision: ReviewDecision | None,
+    text: str | None,
+    experts: list[ReviewDecision],
+) -> tuple[str | None, list[ReviewDecision]]:
+    """Return the text that stands after a stage (2.2.3), and the experts by whom it stands."""
+    goes_on = to not in _OUTCOMES
+    if stage == "expert-review" and goes_on:
+        earlier = [] if revision is None or revision in here else [revision]
+        return None if revision is None else revision.rewritten, [*earlier, *here]
+    if stage == "audit":
+        return text, [*experts, *(one for one in here if one.decision == "pass")]
+    if stage == "revision" and goes_on:
+        return here[-1].rewritten, here
+    return text, here if to == "final" and stage not in _ANNOTATIONS else experts
 
 
 def _exception(
@@ -301,26 +329,5 @@ def _standing(at: Mapping[str, Sequence[ReviewDecision]], stage: str) -> list[Re
     return list({decision.decided_by: decision for decision in made}.values())
 
 
-def _by_stage(decisions: Sequence[ReviewDecision]) -> dict[str, list[ReviewDecision]]:
-    at: dict[str, list[ReviewDecision]] = {}
-    for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
-        at.setdefault(decision.stage, []).append(decision)
-    return at
-
-
-def _comments(votes: Sequence[ReviewDecision]) -> str:
-    return "; ".join(dict.fromkeys(vote.why for vote in votes if vote.why))
-
-
-def _people(votes: Sequence[ReviewDecision]) -> str:
-    return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
-
-
 def published_schema() -> str:
     return files("contrafact.families.rfc").joinpath("decisions.schema.json").read_text("utf-8")
-
-
-def _problem_of(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place + ': ' if place else ''}{value_problem(first)}"

@@ -10,8 +10,9 @@ What a judge says of a numerical pair, which facts decide, is for a person to se
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from inspect_ai.model import CachePolicy, Model
+from inspect_ai.model import Model
 
 from contrafact.families.rfc.contracts import Check, Finding, fail, review
 from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
@@ -20,8 +21,11 @@ from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
 from contrafact.judges.rubric import Judged, Rubric
 from contrafact.judges.verifier import Subject
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled
+from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion
+from contrafact.redaction import without_secrets
 
 _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
     "numerical": {
@@ -66,7 +70,6 @@ class Judging:
     each: bool = False
     numerical: bool = False
     structured: bool = True
-    cache: bool | CachePolicy = False
     _rubric: Rubric[QuotedVerdict] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,9 +92,7 @@ class Judging:
         subject: Subject | None,
         texts: Sequence[str],
     ) -> list[QuotedVerdict]:
-        return await judge_quoted(
-            judge, prompt, names, texts, structured=self.structured, cache=self.cache
-        )
+        return await judge_quoted(judge, prompt, names, texts, structured=self.structured)
 
     def prompts(
         self, manipulation: Manipulation, original: str, rewritten: str
@@ -104,11 +105,54 @@ class Judging:
     ) -> Judged[QuotedVerdict]:
         """Have one judge or a panel judge a pair by all criteria of its kind."""
         return await self._rubric.judge(
-            judges,
-            CRITERIA[manipulation],
-            original=original,
-            rewritten=rewritten,
+            judges, CRITERIA[manipulation], original=original, rewritten=rewritten
         )
+
+
+_VERDICT_TOKENS = 40  # of a reply, for one criterion
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """Who judges, what is asked and how calls are made."""
+
+    judges: tuple[str, ...]
+    each: bool = False
+    numerical: bool = False
+    structured: bool = True
+    prompts: str | None = None
+    judge_args: Mapping[str, Any] = field(default_factory=dict)
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+
+    def judging(self) -> Judging:
+        return Judging(open_pack(self.prompts), self.each, self.numerical, self.structured)
+
+    def models(self) -> list[Model]:
+        config = call_config(self.max_connections, **self.bounds)
+        return [open_model(name, config=config, **self.judge_args) for name in self.judges]
+
+    def asked(self) -> dict[str, Any]:
+        """Return what of the settings an exam of the judge must share."""
+        arguments = without_secrets(dict(self.judge_args))
+        settings = {"each": self.each, "structured": self.structured}
+        return {**settings, "judge_args": arguments} if arguments else settings
+
+    def estimates(
+        self, pairs: Sequence[tuple[Manipulation, str, str]], *, tokens: bool
+    ) -> list[CallEstimate]:
+        """Return what the verdicts on pairs cost, each of which is asked about."""
+        judging, some = self.judging(), sampled(pairs)
+        prompts = [prompt for pair in some for _, prompt in judging.prompts(*pair)]
+        reply = _VERDICT_TOKENS if self.each else 3 * _VERDICT_TOKENS
+        times = len(pairs) / max(1, len(some))
+        return judge_estimates(self.judges, prompts, times, reply_tokens=reply, tokens=tokens)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what of the settings decides verdicts, without secrets."""
+        prompts = self.judging().pack.used_hash
+        settings = {"judge": list(self.judges), "numerical": self.numerical, "prompts": prompts}
+        return {**settings, **self.asked()}
 
 
 def settled(
@@ -150,6 +194,7 @@ def settled(
         passed,
         (*facts.violations, *(one for one in found if not one.for_review)),
         (*facts.review, *(one for one in found if one.for_review)),
+        tuple(judged.panel[one.name].passed for one in CRITERIA[manipulation]),
     )
 
 

@@ -8,7 +8,7 @@ items see the same ones; a pair of the item's own article is passed over.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from inspect_ai.model import GenerateConfig
@@ -37,12 +37,6 @@ SHOTS: tuple[int, ...] = (0, 2, 8)
 EIGHT_SHOT_ORDER: tuple[Manipulation, ...] = ("numerical", "sentiment", "flipping", "causal")
 
 
-@dataclass(frozen=True)
-class Shot:
-    paragraph: str
-    label: str
-
-
 class Shots:
     def __init__(self, count: int, pool: Sequence[Rewrite], *, seed: int = 0):
         if count not in SHOTS:
@@ -62,16 +56,17 @@ class Shots:
                     hint="give a larger file with --shots-from",
                 )
 
-    def of(self, item: Item, *, draw: int = 1) -> list[Shot]:
-        """Return the examples for one item, in the prompt's order."""
+    def of(self, item: Item, *, draw: int = 1) -> list[dict[str, str]]:
+        """Return the examples for one item, in the prompt's order: paragraphs and labels."""
         if not self.count:
             return []
         kinds = (item.pair.manipulation,) if self.count == 2 else EIGHT_SHOT_ORDER
-        found = []
-        for kind in kinds:
-            pair = self._pair(kind, item, draw)
-            found += [Shot(pair.original, TRUE), Shot(pair.rewritten, FALSE)]
-        return found
+        pairs = [self._pair(kind, item, draw) for kind in kinds]
+        return [
+            {"paragraph": delimit(text), "label": label}
+            for pair in pairs
+            for text, label in ((pair.original, TRUE), (pair.rewritten, FALSE))
+        ]
 
     def _pair(self, kind: Manipulation, item: Item, draw: int) -> Rewrite:
         pool = self._by_kind[kind]
@@ -127,9 +122,7 @@ class OneCall:
                 "examples are for rfc-detect (appendix T); there are none for rfc-diagnose",
                 hint="leave --shots out",
             )
-        self._shots = Shots(
-            context.settings.option("shots", 0), context.pool, seed=context.settings.seed
-        )
+        self._shots = Shots(shots, context.pool, seed=context.settings.seed)
         self.shots = self._shots.count
         switch = {"rationale"} if self._switch else set()
         # A pack may do without reasons, unless they are asked for.
@@ -142,10 +135,7 @@ class OneCall:
     def prompt(self, item: Item, draw: int = 1) -> str:
         values: dict[str, object] = texts_of(item)
         if "paragraph" in values and "original" not in values:
-            values["shots"] = [
-                {"paragraph": delimit(shot.paragraph), "label": shot.label}
-                for shot in self._shots.of(item, draw=draw)
-            ]
+            values["shots"] = self._shots.of(item, draw=draw)
         if self._switch:
             values["rationale"] = self.reasons
         return self._template.render(**values)

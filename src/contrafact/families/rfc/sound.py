@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
-from contrafact.families.rfc.judging import CRITERIA
+from contrafact.families.rfc.contracts import Check
+from contrafact.families.rfc.judging import JudgeSettings
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.family.exam_file import CriterionExam, Exam, read_exam
 from contrafact.family.study import Question
@@ -46,7 +46,13 @@ _LABEL = "label some 100 pairs drawn at random (--labels)"
 
 
 class Counted(NamedTuple):
-    """What was said of one pair: its kind, the signs of `signs_of`, its original, and its id."""
+    """What was said of one pair, by which sound ones are counted.
+
+    Attributes:
+        signs: 1, 0 or ? for each criterion of its kind; blank where facts failed it, `BY_FACTS`
+            where facts alone decide and pass it.
+        cluster: Its original.
+    """
 
     kind: Manipulation
     signs: str
@@ -67,22 +73,14 @@ class Sound:
     why: str
 
 
-def signs_of(kind: Manipulation, found: JudgedPair) -> str:
-    """Return what was said of a pair in signs: 1, 0 or ? for each criterion of its kind.
-
-    Blank where facts failed it, `BY_FACTS` where facts alone decide and pass it.
-    """
-    facts_decide = kind == "numerical"
-    if found.judged is None or facts_decide:
-        passed = found.check.passed
-        return BY_FACTS if passed else "" if passed is False else "?"
-    signs = {True: "1", False: "0", None: "?"}
-    return "".join(signs[found.judged.panel[one.name].passed] for one in CRITERIA[kind])
-
-
-def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
+def counted(fields: Mapping[str, Any], check: Check) -> Counted:
+    """Return what a check says of a pair."""
     kind = fields["manipulation"]
-    return Counted(kind, signs_of(kind, found), str(fields["original"]), str(fields["id"]))
+    if check.judged is None or kind == "numerical":
+        signs = BY_FACTS if check.passed else "" if check.passed is False else "?"
+    else:
+        signs = "".join({True: "1", False: "0", None: "?"}[passed] for passed in check.judged)
+    return Counted(kind, signs, str(fields["original"]), str(fields["id"]))
 
 
 def _read_labels(path: str, known: Collection[str] | None) -> dict[str, bool]:

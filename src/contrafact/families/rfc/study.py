@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrafact.errors import InputError
 from contrafact.families.rfc.data import load_pairs
 from contrafact.families.rfc.labels import FALSE, MANIPULATION_SPELLINGS, TRUE
 from contrafact.families.rfc.records import MANIPULATIONS
@@ -29,14 +28,7 @@ if TYPE_CHECKING:
 def _pairs(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    pairs = load_pairs(path)
-    if not pairs:
-        raise InputError("there are no pairs to draw from", file=path)
-    if any(not pair.original for pair in pairs):
-        raise InputError(
-            "some pairs have no original to show",
-            hint="give them back with `contrafact rfc hydrate`",
-        )
+    pairs = load_pairs(path, originals=True)
     columns = {
         "pair_id": [pair.id for pair in pairs],
         "article_id": [pair.article_id for pair in pairs],

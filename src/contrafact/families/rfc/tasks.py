@@ -18,24 +18,9 @@ from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_of, answering, item_of
-from contrafact.families.rfc.data import (
-    FIELDS,
-    Item,
-    PairNotes,
-    items_of,
-    load_pairs,
-)
-from contrafact.families.rfc.items import (
-    ITEM_COLUMNS,
-    PROBABILITIES,
-    items_frame,
-)
-from contrafact.families.rfc.labels import (
-    FALSE,
-    TRUE,
-    TaskName,
-    labels_of,
-)
+from contrafact.families.rfc.data import FIELDS, Item, PairNotes, items_of, load_pairs
+from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.records import Rewrite
 from contrafact.families.rfc.scoring import answered
@@ -144,7 +129,13 @@ class LabelRun(TaskRun[Rewrite, Item]):
                     f"'{identity}' is a pair, and detection shows its two paragraphs",
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
-        ids = _ids(recorded) if not identity else (identity,)
+        ids: tuple[str, ...] = (identity,) if identity else ()
+        if not identity and (shown := recorded.text("text").strip()):
+            ids = recorded.units.ids(
+                "text", lambda item: (item.shown or item.pair.rewritten).strip(), shown
+            )
+        if not ids:
+            raise InputError("the text is none of the data's", hint="name the item by its id")
         unit = recorded.units.by_id.get(ids[0])
         answer = _answer(recorded, labels_of(self.name), unit.texts if unit else ())
         return OutputRow(ids, {"": answer}, item)
@@ -188,18 +179,6 @@ def shown_texts(state: TaskState) -> list[ShownText]:
             f"{outcome}; right is {item.gold}",
         )
     ]
-
-
-def _shown(item: Item) -> str:
-    return (item.shown or item.pair.rewritten).strip()
-
-
-def _ids(recorded: RecordedRow) -> tuple[str, ...]:
-    shown = recorded.text("text").strip()
-    ids = recorded.units.ids("text", _shown, shown) if shown else ()
-    if not ids:
-        raise InputError("the text is none of the data's", hint="name the item by its id")
-    return ids
 
 
 def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) -> Answer:

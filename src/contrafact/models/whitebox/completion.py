@@ -7,7 +7,6 @@ A row of a batch is computed with other rows in another order of additions, so t
 by up to 1e-4 in float32: a completion is the same in every batch unless two tokens come that close.
 """
 
-import inspect
 import itertools
 import json
 import math
@@ -29,7 +28,6 @@ MOST_REPLIES = 64
 
 _BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values are held at once
 _ROWS = 48  # of a batch
-_LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 
 
 @dataclass(frozen=True)
@@ -114,91 +112,49 @@ def complete(
     waiting = sorted(texts, key=lambda row: len(row.request.tokens))
     with torch.inference_mode():
         while waiting:
-            part = _fitting(waiting[:rows])
+            part = _fitting(waiting[:rows], causal.context)
             del waiting[: len(part)]
             _decode(causal, part, check)
     return [row.completion() for row in texts]
 
 
 def _decode(causal: CausalModel, rows: "list[_Row]", check: Callable[[], None]) -> None:
-    batch = PromptBatch(causal, [row.request.tokens for row in rows])
-    for position in itertools.count():
+    """Let transformers generate, each next token chosen by `_take`."""
+    import torch
+    from transformers import GenerationConfig
+
+    # Padded on the left, so that the last position is every row's own.
+    width = max(len(row.request.tokens) for row in rows)
+    prompts = torch.zeros((len(rows), width), dtype=torch.long)
+    mask = torch.zeros_like(prompts)
+    for index, row in enumerate(rows):
+        first = width - len(row.request.tokens)
+        prompts[index, first:] = torch.tensor(row.request.tokens)
+        mask[index, first:] = 1
+
+    def chosen(ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        tokens = _take(rows, logits, ids.shape[1] - width)
+        only = torch.full_like(logits, -math.inf)
+        return only.scatter(-1, tokens[:, None].to(logits.device), 0.0)
+
+    def ended(ids: torch.Tensor, scores: Any) -> torch.Tensor:
         check()
-        chosen = _take(rows, batch.logits(), position)
-        if all(row.done for row in rows):
-            return
-        kept = [place for place, row in enumerate(rows) if not row.done]
-        # A batch of half the rows is worth it.
-        if _LEAST_ROWS <= len(kept) <= len(rows) // 2 and batch.keep(kept):
-            rows, chosen = [rows[place] for place in kept], chosen[kept]
-        batch.feed(chosen)
+        return torch.tensor([row.done is not None for row in rows], device=ids.device)
 
-
-class PromptBatch:
-    """Prompts that go through the model together, with their keys and values.
-
-    They are padded on the left, so that the last position is every row's own. ``cache`` has keys
-    and values once logits were asked for.
-    """
-
-    def __init__(self, causal: CausalModel, prompts: Sequence[Sequence[int]]):
-        import torch
-
-        self._causal = causal
-        keeps = "logits_to_keep" in inspect.signature(causal.model.forward).parameters
-        self._few = {"logits_to_keep": 1} if keeps else {}
-        width = max(map(len, prompts))
-        fed = torch.zeros((len(prompts), width), dtype=torch.long)
-        positions, mask = torch.zeros_like(fed), torch.zeros_like(fed)
-        for index, tokens in enumerate(prompts):
-            first = width - len(tokens)
-            fed[index, first:] = torch.tensor(tokens)
-            positions[index, first:] = torch.arange(len(tokens))
-            mask[index, first:] = 1
-        self._fed, self._positions, self._mask = (
-            part.to(causal.device) for part in (fed, positions, mask)
+    check()
+    most = max(row.request.max_tokens for row in rows)
+    # The model's own settings, which fill what is not set, may ask for penalties and other ends.
+    settings, causal.model.generation_config = causal.model.generation_config, GenerationConfig()
+    try:
+        causal.model.generate(
+            prompts.to(causal.device),
+            attention_mask=mask.to(causal.device),
+            generation_config=GenerationConfig(max_new_tokens=most, pad_token_id=0),
+            logits_processor=[chosen],
+            stopping_criteria=[ended],
         )
-        self.cache: Any = None
-
-    def logits(self) -> "torch.Tensor":
-        """Return the last position's logits, ``(rows, vocabulary)``, float32."""
-        output: Any = self._causal.model(
-            input_ids=self._fed,
-            attention_mask=self._mask,
-            position_ids=self._positions,
-            past_key_values=self.cache,
-            use_cache=True,
-            **self._few,
-        )
-        self.cache = output.past_key_values
-        logits: torch.Tensor = output.logits[:, -1].float()
-        return logits
-
-    def keep(self, rows: Sequence[int]) -> bool:
-        """Go on with these rows alone; return whether the cache could part with the others.
-
-        It can where its layers hold a key and a value for every position, and no more.
-        """
-        import torch
-        from transformers.cache_utils import DynamicLayer
-
-        layers = getattr(self.cache, "layers", [None])
-        if any(type(layer) is not DynamicLayer for layer in layers):
-            return False
-        index = torch.tensor(rows, device=self._mask.device)
-        self.cache.batch_select_indices(index)
-        self._fed, self._mask, self._positions = (
-            part[index] for part in (self._fed, self._mask, self._positions)
-        )
-        return True
-
-    def feed(self, tokens: "torch.Tensor") -> None:
-        """Append a token to each row: ``(rows,)``."""
-        import torch
-
-        self._fed = tokens.to(self._mask.device)[:, None]
-        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
-        self._positions = self._positions[:, -1:] + 1
+    finally:
+        causal.model.generation_config = settings
 
 
 class _Row:
@@ -249,12 +205,17 @@ class _Row:
         )
 
 
-def _fitting(rows: list[_Row]) -> list[_Row]:
-    """Return the first rows that may go together; each prompt is at least as long as the last."""
-    count = 1
-    while count < len(rows) and len(rows[count].request.tokens) * (count + 1) <= _BATCH_TOKENS:
-        count += 1
-    return rows[:count]
+def _fitting(rows: list[_Row], context: int) -> list[_Row]:
+    """Return the first rows that may go together; each prompt is at least as long as the last.
+
+    While one row is written, those that ended go on: they, too, must stay within the context.
+    """
+    most = 0
+    for count, row in enumerate(rows):
+        length, most = len(row.request.tokens), max(most, row.request.max_tokens)
+        if count and (length * (count + 1) > _BATCH_TOKENS or length + most > context):
+            return rows[:count]
+    return rows
 
 
 def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":

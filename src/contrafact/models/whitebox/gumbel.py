@@ -159,24 +159,18 @@ def choose(
 
     Returns:
         The tokens, ``(rows,)``, and their lead over the runner-up in logits, ``(rows,)``
-        (perturbed log-probabilities times the temperature). The lead is 0 where a change of the
-        logits by ``CLOSE`` could move the edge of the nucleus and another token with it.
+        (perturbed log-probabilities times the temperature).
 
     Raises:
         InputError: If a row's logits are not numbers.
     """
-    scaled = _scaled(logits, sampling)
-    if sampling.top_p == 1:  # the normaliser is the same for all of a row's tokens
-        scores = scaled.add_(noise)
-    else:  # so is that of the nucleus
-        log_p = scaled.log_softmax(-1)
-        scores = log_p.masked_fill(~_nucleus(log_p, sampling.top_p), -math.inf) + noise
-    (first, second), tokens = scores.topk(2).values.T, scores.argmax(-1)
-    gaps = (first - second) * sampling.temperature
+    scores = _scaled(logits, sampling)
     if sampling.top_p < 1:
-        near = CLOSE / sampling.temperature
-        gaps = gaps.masked_fill(_on_edge(log_p, noise, tokens, sampling.top_p, near), 0)
-    return tokens, gaps
+        log_p = scores.log_softmax(-1)
+        scores = log_p.masked_fill_(~_nucleus(log_p, sampling.top_p), -math.inf)
+    scores += noise  # the normaliser is the same for all of a row's tokens
+    (first, second), tokens = scores.topk(2).values.T, scores.argmax(-1)
+    return tokens, (first - second) * sampling.temperature
 
 
 def check_finite(logits: "torch.Tensor") -> "torch.Tensor":
@@ -213,41 +207,6 @@ def _nucleus(log_p: "torch.Tensor", top_p: float) -> "torch.Tensor":
     last = (mass[:, :-1] < top_p).sum(-1, keepdim=True)
     # By the value at the edge, not by rank: the order of equals must not matter.
     return log_p >= likeliest.gather(-1, last)
-
-
-def _on_edge(
-    log_p: "torch.Tensor",
-    noise: "torch.Tensor",
-    tokens: "torch.Tensor",
-    top_p: float,
-    near: float,
-) -> "torch.Tensor":
-    """Tell in which rows a small change of the logits could bring a token in that would win.
-
-    ``log_p`` is before top-p, ``near`` how far a log-probability may move.
-    """
-    import torch
-
-    p = log_p.exp()
-    scores = log_p + noise
-    index = tokens[:, None]
-
-    def mass(likelier: torch.Tensor) -> torch.Tensor:
-        return p.masked_fill(~likelier, 0).sum(-1)
-
-    # The chosen token could fall out itself.
-    own = log_p.gather(-1, index)
-    edge = mass(log_p >= own - near) - p.gather(-1, index)[:, 0] >= top_p - near
-    # A rival that would win, and neither surely stands inside (its lead tells then) nor outside.
-    rivals = scores >= scores.gather(-1, index) - near
-    rivals = rivals.scatter(-1, index, False)
-    for row, rival in rivals.nonzero().tolist():
-        if not edge[row]:
-            here = log_p[row]
-            surely_in = p[row][here >= here[rival] - near].sum() - p[row, rival] < top_p - near
-            surely_out = p[row][here > here[rival] + near].sum() >= top_p + near
-            edge[row] = not (surely_in or surely_out)
-    return edge
 
 
 @dataclass(frozen=True, eq=False)

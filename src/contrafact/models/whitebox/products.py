@@ -7,8 +7,7 @@ however, where MKL adds up stretches of 192 and then those: over a deep model th
 as far from float64 as the other. So weights are laid out here in stretches too, no longer than
 leaves both equally near. On other processors this is slower, and left alone.
 
-Only inference is answered so, and a model whose weights are to change is given its plain layers
-back.
+Only inference is answered so; a model whose weights are to change is loaded without.
 """
 
 import platform
@@ -20,7 +19,7 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["onednn_serves", "pack_products", "unpack_products"]
+__all__ = ["onednn_serves", "pack_products"]
 
 _STRETCH = 384  # at most so many inputs' products are added up in one go
 _FEW = 16  # rows below which PyTorch's own product is as fast
@@ -38,7 +37,9 @@ class PackedLinear(torch.nn.Linear):
 
     def __init__(self, layer: torch.nn.Linear):
         torch.nn.Module.__init__(self)  # without weights of its own, which are the layer's
-        _take_weights(self, layer)
+        self.in_features, self.out_features = layer.in_features, layer.out_features
+        self.weight, self.bias = layer.weight, layer.bias
+        self.train(layer.training)
 
     def forward(self, input: "Tensor") -> "Tensor":
         """Return the layer's outputs, ``(…, inputs)`` to ``(…, outputs)``."""
@@ -104,18 +105,3 @@ def onednn_serves() -> bool:
         and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
         and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     )
-
-
-def unpack_products(model: Any) -> None:
-    """Give a model plain layers again, for whoever is going to change its weights."""
-    layers = {name: one for name, one in model.named_modules() if type(one) is PackedLinear}
-    for name, layer in layers.items():
-        plain = torch.nn.Linear(layer.in_features, layer.out_features, False, device="meta")
-        _take_weights(plain, layer)
-        model.set_submodule(name, plain)
-
-
-def _take_weights(layer: torch.nn.Linear, other: torch.nn.Linear) -> None:
-    layer.in_features, layer.out_features = other.in_features, other.out_features
-    layer.weight, layer.bias = other.weight, other.bias
-    layer.train(other.training)

@@ -40,6 +40,8 @@ def database_url(given: str) -> URL:
         url = make_url(given)
     except ArgumentError as error:
         raise InputError("this is no database's URL", hint=_HINT) from error
+    if "@" in (url.host or ""):  # the rest of a password, which would be shown
+        raise InputError("the database's password holds an '@'", hint="write %40 for it")
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql", "postgres"):
         raise InputError(f"'{kind}' databases are not supported", hint=_HINT)

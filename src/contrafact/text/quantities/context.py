@@ -174,18 +174,8 @@ def _moved_before(
             continue
         gap = text[move.end : quantity.start]
         if _FILLERS.fullmatch(gap):
-            if (
-                quantity.kind == "money"
-                and _RAISED_MONEY.match(move.word)
-                and not re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
-            ):
-                return None  # "raised $5 million" is no rise
-            if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
-                return None
-            return move.direction, _level(gap) or bool(_OWN.search(gap))
-        if previous is not None and previous.start >= move.end:
-            continue
-        if _OBJECT_STOP.search(gap):
+            return _moved_at_once(move, quantity, gap)
+        if (previous is not None and previous.start >= move.end) or _OBJECT_STOP.search(gap):
             continue
         if _BARE_OBJECT.fullmatch(gap) and not move.is_noun and quantity.unit in ("%", "bps", "pp"):
             return move.direction, False
@@ -199,10 +189,21 @@ def _moved_before(
             continue
         # "cut its growth forecast to 5%": the verb before the noun says the movement.
         governed = any(not m.is_noun and 0 < move.start - m.end < _REACH for m in moves)
-        if move.is_noun and not of_noun and governed:
-            continue
-        return move.direction, _level(gap[ending.start() :])
+        if not (move.is_noun and not of_noun and governed):
+            return move.direction, _level(gap[ending.start() :])
     return None
+
+
+def _moved_at_once(
+    move: Movement, quantity: Quantity, gap: str
+) -> tuple[Direction | None, bool] | None:
+    """Return what a word of movement says of a quantity that follows it at once."""
+    by_or_to = re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
+    if quantity.kind == "money" and _RAISED_MONEY.match(move.word) and not by_or_to:
+        return None  # "raised $5 million" is no rise
+    if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
+        return None
+    return move.direction, _level(gap) or bool(_OWN.search(gap))
 
 
 def _moved_after(

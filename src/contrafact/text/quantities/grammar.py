@@ -16,17 +16,15 @@ from contrafact.text.identifiers import MOST_FIGURES, identifiers, too_many_figu
 from contrafact.text.numerals import (
     DIGITS,
     MAGNITUDE,
-    VULGAR,
     WORDS,
     digits_value,
-    has_words,
     magnitude_value,
     plain_digits,
     words_value,
 )
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
 from contrafact.text.quantities.roles import cue_data
-from contrafact.text.tokens import Presence, folded
+from contrafact.text.tokens import folded
 
 _OF_COUNTRY = {
     ("canadian", "dollar"): "CAD",
@@ -291,125 +289,76 @@ def _read_vague(match: re.Match[str]) -> _Amount:
     return _Amount(None, "number", None, form)
 
 
-_DIGIT = re.compile(rf"[0-9{VULGAR}]")
-_OF_DIGITS = re.compile(r"\s(?:in|out\sof)(?:\severy)?\s[0-9]{1,3}(?![0-9])")
-
-
-def _has_digits(small: str) -> bool:
-    return _DIGIT.search(small) is not None
-
-
-def _may_be_part(small: str) -> bool:
-    # "3 in 5", or "three in five"
-    return has_words(small) or _OF_DIGITS.search(small) is not None
-
-
-# Each rule's last part is a cheap test: strings in small letters of which a text that the rule can
-# match has one, or a function of the text in small letters.
-_RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], bool]], ...] = (
-    tuple(
-        (re.compile(pattern, re.IGNORECASE), reader, needs)
-        for pattern, reader, needs in (
-            (
-                r"\b(?P<part>three[ -]quarters?|quarter|half|full|[¼½¾])(?:[ -]of)?(?:[ -]an?)?[ -]"
-                r"(?:percentage[ -])?points?\b",
-                _read_part_of_point,
-                ("point",),
-            ),
-            (
-                rf"\b(?P<new>[0-9]{{1,6}}|{WORDS})-for-(?P<old>[0-9]{{1,6}}|{WORDS})\b",
-                _read_split,
-                ("-for-",),
-            ),
-            (
-                rf"\b(?P<multiple>doubl|tripl|trebl|quadrupl)(?:e[sd]|ed|(?:ing|e)\b{_VERB})\b",
-                _read_factor,
-                ("doubl", "tripl", "trebl", "quadrupl"),
-            ),
-            (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_factor, ("halv",)),
-            (
-                r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b",
-                _read_factor,
-                ("fold",),
-            ),
-            (
-                r"\b(?P<top>one|two|three|four)-(?P<bottom>half|thirds?|quarters?|fourths?|fifths?|tenths?)"
-                r"\b(?!-)",
-                _read_fraction,
-                ("-half", "-third", "-quarter", "-fourth", "-fifth", "-tenth"),
-            ),
-            (
-                rf"(?<![\w.,$€£¥₹])(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
-                rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
-                r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
-                _read_split,
-                _may_be_part,
-            ),
-            (
-                r"(?<![\w./,-])(?P<top>[1-9])/(?P<bottom>[2-9])(?=\sof\s[a-zA-Z])",
-                _read_fraction,
-                ("/",),
-            ),
-            (
-                r"\b(?:(?P<top>a|one|two|three|four)\s)?"
-                r"(?P<bottom>half|thirds?|quarters?|fifths?|tenths?)"
-                r"(?=\sof\s(?:the|its|their|his|her|all|our|total|investors|firms|consumers)\b)"
-                r"(?!\sof\sthe\s(?:year|month|decade|century)\b)",
-                _read_fraction,
-                ("half", "third", "quarter", "fifth", "tenth"),
-            ),
-            (
-                r"\b(?P<top>a|one)\s(?P<bottom>third|quarter|fifth|tenth)(?=\sof\s[a-zA-Z])"
-                r"(?!\sof\san?\b|\sof\sthe\s(?:year|month|decade|century)\b)",
-                _read_fraction,
-                ("third", "quarter", "fifth", "tenth"),
-            ),
-            (
-                r"(?<!first )(?<!second )\b(?P<bottom>half)(?P<top>)(?=\sof\s[a-zA-Z])"
-                r"(?!\sof\s(?:an?|next|last|this|the\s(?:year|month|decade|century|quarter))\b)",
-                _read_fraction,
-                ("half",),
-            ),
-            (
-                r"(?<=\bby )(?:a|one)\s(?P<bottom>half|third|quarter|fifth|tenth)(?P<top>)\b",
-                _read_fraction,
-                ("half", "third", "quarter", "fifth", "tenth"),
-            ),
-            (r"(?:(?<=\bby )|(?<=\bin ))(?P<bottom>half)(?P<top>)\b", _read_fraction, ("half",)),
-            (
-                rf"(?P<symbol>{_SYMBOL})?\b(?:tens|hundreds|thousands|lakhs|crores|millions|billions"
-                r"|trillions|dozens)(?:\sof\s(?:thousands|millions|billions|trillions))?\b"
-                rf"(?P<currency>\s(?:of\s)?{_CURRENCY_WORD})?",
-                _read_vague,
-                # "illions" stands for millions, billions and trillions.
-                ("tens", "hundreds", "thousands", "lakhs", "crores", "illions", "dozens"),
-            ),
-            (
-                r"\b(?:(?:low|mid|high|upper)[ -]){0,2}(?:single|double|triple)[ -]digits?\b"
-                r"(?P<currency>)(?P<symbol>)",
-                _read_vague,
-                ("digit",),
-            ),
-            (
-                r"\b(?:low|mid|high|upper)[ -](?:to[ -](?:mid|high|upper)[ -])?"
-                r"(?:teens|(?<=-)teen|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies)\b"
-                r"(?P<currency>)(?P<symbol>)",
-                _read_vague,
-                ("teen", "ties"),
-            ),
-            (_IN_BRACKETS + _NO_NAME_AFTER, _read_in_brackets, _has_digits),
-            (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, _has_digits),
-            (_IN_WORDS + _UNIT + _NO_NAME_AFTER, _read_amount, has_words),
-        )
+_RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), reader)
+    for pattern, reader in (
+        (
+            r"\b(?P<part>three[ -]quarters?|quarter|half|full|[¼½¾])(?:[ -]of)?(?:[ -]an?)?[ -]"
+            r"(?:percentage[ -])?points?\b",
+            _read_part_of_point,
+        ),
+        (rf"\b(?P<new>[0-9]{{1,6}}|{WORDS})-for-(?P<old>[0-9]{{1,6}}|{WORDS})\b", _read_split),
+        (
+            rf"\b(?P<multiple>doubl|tripl|trebl|quadrupl)(?:e[sd]|ed|(?:ing|e)\b{_VERB})\b",
+            _read_factor,
+        ),
+        (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_factor),
+        (r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b", _read_factor),
+        (
+            r"\b(?P<top>one|two|three|four)-(?P<bottom>half|thirds?|quarters?|fourths?|fifths?|tenths?)"
+            r"\b(?!-)",
+            _read_fraction,
+        ),
+        (
+            rf"(?<![\w.,$€£¥₹])(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
+            rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
+            r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
+            _read_split,
+        ),
+        (r"(?<![\w./,-])(?P<top>[1-9])/(?P<bottom>[2-9])(?=\sof\s[a-zA-Z])", _read_fraction),
+        (
+            r"\b(?:(?P<top>a|one|two|three|four)\s)?(?P<bottom>half|thirds?|quarters?|fifths?|tenths?)"
+            r"(?=\sof\s(?:the|its|their|his|her|all|our|total|investors|firms|consumers)\b)"
+            r"(?!\sof\sthe\s(?:year|month|decade|century)\b)",
+            _read_fraction,
+        ),
+        (
+            r"\b(?P<top>a|one)\s(?P<bottom>third|quarter|fifth|tenth)(?=\sof\s[a-zA-Z])"
+            r"(?!\sof\san?\b|\sof\sthe\s(?:year|month|decade|century)\b)",
+            _read_fraction,
+        ),
+        (
+            r"(?<!first )(?<!second )\b(?P<bottom>half)(?P<top>)(?=\sof\s[a-zA-Z])"
+            r"(?!\sof\s(?:an?|next|last|this|the\s(?:year|month|decade|century|quarter))\b)",
+            _read_fraction,
+        ),
+        (
+            r"(?<=\bby )(?:a|one)\s(?P<bottom>half|third|quarter|fifth|tenth)(?P<top>)\b",
+            _read_fraction,
+        ),
+        (r"(?:(?<=\bby )|(?<=\bin ))(?P<bottom>half)(?P<top>)\b", _read_fraction),
+        (
+            rf"(?P<symbol>{_SYMBOL})?\b(?:tens|hundreds|thousands|lakhs|crores|millions|billions"
+            r"|trillions|dozens)(?:\sof\s(?:thousands|millions|billions|trillions))?\b"
+            rf"(?P<currency>\s(?:of\s)?{_CURRENCY_WORD})?",
+            _read_vague,
+        ),
+        (
+            r"\b(?:(?:low|mid|high|upper)[ -]){0,2}(?:single|double|triple)[ -]digits?\b"
+            r"(?P<currency>)(?P<symbol>)",
+            _read_vague,
+        ),
+        (
+            r"\b(?:low|mid|high|upper)[ -](?:to[ -](?:mid|high|upper)[ -])?"
+            r"(?:teens|(?<=-)teen|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies)\b"
+            r"(?P<currency>)(?P<symbol>)",
+            _read_vague,
+        ),
+        (_IN_BRACKETS + _NO_NAME_AFTER, _read_in_brackets),
+        (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount),
+        (_IN_WORDS + _UNIT + _NO_NAME_AFTER, _read_amount),
     )
 )
-
-_IN_TEXT = Presence([() if callable(needs) else needs for _, _, needs in _RULES])
-_ASKED = [(number, needs) for number, (_, _, needs) in enumerate(_RULES) if callable(needs)]
-
-
-def _possible_rules(small: str) -> list[int]:
-    return sorted((*_IN_TEXT.rows(small), *(number for number, may in _ASKED if may(small))))
 
 
 def found_quantities(text: str) -> list[Quantity]:
@@ -420,8 +369,7 @@ def found_quantities(text: str) -> list[Quantity]:
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
     tried = 0
-    for number in _possible_rules(folded(text)):
-        pattern, reader, _ = _RULES[number]
+    for pattern, reader in _RULES:
         for match in pattern.finditer(text):
             start, end = match.span()
             if taken.find(1, start, end) >= 0:

@@ -31,7 +31,7 @@ def test_a_release_gets_exactly_its_pairs_back(tmp_path):
     pair = Rewrite.of(
         "flipping", ORIGINAL, REWRITTEN, article_id="n1", ticker="BWF", rewriter="rules", url=URL
     )
-    made = release([InputRow(0, pair.model_dump())], [], Facts("r", "1.0.0"))
+    made = release([InputRow(0, pair.model_dump())], [], Facts(name="r", version="1.0.0"))
     (tmp_path / "pairs.jsonl").write_text(made.files["pairs.jsonl"], encoding="utf-8")
     rows = load_published(tmp_path / "pairs.jsonl")
     # By its hash, whatever its address.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.corpus.release import Facts, check_croissant, check_facts, write_release
+from contrafact.corpus.release import Facts, check_facts
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.release import (
     FIELDS,
@@ -19,9 +19,10 @@ from contrafact.families.rfc.pipeline.release import (
     row_schema,
 )
 from contrafact.families.rfc.records import Rewrite
+from contrafact.files.atomic import write_folder
 from contrafact.stages.stage import InputRow
 
-FACTS = Facts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
+FACTS = Facts(name="rfc-test", version="1.0.0", license="CC-BY-4.0", date="2026-01-31")
 ORIGINAL = (
     "Brackwater Ferries gained 8% on Monday because fares rose on its northern routes, "
     "and the board of the company expects another strong quarter ahead."
@@ -136,43 +137,36 @@ def test_croissant_metadata_are_valid_and_lead_to_the_rows(tmp_path):
 
     made = release([pair(n=1), pair("numerical", 2, date="Q3 FY24")], [], FACTS)
     assert "2025-05-12 to 2025-05-12" in made.files["README.md"]
-    assert write_release(made.files, tmp_path / "r") == "Croissant metadata are valid"
+    write_folder(tmp_path / "r", made.files)
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "r" / "croissant.json"))
+    assert not dataset.metadata.ctx.issues.errors and not dataset.metadata.ctx.issues.warnings
     read = list(dataset.records("pairs"))
     assert [row["pairs/manipulation"].decode() for row in read] == ["flipping", "numerical"]
     assert [row["pairs/date"].decode() for row in read] == ["2025-05-12", "Q3 FY24"]
     assert read[0]["pairs/rewritten"].decode() == pair(n=1).fields["rewritten"]
 
 
-def test_faulty_metadata_are_found(tmp_path):
-    metadata = json.loads(all_files()["croissant.json"])
-    metadata["recordSet"][0]["field"][0]["source"]["fileObject"]["@id"] = "nosuch.jsonl"
-    (tmp_path / "croissant.json").write_text(json.dumps(metadata))
-    errors, _ = check_croissant(tmp_path / "croissant.json")
-    assert errors
-
-
 def test_the_folder_is_whole_its_sums_are_right_and_it_is_never_overwritten(tmp_path):
     folder = tmp_path / "release"
     made = release([pair(n=1)], [], FACTS)
-    write_release(made.files, folder)
+    write_folder(folder, made.files)
     sums = subprocess.run(
         ["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=folder, capture_output=True, check=False
     )
     assert sums.returncode == 0
     assert {p.name for p in folder.iterdir()} == set(made.files)
     before = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
-    write_release(made.files, folder)
+    write_folder(folder, made.files)
     assert before == {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
     with pytest.raises(InputError, match="holds something else"):
-        write_release(release([pair(n=2)], [], FACTS).files, folder)
+        write_folder(folder, release([pair(n=2)], [], FACTS).files)
     assert [p.name for p in tmp_path.iterdir()] == ["release"], "no draft is left"
 
 
 def test_the_same_pairs_give_the_same_bytes_and_another_version_another_canary():
     assert all_files() == all_files()
     one = release([pair()], [], FACTS)
-    other = release([pair()], [], Facts("rfc-test", "1.0.1"))
+    other = release([pair()], [], Facts(name="rfc-test", version="1.0.1"))
     assert one.canary != other.canary
 
 
@@ -197,7 +191,7 @@ def test_facts_that_no_metadata_can_hold_are_refused():
         ("fine", "1.0.0", None, None, "31/01/2026"),
     ):
         with pytest.raises(InputError):
-            check_facts(Facts(*wrong))
+            check_facts(Facts(**dict(zip(Facts.model_fields, wrong, strict=False))))
 
 
 def test_the_card_says_what_no_people_have_reviewed():

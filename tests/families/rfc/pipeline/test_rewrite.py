@@ -12,6 +12,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options
 from contrafact.families.rfc.judging import Judging
 from contrafact.families.rfc.labels import LENGTH_BANDS, load_bands
+from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.pipeline.model_rewriter import (
     NOT_JUDGED,
     Decoding,
@@ -22,7 +23,6 @@ from contrafact.families.rfc.pipeline.model_rewriter import (
 from contrafact.families.rfc.pipeline.rewrite import (
     BY_MODEL_ALONE,
     Assignment,
-    RewriteOutcome,
     rewrite_by_rules,
     seed_of,
 )

@@ -4,8 +4,6 @@ import typer
 
 from contrafact.families.finforce.commands import build
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Forward counterfactuals: screening headlines, releasing a set, studies of the judge.",
     no_args_is_help=True,

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrafact.bulk import executor
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS
 from contrafact.files.fields import checked_columns, named_columns
@@ -19,7 +18,7 @@ from contrafact.options import (
     key_values,
     option,
 )
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 if TYPE_CHECKING:
     from contrafact.families.finforce.scenarios import GenerateStage
@@ -34,7 +33,9 @@ class GenerateOptions(CallOptions):
     model: str = option(..., "The model that writes.", metavar="M")
     out: str = option(..., "CSV, Excel, JSONL or Parquet, or - (JSONL).", metavar="FILE")
     method: str = option(
-        "zero-shot", "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE.", metavar="NAME"
+        "zero-shot",
+        "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE. Listed by `contrafact methods`.",
+        metavar="NAME",
     )
     columns: list[str] | None = option(
         None, "What FILE calls the columns, e.g. headline.", metavar="WANTED=FOUND,…"
@@ -98,16 +99,16 @@ def generate(options: GenerateOptions, bulk: ModelBulkOptions) -> None:
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
-    settings = bulk.settings()
-    if settings is None:
+    elsewhere = executor(bulk)
+    if elsewhere is None:
         require_tables(options.file)
-    if settings is not None:
+    else:
         options.refuse(["limit", "estimate"], "with --engine ray", "leave it out")
     stage, file = options.stage(), options.file
-    if settings is None and file != "-":
+    if elsewhere is None and file != "-":
         from contrafact.corpus.datasets import data_source
 
         stage.checked()
         file = str(data_source(file).path)
     estimate, yes = options.estimate, options.yes
-    stage_command(stage, file, options.out, executor(settings), estimate=estimate, yes=yes)
+    stage_command(stage, file, options.out, elsewhere, estimate=estimate, yes=yes)

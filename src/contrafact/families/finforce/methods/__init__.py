@@ -5,6 +5,4 @@ How to add one: `contrafact.family.method`.
 
 from contrafact.family.method import Methods
 
-__all__ = ["METHODS"]
-
 METHODS = Methods("finforce", __name__)

@@ -89,11 +89,9 @@ class BestOf:
         batch = self._batch or Batch([headline.text])
         candidates: dict[Side, list[_Candidate]] = {side: [] for side in SIDES}
         for number, (generation, likelihood) in enumerate(drafts, start=1):
-            for side in SIDES:
-                text = generation.texts[side]
-                if text is None:
-                    problem: str | None = generation.invalid.get(side, "no text")
-                else:
+            for side, text in generation.texts.items():
+                problem = generation.invalid.get(side)
+                if text is not None:
                     problem = batch.reason(text, headline.text, shown=exchanges)
                 candidates[side].append(_Candidate(number, text, problem, likelihood))
         return _result(candidates)
@@ -127,18 +125,16 @@ def _mean_log_probability(output: ModelOutput) -> float | None:
 
 def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
     chosen = _choose(candidates)
-    texts: dict[Side, str | None] = {}
-    invalid: dict[Side, str] = {}
-    for side, candidate in chosen.items():
-        texts[side] = None if candidate is None else candidate.text
-        if candidate is None:
-            invalid[side] = f"every sound draft {EQUAL_SIDES}"
-        elif candidate.text is None:
-            invalid[side] = candidate.problem or "no text"
+    invalid = {
+        side: f"every sound draft {EQUAL_SIDES}" if one is None else one.problem or "no text"
+        for side, one in chosen.items()
+        if one is None or one.text is None
+    }
     drafts = {
         side: [{**vars(one), "chosen": one is chosen[side]} for one in candidates[side]]
         for side in SIDES
     }
+    texts = {side: None if one is None else one.text for side, one in chosen.items()}
     return Generation(texts, invalid, trace={"drafts": drafts})
 
 

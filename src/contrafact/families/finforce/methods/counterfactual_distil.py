@@ -6,10 +6,11 @@ the topic word are kept.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from contrafact.errors import require
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.records import SIDES, Headline, Side
+from contrafact.families.finforce.records import Headline
 from contrafact.family.method import MethodContext
 from contrafact.judges.replies import answer_text
 from contrafact.models.asking import Ask, PlannedCall
@@ -78,11 +79,9 @@ def method(context: MethodContext) -> CounterfactualDistil:
 
 
 def _without_masks(generation: Generation) -> Generation:
-    texts: dict[Side, str | None] = dict(generation.texts)
-    invalid: dict[Side, str] = dict(generation.invalid)
-    for side in SIDES:
-        text = texts[side]
-        if text is not None and MASK.lower() in text.lower():
-            texts[side] = None
-            invalid[side] = f"a mask is left unfilled in the {side} counterfactual"
-    return Generation(texts, invalid, generation.repairs, generation.trace)
+    unfilled = {
+        side: f"a mask is left unfilled in the {side} counterfactual"
+        for side, text in generation.texts.items()
+        if text is not None and MASK.lower() in text.lower()
+    }
+    return replace(generation, invalid={**generation.invalid, **unfilled})

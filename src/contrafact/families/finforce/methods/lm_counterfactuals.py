@@ -9,6 +9,7 @@ it need not be inferred from the text, as in the original.
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from contrafact.families.finforce.generation import MAX_CHARACTERS, Generation, 
 from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
-from contrafact.prompts import PromptTemplate
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
@@ -65,7 +65,13 @@ class LmCounterfactuals:
         if self._max_tokens < 1:
             raise InputError(f"the option max-tokens is at least 1, not {self._max_tokens}")
         self._seed = context.settings.seed
-        self._prompts = _templates(context, one=options["prompts"] == "one")
+        template, one = context.pack.template, options["prompts"] == "one"
+        self._prompts = {
+            part: template(f"finforce/lm-counterfactuals-{part}", required={"headline"})
+            for part in (("base",) if one else ("base", *SIDES))
+        }
+        if one:
+            self._prompts["pair"] = template("finforce/generate", required={"headline", "shots"})
         for model in context.settings.models:
             _weights(model)
 
@@ -107,11 +113,9 @@ class LmCounterfactuals:
         return [PlannedCall(prompt, _REPLY_TOKENS) for prompt in self._rendered(headline).values()]
 
     def _rendered(self, headline: Headline) -> dict[str, str]:
-        text = delimit(headline.text)
+        values: dict[str, object] = {"headline": delimit(headline.text), "shots": []}
         return {
-            part: template.render(headline=text, shots=[])
-            if "shots" in template.variables
-            else template.render(headline=text)
+            part: template.render(**{name: values[name] for name in template.variables})
             for part, template in self._prompts.items()
         }
 
@@ -157,11 +161,9 @@ def _bare(line: str) -> str:
 def _generation(
     written: "Mapping[str, Completion]", lengths: Mapping[str, int], model: str
 ) -> Generation:
-    base = written["base"]
-    if "pair" in written:
-        pair = written["pair"]
-        reply = ModelOutput.from_content(model, pair.text, stop_reason=pair.stop)
-        read = read_pair(reply)
+    base, pair = written["base"], written.get("pair")
+    if pair is not None:
+        read = read_pair(ModelOutput.from_content(model, pair.text, stop_reason=pair.stop))
     else:
         read = _read_each(written)
     factual = read_line(base.text, "base", ended=True)[0] or ""
@@ -182,7 +184,7 @@ def _generation(
             for part, text in written.items()
         },
     }
-    return Generation(read.texts, read.invalid, read.repairs, trace)
+    return replace(read, trace=trace)
 
 
 def _read_each(written: "Mapping[str, Completion]") -> Generation:
@@ -191,24 +193,11 @@ def _read_each(written: "Mapping[str, Completion]") -> Generation:
     repairs: list[str] = []
     for side in SIDES:
         completion = written[side]
-        text, reason, changes = read_line(completion.text, side, ended=completion.ended)
-        texts[side] = text
+        texts[side], reason, changes = read_line(completion.text, side, ended=completion.ended)
         if reason is not None:
             invalid[side] = reason
         repairs += [f"{side}: {change}" for change in changes]
     return Generation(texts, invalid, tuple(repairs))
-
-
-def _templates(context: MethodContext, *, one: bool) -> dict[str, PromptTemplate]:
-    template = context.pack.template
-    names = ("base",) if one else ("base", *SIDES)
-    prompts = {
-        name: template(f"finforce/lm-counterfactuals-{name}", required={"headline"})
-        for name in names
-    }
-    if one:
-        prompts["pair"] = template("finforce/generate", required={"headline", "shots"})
-    return prompts
 
 
 def _weights(model: str) -> str:

@@ -18,8 +18,6 @@ from contrafact.families.rfc.commands import (
     surface,
 )
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Build a benchmark of minimal financial misinformation, stage by stage.",
     no_args_is_help=True,

@@ -1,9 +1,8 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
-from contrafact.bulk import executor
 from contrafact.families.rfc.pipeline.bucket import BucketStage
 from contrafact.options import BulkOptions, Options, argument, command, option
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 
 class _Options(Options):
@@ -22,4 +21,4 @@ def bucket(options: _Options, bulk: BulkOptions) -> None:
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
     stage = BucketStage(options.titles_alone)
-    stage_command(stage, options.file, options.out, executor(bulk.settings()))
+    stage_command(stage, options.file, options.out, executor(bulk))

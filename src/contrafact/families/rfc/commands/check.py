@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from contrafact.bulk import executor
 from contrafact.errors import InputError
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
 from contrafact.families.rfc.pipeline.check import CheckStage
 from contrafact.files.tables import require_tables
 from contrafact.options import ModelBulkOptions, absolute, argument, command, option
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 __all__ = ["CheckOptions", "check"]
 
@@ -80,14 +79,14 @@ def check(options: CheckOptions, bulk: ModelBulkOptions) -> None:
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    settings = bulk.settings()
-    if settings is None:
+    elsewhere = executor(bulk)
+    if elsewhere is None:
         require_tables(options.file, options.labels)
     stage = options.stage()
-    if settings is not None:
+    if elsewhere is not None:
         options.refuse(["estimate", "labels"], "with --engine ray", "leave one out")
         if options.out is None:
             raise InputError("--engine ray writes a folder", hint="name one with --out")
     out = options.out or "-"
     estimate, yes = options.estimate, options.yes
-    stage_command(stage, options.file, out, executor(settings), estimate=estimate, yes=yes)
+    stage_command(stage, options.file, out, elsewhere, estimate=estimate, yes=yes)

@@ -143,6 +143,7 @@ def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool
 def _contract(checks: Path | None, bands: Path | None) -> "Contract":
     """Return what says where facts and judges see a pair: by the check's file, else by its row."""
     from contrafact.families.rfc.contracts import Options, check_pair
+    from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
     from contrafact.families.rfc.pipeline.finalize import Standing
 
     options = Options(bands=None if bands is None else load_bands(bands))
@@ -151,27 +152,27 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
     def standing(row: "Mapping[str, Any]") -> "Standing":
         facts = check_pair(row["manipulation"], row["original"], row["rewritten"], options=options)
         checked = found.get(row["id"], row)
-        passed = passed_of(checked) if facts.passed is None else facts.passed
-        broken = [(one.rule, one.message) for one in facts.violations]
-        if facts.passed is None and passed is False:
-            listed = checked.get("violations")
-            broken = [
-                (str(one.get("rule")), str(one.get("message")))
-                for one in (listed if isinstance(listed, list) else [])
-            ] or [("its check", "it says that it has not passed")]
-        first = {rule: f"{rule} ({message})" for rule, message in reversed(broken)}
-        ordered = [first[rule] for rule in dict.fromkeys(rule for rule, _ in broken)]
-        why = str(checked.get("undecided") or _why(checked)) if passed is None else ""
-        return Standing(ordered, why)
+        passed, broken = facts.passed, [(one.rule, one.message) for one in facts.violations]
+        if passed is None:
+            passed = passed_of(checked)
+            if passed is False:
+                broken = _findings(checked, "violations") or [
+                    ("its check", "it says that it has not passed")
+                ]
+        first: dict[str, str] = {}
+        for rule, message in broken:
+            first.setdefault(rule, f"{rule} ({message})")
+        if passed is not None:
+            return Standing([*first.values()])
+        open_ = [text for rule, text in _findings(checked, "review") if rule == NO_VERDICT]
+        why = checked.get("undecided") or "; ".join(open_) or "nobody has said what it means"
+        return Standing([*first.values()], str(why))
 
     return standing
 
 
-def _why(checked: "Mapping[str, Any]") -> str:
-    listed = checked.get("review")
-    reasons = [
-        str(one.get("message"))
-        for one in (listed if isinstance(listed, list) else [])
-        if one.get("rule") == "meaning-undecided"
-    ]
-    return "; ".join(reasons) or "nobody has said what it means"
+def _findings(checked: "Mapping[str, Any]", name: str) -> list[tuple[str, str]]:
+    """Return a check's violations, or what it leaves to review, by rule and message."""
+    listed = checked.get(name)
+    found = listed if isinstance(listed, list) else []
+    return [(str(one.get("rule")), str(one.get("message"))) for one in found]

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Literal
 
-from contrafact.bulk import executor
 from contrafact.families.rfc.pipeline.label import LabelStage
 from contrafact.options import (
     ASKING,
@@ -14,7 +13,7 @@ from contrafact.options import (
     command,
     option,
 )
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 
 class _Options(CallOptions):
@@ -46,4 +45,4 @@ def label(options: _Options, bulk: ModelBulkOptions) -> None:
         options.max_connections,
         options.bounds,
     )
-    stage_command(stage, options.file, options.out, executor(bulk.settings()))
+    stage_command(stage, options.file, options.out, executor(bulk))

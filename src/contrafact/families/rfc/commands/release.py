@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.corpus.release import ReleaseOptions, write_release
+from contrafact.corpus.release import ReleaseOptions
 from contrafact.families.rfc.commands.surface import report_leaks
 from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
 from contrafact.families.rfc.records import Rewrite
+from contrafact.files.atomic import write_folder
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import source_name
 from contrafact.options import argument, command, option
@@ -39,7 +40,7 @@ def release(options: _Options) -> None:
     """Write the release: metadata and rewritten text, never an original.
 
     Rows are marked as artificial and carry a canary. With them come the schema, a dataset card,
-    Croissant metadata (checked, if mlcroissant is installed) and SHA256SUMS.
+    Croissant metadata and SHA256SUMS.
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
@@ -56,12 +57,11 @@ def release(options: _Options) -> None:
     if options.max_auroc is not None:
         _require_few_artefacts(rows, options.max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
-    checked = write_release(made.files, out)
+    write_folder(out, made.files)
     typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
     if undecided := sum(passed_of(row.fields) is None for row in rows):
         typer.echo(f"  {undecided:,} undecided pairs are among them, with 'passed' null")
     typer.echo(f"  {made.canary}")
-    typer.echo(f"  {checked}")
     if made.shared_articles:
         typer.echo(
             f"  {made.shared_articles:,} articles have several rewrites, which together tell most "

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from contrafact.bulk import executor
 from contrafact.errors import require
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
 from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 from contrafact.files.tables import require_tables
 from contrafact.options import ASKING, ModelBulkOptions, absolute, argument, command, option
-from contrafact.stages.run import stage_command
+from contrafact.stages.run import executor, stage_command
 
 __all__ = ["RewriteOptions", "rewrite"]
 
@@ -89,11 +88,11 @@ def rewrite(options: RewriteOptions, bulk: ModelBulkOptions) -> None:
 
     Example: contrafact rfc rewrite labelled.jsonl --seed 7 --out pairs.jsonl
     """
-    settings = bulk.settings()
-    if settings is None:
+    elsewhere = executor(bulk)
+    if elsewhere is None:
         require_tables(options.file)
-    if settings is not None:
+    else:
         options.refuse(["estimate"], "with --engine ray", "leave one out")
     out, estimate, yes = options.out, options.estimate, options.yes
     stage = options.stage()
-    stage_command(stage, options.file, out, executor(settings), estimate=estimate, yes=yes)
+    stage_command(stage, options.file, out, elsewhere, estimate=estimate, yes=yes)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.options import TRANSPORT, CallOptions, absolute, key_values, option
 
 if TYPE_CHECKING:
-    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.judging import JudgeSettings
 
 BANDS: Any = option(None, "Bands of length, as `rfc calibrate --out` writes them.", metavar="FILE")
 """The attribute ``bands`` of commands' options."""
@@ -36,17 +36,10 @@ class JudgeOptions(CallOptions):
 
     def judging(self, *, numerical: bool = False) -> "JudgeSettings | None":
         """Return who judges and how; None without a judge."""
-        from contrafact.families.rfc.checking import JudgeSettings
-        from contrafact.families.rfc.judging import check_judges
-
         if not self.judge:
             return None
-        asked = key_values("--judge-arg", self.judge_arg)
-        return JudgeSettings(
-            check_judges(self.judge),
-            self.each,
-            numerical,
-            self.structured,
-            judge_args=asked,
-            **self.calls,
-        )
+        from contrafact.families.rfc.judging import JudgeSettings, check_judges
+
+        arguments = key_values("--judge-arg", self.judge_arg)
+        settings = (check_judges(self.judge), self.each, numerical, self.structured)
+        return JudgeSettings(*settings, judge_args=arguments, **self.calls)

@@ -7,11 +7,7 @@ function under `rule`, in the module of what it is about; the tables of ``docs/c
 made from them. A rule of another package joins a check by its import path (`load_rules`).
 """
 
-from contrafact.families.rfc.contracts.contradictions import (
-    Contradiction,
-    contradictions,
-    contradictions_of,
-)
+from contrafact.families.rfc.contracts.contradictions import contradictions
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.pair_check import (
     CONTRACTS,
@@ -34,7 +30,6 @@ __all__ = [
     "CONTRACTS",
     "LONGEST",
     "Check",
-    "Contradiction",
     "Finding",
     "Options",
     "Pair",
@@ -43,7 +38,6 @@ __all__ = [
     "check_pair",
     "check_pairs",
     "contradictions",
-    "contradictions_of",
     "fail",
     "load_rules",
     "review",

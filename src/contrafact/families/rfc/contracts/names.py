@@ -158,24 +158,13 @@ def is_name(side: Side, token: Token) -> bool:
         return bare not in ("the", "a", "an", "and", "of", "in", "for", "on", "to", "by", "with")
     # Capitals mean nothing here: a word that is no common English one is a name.
     parts = [part for part in re.split(r"[-/]", bare) if part]
-    if any(is_known_name(part) or not is_common(part) for part in parts):
-        return True
-    return _is_named_in_plain(side, token)
+    return any(is_known_name(part) or not is_common(part) for part in parts)
 
 
 def _is_shouted(sentence: str) -> bool:
     letters = [c for c in sentence if c.isalpha()]
     capitals = sum(c.isupper() for c in letters)
     return len(letters) > SHOUTED_LETTERS and capitals > SHOUTED_SHARE * len(letters)
-
-
-def _is_named_in_plain(side: Side, token: Token) -> bool:
-    for other in side.tokens:
-        if other.key == token.key and other.start != token.start and other.text[0].isupper():
-            before = side.text[max(0, other.start - 6) : other.start]
-            if not side.sentence_of(other.start).titled and not _INITIAL_END.search(before):
-                return True
-    return False
 
 
 # Whether a name is in the other text

@@ -181,12 +181,11 @@ def digits_kept(pair: Pair) -> Iterator[Finding]:
 _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
 
 
-def _unread(side: Side) -> list[str]:
-    taken = bytearray(len(side.text))
+def _unread(side: Side) -> Iterator[str]:
     names = [*map(place, side.quantities), *map(place, side.identifiers), *map(place, side.times)]
-    for start, end in names:
-        taken[start:end] = b"\x01" * (end - start)
-    return [m[0] for m in _DIGITS.finditer(side.text) if taken.find(1, m.start(), m.end()) < 0]
+    for match in _DIGITS.finditer(side.text):
+        if not any(start < match.end() and match.start() < end for start, end in names):
+            yield match[0]
 
 
 _SET_AGAINST = expression("numbers", "set_against")

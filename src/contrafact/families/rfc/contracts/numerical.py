@@ -61,7 +61,7 @@ def no_number(pair: Pair) -> Iterator[Finding]:
     about="numbers",
     paper="R.2; S.2, 1",
     manipulations=("numerical",),
-    to_review="small number words, and counts that became one",
+    to_review="small number words",
 )
 def quantities_kept(pair: Pair) -> Iterator[Finding]:
     """Every quantity has its counterpart: none is lost, none is new, no vague one is a figure."""
@@ -70,7 +70,7 @@ def quantities_kept(pair: Pair) -> Iterator[Finding]:
         old = None if match.original is None else a.quantities[match.original]
         new = None if match.rewritten is None else b.quantities[match.rewritten]
         if old and not new:
-            lenient = is_exempt(a, old) or _is_one_now(pair, old)
+            lenient = is_exempt(a, old)
             yield Finding("quantity-lost", f"'{old.text}' is gone", place(old), None, lenient)
         elif new and not old:
             lenient = is_exempt(b, new)
@@ -78,15 +78,6 @@ def quantities_kept(pair: Pair) -> Iterator[Finding]:
         elif old and new and old.form.style == "vague" and new.form.style == "digits":
             message = f"'{old.text}' became '{new.text}', a figure of its own"
             yield fail("quantity-added", message, place(old), place(new))
-
-
-def _is_one_now(pair: Pair, quantity: Quantity) -> bool:
-    """Whether a count became one, which is no number by its look: "three plants", "a plant"."""
-    if quantity.kind != "number" or not 0 < worth(quantity) <= SMALL_NUMBER:
-        return False
-    change = pair.alignment.change_in_original(pair.original.span_tokens(*place(quantity))[0])
-    words = () if change is None else pair.tokens(change)[1]
-    return any(token.key in ("one", "a", "an", "single") for token in words)
 
 
 @rule(

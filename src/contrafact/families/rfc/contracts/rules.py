@@ -29,21 +29,6 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair import Pair, Span
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 
-__all__ = [
-    "BY_FACTS",
-    "TOPICS",
-    "Check",
-    "Finding",
-    "Rule",
-    "Topic",
-    "checked",
-    "fail",
-    "load_rules",
-    "review",
-    "rule",
-    "rules_in",
-]
-
 Topic = Literal[
     "presence", "text", "names", "numbers", "times", "consistency", "tone", "events", "wording"
 ]
@@ -78,18 +63,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What facts say of a pair.
+    """What facts say of a pair and, where they were asked, judges.
 
     Attributes:
         passed: False where a rule is broken. True where none is and facts alone decide, in a
             numerical pair whose every fact was checked. None where none is and the rest is for a
             judge or a person.
         review: What a fact leaves to a person; it fails nothing.
+        judged: The verdicts by criterion, of all judges together; None where none was asked.
     """
 
     passed: bool | None
     violations: tuple[Finding, ...]
     review: tuple[Finding, ...]
+    judged: tuple[bool | None, ...] | None = None
 
 
 def fail(

@@ -70,10 +70,6 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
 _ORDINAL = expression("times", "ordinal")
 
 
-_PHASED = re.compile(
-    r"\b(?:single|two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier)"
-)
-
 _GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"
 """A credit rating, as agencies write it; a bare "A" or "B" may be anything."""
 
@@ -93,10 +89,7 @@ def grades_kept(pair: Pair) -> Iterator[Finding]:
 
 @rule("identifier-changed", about="times", paper="R.2; S.2, 3")
 def ordinals_kept(pair: Pair) -> Iterator[Finding]:
-    """What is the sixth stays the sixth, and what has three phases keeps three."""
-    had, has = (_PHASED.findall(side.folded) for side in (pair.original, pair.rewritten))
-    if len(had) == len(has) and had != has:
-        yield fail("identifier-changed", f"'{', '.join(had)}' became '{', '.join(has)}'")
+    """What is the sixth stays the sixth."""
     for change in pair.changes:
         a, b = pair.texts(change)
         old, new = _ORDINAL.search(a), _ORDINAL.search(b)

@@ -5,8 +5,6 @@ from dataclasses import replace
 from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family.method import MethodContext, Methods
 
-__all__ = ["asks_for_reasons", "methods_of", "with_reasons"]
-
 
 def methods_of(task: str) -> Methods:
     baselines = "contrafact.families.rfc.baselines"

@@ -28,9 +28,11 @@ class Reflect:
         self._again = context.pack.template(f"rfc/{kind}-reflect", required=required)
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
+        # Step 1: an answer with reasons.
         question = ChatMessageUser(content=self._draft.prompt(item, draw))
         output = await ask([question])
         first = read_answer(output, item, reasons=True)
+        # Step 2: a sceptical look at it, for the errors of section 3.5; step 3: the final label.
         # Hidden reasoning is not quoted back; an empty turn is refused by some providers.
         reply = answer_text(output.completion).text or NO_ANSWER
         again = ChatMessageUser(content=self._again.render(**texts_of(item)))

@@ -89,8 +89,35 @@ def bucket(paragraph: str) -> Bucketed:
     - causal: a causal connector or a catalyst and, in other words, a financial term,
       a percentage or a market reaction.
     """
-    cues = [*_numbers(paragraph), *spots(paragraph)]
-    return _bucketed(sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0]))))
+    unsorted = [*_numbers(paragraph), *spots(paragraph)]
+    cues = sorted(unsorted, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0])))
+    there = {cue[0] for cue in cues}
+    reasons: dict[Manipulation, Reason] = {}
+    financial = not there.isdisjoint(("kpi", "percent"))
+    # O.1: numerical.
+    if there.isdisjoint(_KINDS):
+        reasons["numerical"] = _why_not("no-digit")
+    # O.2: flipping.
+    if "directional" not in there:
+        reasons["flipping"] = _why_not("no-direction")
+    elif not financial:
+        reasons["flipping"] = _why_not("nothing-financial")
+    # O.3: sentiment.
+    if "kpi" not in there:
+        reasons["sentiment"] = _why_not("no-kpi")
+    elif "extreme" in there:
+        first = next(cue[1] for cue in cues if cue[0] == "extreme")
+        reasons["sentiment"] = _why_not("extreme", first)
+    elif there.isdisjoint(("hedge", "mild")):
+        reasons["sentiment"] = _why_not("neither-hedged-nor-mild")
+    # O.4: causal.
+    if there.isdisjoint(_CAUSES):
+        reasons["causal"] = _why_not("no-cause")
+    elif not _apart(cues):
+        reasons["causal"] = _why_not("no-context")
+    candidates = [name for name in MANIPULATIONS if name not in reasons]
+    evidence = {name: [cue for cue in cues if cue[0] in _EVIDENCE[name]] for name in candidates}
+    return Bucketed(candidates, evidence, reasons)
 
 
 @dataclass(frozen=True)
@@ -170,32 +197,6 @@ def _numbers(text: str) -> Iterator[Evidence]:
         if kind == "digits" and start and text[start - 1] in _MONEY:
             kind, start = "money", start - 1
         yield kind, text[start:end] if kind == "money" else match[0], start, end
-
-
-def _bucketed(cues: Sequence[Evidence]) -> Bucketed:
-    there = {cue[0] for cue in cues}
-    reasons: dict[Manipulation, Reason] = {}
-    financial = not there.isdisjoint(("kpi", "percent"))
-    if there.isdisjoint(_KINDS):
-        reasons["numerical"] = _why_not("no-digit")
-    if "directional" not in there:
-        reasons["flipping"] = _why_not("no-direction")
-    elif not financial:
-        reasons["flipping"] = _why_not("nothing-financial")
-    if "kpi" not in there:
-        reasons["sentiment"] = _why_not("no-kpi")
-    elif "extreme" in there:
-        first = next(cue[1] for cue in cues if cue[0] == "extreme")
-        reasons["sentiment"] = _why_not("extreme", first)
-    elif there.isdisjoint(("hedge", "mild")):
-        reasons["sentiment"] = _why_not("neither-hedged-nor-mild")
-    if there.isdisjoint(_CAUSES):
-        reasons["causal"] = _why_not("no-cause")
-    elif not _apart(cues):
-        reasons["causal"] = _why_not("no-context")
-    candidates = [name for name in MANIPULATIONS if name not in reasons]
-    evidence = {name: [cue for cue in cues if cue[0] in _EVIDENCE[name]] for name in candidates}
-    return Bucketed(candidates, evidence, reasons)
 
 
 def _why_not(code: str, term: str = "") -> Reason:

@@ -1,7 +1,7 @@
 """Calibration: the band of lengths that valid example rewrites have (RFC-BENCH, 2.2.2)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
@@ -12,15 +12,8 @@ from contrafact.text.diff import token_ratio
 MIN_EXAMPLES = 20
 """Fewer valid examples than this, and a band is said to be unsure; the paper had 50."""
 
-_QUANTILES = {
-    "min": 0.0,
-    "q05": 0.05,
-    "q25": 0.25,
-    "median": 0.5,
-    "q75": 0.75,
-    "q95": 0.95,
-    "max": 1.0,
-}
+_QUANTILES = {"min": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75}
+_QUANTILES |= {"q95": 0.95, "max": 1.0}
 _YES = frozenset(("true", "valid", "pass", "yes", "1"))
 _NO = frozenset(("false", "invalid", "fail", "no", "0"))
 
@@ -61,23 +54,20 @@ def calibrate(
     ratios: dict[Manipulation, list[float]], *, coverage: float = 0.95
 ) -> list[Calibration]:
     """Return what the ratios of valid examples say, for each manipulation that has examples."""
-    return [_one(name, ratios[name], coverage) for name in MANIPULATIONS if name in ratios]
-
-
-def _one(name: Manipulation, values: list[float], coverage: float) -> Calibration:
     import numpy as np
 
-    quantiles: dict[str, float] = {}
-    band: tuple[float, float] | None = None
-    if values:
-        quantiles = {q: round(float(np.quantile(values, at)), 4) for q, at in _QUANTILES.items()}
-        tail = (1.0 - coverage) / 2.0
-        low, high = (float(q) for q in np.quantile(values, [tail, 1.0 - tail]))
-        band = (_twentieth(low, down=True), _twentieth(high, down=False))
-    return Calibration(name, len(values), quantiles, band, len(values) < MIN_EXAMPLES)
+    tail, found = (1.0 - coverage) / 2.0, []
+    for name in (name for name in MANIPULATIONS if name in ratios):
+        values, quantiles, band = ratios[name], dict[str, float](), None
+        if values:
+            at = np.quantile(values, [*_QUANTILES.values(), tail, 1.0 - tail]).tolist()
+            quantiles = {q: round(value, 4) for q, value in zip(_QUANTILES, at, strict=False)}
+            band = (_twentieth(at[-2], math.floor), _twentieth(at[-1], math.ceil))
+        unsure = len(values) < MIN_EXAMPLES
+        found.append(Calibration(name, len(values), quantiles, band, unsure))
+    return found
 
 
-def _twentieth(value: float, *, down: bool) -> float:
+def _twentieth(value: float, widened: Callable[[float], int]) -> float:
     """Return the value widened to the next twentieth, as the paper's bands are given."""
-    steps = round(value * 20, 9)
-    return round((math.floor(steps) if down else math.ceil(steps)) / 20, 2)
+    return round(widened(round(value * 20, 9)) / 20, 2)

@@ -2,8 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +19,7 @@ from contrafact.families.rfc.contracts.pair_check import (
     check_pairs,
     open_options,
 )
-from contrafact.families.rfc.contracts.rules import Check, fail, load_rules
+from contrafact.families.rfc.contracts.rules import Check, fail, load_rules, review
 from contrafact.families.rfc.labels import load_bands
 from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.atomic import atomic_path
@@ -30,7 +30,7 @@ from contrafact.stages.stage import (
     Asked,
     Failure,
     InputRow,
-    Stage,
+    RowStage,
     StageOutput,
     StageResult,
     Work,
@@ -40,7 +40,7 @@ from contrafact.stages.stage import (
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
-    from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
+    from contrafact.families.rfc.judging import JudgeSettings
     from contrafact.families.rfc.sound import Sound
     from contrafact.models.estimate import CallEstimate
 
@@ -57,7 +57,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True)
-class CheckStage(Stage):
+class CheckStage(RowStage):
     """``rfc check``: pairs in, checks out; a bad row has its problem as its only violation.
 
     Where there are judges (``settings``), they are asked about pairs that facts leave open. The
@@ -155,40 +155,47 @@ class CheckStage(Stage):
             each()
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
+        """Return the work: facts are checked first, of rows together, which may share texts."""
         _ = self._options
-        judge = None if self.settings is None else self.settings.open(at_once, wrap)
+        judge_rows = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
-            made = StageOutput()
             await asyncio.to_thread(self._check, rows)
-            if judge is None:
-                for row in rows:
-                    self._add(made, row)
-                return made
-            pairs = await judge([(row.fields, row.value) for row in rows], each=each)
-            for row, pair in zip(rows, pairs, strict=True):
-                row.value = pair.check
-                self._count(made, row, pair)
-                if pair.failure is None:
-                    self._add(made, row)
-                else:
-                    reason = f"the call of a judge failed: {pair.failure}"
-                    made.fail(row, reason, cause=pair.failure)
-            return made
+            return await judge_rows(rows)
 
         return work
 
-    def _count(self, made: StageOutput, row: InputRow, pair: "JudgedPair") -> None:
-        from contrafact.families.rfc.sound import counted
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what asks the judges about a pair that facts leave open, and adds its check."""
+        settings = self.settings
+        if settings is None:
 
-        made.counts["asked"] += pair.failure is not None or pair.judged is not None
-        pair_signs = counted(row.fields, pair)
-        made.counts[pair_signs.kind, "signs", pair_signs.signs] += 1
-        if self.exam or self.labels:
-            made.figures.append(pair_signs)
+            async def keep(made: StageOutput, row: InputRow) -> None:
+                self._add(made, row)
+
+            return keep
+        from contrafact.families.rfc.judging import settled
+
+        judging, judges = settings.judging(), [wrap(model) for model in settings.models()]
+
+        async def judge(made: StageOutput, row: InputRow) -> None:
+            pair = kind, original, rewritten = _texts([row])[0]
+            if judging.asks(kind, row.value):
+                judged = await judging.judge(judges, *pair)
+                row.value = settled(row.value, judged, kind, original, rewritten)
+            self._add(made, row)
+
+        return judge
 
     def _add(self, made: StageOutput, row: InputRow) -> None:
         kind, check = row.fields["manipulation"], row.value
+        if self.settings is not None:
+            from contrafact.families.rfc.sound import counted
+
+            pair = counted(row.fields, check)
+            made.counts[pair.kind, "signs", pair.signs] += 1
+            if self.exam or self.labels:
+                made.figures.append(pair)
         made.add(KEPT, row.index, _as_row(row.fields, check))
         outcome = {True: "pass", False: "fail", None: "undecided"}[check.passed]
         to_review = {finding.rule for finding in check.review}
@@ -199,11 +206,14 @@ class CheckStage(Stage):
         made.counts.update((kind, "rule", rule) for rule in broken)
 
     def failed(self, made: StageOutput, failure: Failure) -> None:
-        if failure.cause:
-            self._add(made, failure.row)
+        row = failure.row
+        if failure.cause:  # the pair stays undecided, and says why
+            open_ = review(NO_VERDICT, f"the call of a judge failed: {failure.cause}")
+            row.value = replace(row.value, review=(*row.value.review, open_))
+            self._add(made, row)
             return
         bad = Check(False, (fail("bad-row", str(failure.error)),), ())
-        made.add(KEPT, failure.row.index, _as_row(failure.row.fields, bad))
+        made.add(KEPT, row.index, _as_row(row.fields, bad))
 
     def write(
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None

@@ -6,10 +6,11 @@ has an empty span. Everything between the spans is, by construction, as it was.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
+from typing import Any
 
 from contrafact.families.rfc.records import Edit
 from contrafact.text.diff import word_diff
@@ -24,15 +25,20 @@ _LETTERS = re.compile(r"[A-Za-z&.]+")
 _ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleRewrite:
-    rewritten: str
-    edits: tuple[Edit, ...]
+@dataclass(frozen=True)
+class RewriteOutcome:
+    """What became of one row.
 
+    ``violations`` are those of the best refused proposal; ``undecided`` says why nobody knows yet
+    whether the rewrite means what it should, empty where facts or judges have decided.
+    """
 
-@dataclass(frozen=True, slots=True)
-class NoRewrite:
-    reason: str
+    rewritten: str | None = None
+    edits: tuple[Edit, ...] = ()
+    attempts: int = 1
+    reason: str = ""
+    violations: tuple[Mapping[str, Any], ...] = ()
+    undecided: str = ""
 
 
 def replace_at(text: str, start: int, end: int, after: str, why: str) -> Edit:

@@ -24,6 +24,14 @@ REVIEW = "review"
 """The table of pairs that nobody has decided."""
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
+_TABLES: dict[str, tuple[str, Decision]] = {
+    "retained": (KEPT, "kept"),
+    "hard case": (HARD, "hard case"),
+    "to review": (REVIEW, "hard case"),
+    "dropped": (REJECTS, "dropped"),
+}
+"""Where a pair is written that goes to a place, and what the ledger calls it."""
+
 Unreviewed = Literal["drop", "keep"]
 Undecided = Literal["review", "keep", "drop"]
 
@@ -201,14 +209,9 @@ def _settled(
 def _put(
     result: StageOutput, row: InputRow, final: dict[str, Any], place: str, why: str, by: str
 ) -> None:
-    table, decision = {
-        "retained": (KEPT, "kept"),
-        "hard case": (HARD, "hard case"),
-        "to review": (REVIEW, "hard case"),
-        "dropped": (REJECTS, "dropped"),
-    }[place]
-    open_ = place in ("retained", "to review") and final["passed"] is None
-    more: dict[str, Any] = {"undecided": True} if open_ else {}
+    table, decision = _TABLES[place]
+    undecided = place in ("retained", "to review") and final["passed"] is None
+    more: dict[str, Any] = {"undecided": True} if undecided else {}
     event = _event(row.fields, decision, by, why, **more)
     result.add(table, row.index, final if table == KEPT else {**final, "reason": why}, event)
 
@@ -233,24 +236,21 @@ def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[Le
     """Return an event a decision and, where several decided, one for what these came to, last."""
     events = []
     for stage in REVIEW_STAGES:
-        at = sorted((d for d in own if d.stage == stage), key=lambda d: (d.time, d.decided_by))
-        events += [_of_person(row, decision) for decision in at]
-        latest = {decision.decided_by: decision for decision in at}
+        latest: dict[str, ReviewDecision] = {}
+        at = (decision for decision in own if decision.stage == stage)
+        for one in sorted(at, key=lambda d: (d.time, d.decided_by)):
+            more: dict[str, Any] = {"stage": stage, "when": one.when}
+            if stage == "audit":
+                more |= {"inclusion_probability": one.inclusion_probability, "round": one.round}
+            by, word = f"person:{one.decided_by}", _LEDGER_WORD.get(one.decision, "dropped")
+            events.append(_event(row, word, by, one.why or one.decision, **more))
+            latest[one.decided_by] = one
         if len(latest) > 1:
             answers = {_LEDGER_WORD.get(d.decision, "dropped") for d in latest.values()}
             outcome = answers.pop() if len(answers) == 1 else "hard case"
             votes = ", ".join(f"{who} {d.decision}" for who, d in sorted(latest.items()))
             events.append(_event(row, outcome, "rule:finalize", votes, stage=stage))
     return events
-
-
-def _of_person(row: Mapping[str, Any], one: ReviewDecision) -> LedgerEvent:
-    audit: dict[str, Any] = {}
-    if one.stage == "audit":
-        audit = {"inclusion_probability": one.inclusion_probability, "round": one.round}
-    word = _LEDGER_WORD.get(one.decision, "dropped")
-    by, why = f"person:{one.decided_by}", one.why or one.decision
-    return _event(row, word, by, why, stage=one.stage, when=one.when, **audit)
 
 
 def _event(

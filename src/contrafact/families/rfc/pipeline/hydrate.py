@@ -23,7 +23,7 @@ from contrafact.text.diff import normalised_edit_distance
 MIN_SIMILARITY = 0.5
 """One minus the edit distance over the longer text, under which an article is another text."""
 
-_OWN = frozenset(("canary", "label"))
+_OF_RELEASE = frozenset(("canary", "label", "original_sha256"))
 
 
 @dataclass(frozen=True)
@@ -95,42 +95,37 @@ def _unlike(row: Published, item: NewsItem) -> str:
 
 
 def _keep(result: StageOutput, row: Published, item: NewsItem, how: str) -> None:
-    given = row.fields
+    given, published = row.fields, row.pair
     pair = Rewrite.of(
-        row.pair.manipulation,
+        published.manipulation,
         item.paragraph,
-        row.pair.rewritten,
+        published.rewritten,
         article_id=str(given.get("article_id") or item.id),
         rewriter=str(given.get("rewriter") or "unknown"),
-        url=row.pair.url,
-        ticker=row.pair.ticker,
-        date=row.pair.date,
+        **{name: getattr(published, name) for name in ("url", "ticker", "date")},
     )
-    carried = {k: v for k, v in given.items() if k not in _OWN and k != "original_sha256"}
-    own = {
+    hydrated = {
+        **{name: value for name, value in given.items() if name not in _OF_RELEASE},
         **pair.model_dump(exclude={"category", "edits", "attempts"}),
         "title": item.title,
         "summary": item.summary,
-        "published_id": row.pair.id,
+        "published_id": published.id,
         "hydrated": how,
     }
-    event = _event(row, "kept", f"{how} original", pair.article_id)
-    result.add(KEPT, row.line - 1, carried | own, event)
+    why = Reason(how, f"{how} original")
+    result.add(KEPT, row.line - 1, hydrated, _event(row, "kept", why, pair.article_id))
     result.counts[how] += 1
 
 
 def _drop(result: StageOutput, row: Published, problem: str, why: str) -> None:
-    own = {"line": row.line, "problem": problem, "reason": why}
-    event = _event(row, "dropped", Reason(problem, f"{problem}: {why}"))
-    result.add(REJECTS, row.line - 1, {**row.fields, **own}, event)
+    dropped = {**row.fields, "line": row.line, "problem": problem, "reason": why}
+    event = _event(
+        row, "dropped", Reason(problem, f"{problem}: {why}"), row.fields.get("article_id")
+    )
+    result.add(REJECTS, row.line - 1, dropped, event)
     result.counts[problem] += 1
 
 
-def _event(
-    row: Published, decision: str, why: str | Reason, article: str | None = None
-) -> LedgerEvent:
-    more = {
-        "article_id": article or row.fields.get("article_id"),
-        "manipulation": row.pair.manipulation,
-    }
-    return LedgerEvent.of("hydrate", row.pair.id, decision, "rule:hydrate", why, **more)
+def _event(row: Published, decision: str, why: Reason, article: str | None) -> LedgerEvent:
+    about = {"article_id": article, "manipulation": row.pair.manipulation}
+    return LedgerEvent.of("hydrate", row.pair.id, decision, "rule:hydrate", why, **about)

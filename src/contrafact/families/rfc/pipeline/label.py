@@ -12,7 +12,7 @@ import typer
 
 from contrafact.console import show_counts
 from contrafact.corpus.ledger import LedgerEvent
-from contrafact.errors import InputError
+from contrafact.errors import InputError, Reason
 from contrafact.families.rfc.pipeline.stages import stage_fields
 from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.journal import sidecar_path
@@ -147,7 +147,6 @@ class LabelStage(RowStage):
         return str(row.fields["id"])
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
-        """Return a call for each article that rules leave open; tokens are not counted."""
         from contrafact.models.estimate import CallEstimate
 
         model, calls = str(self.model), sum(is_open(row.fields, self.per_article) for row in rows)
@@ -181,18 +180,18 @@ class LabelStage(RowStage):
         reasons = refuted(row.fields)
         standing = [name for name in _candidates(row.fields) if name not in reasons]
         for name, why in reasons.items():
-            _drop(made, row, name, "rule:label", why)
+            _drop(made, row, name, "rule:label", Reason("struck-out", why))
             made.counts["candidates struck out"] += 1
         if len(standing) == 1 or (standing and self.per_article == "all"):
             why = "its only candidate" if len(standing) == 1 else "a candidate that stands"
             for name in standing:
-                _keep(made, row, name, "rule", why)
+                _keep(made, row, name, "rule", Reason("candidate", why))
         elif reply is not None:
-            _by_model(made, row, standing, reply, str(self.model))
+            _by_model(made, row, standing, reply, f"model:{self.model}")
         else:
             doubt = f"several candidates ({', '.join(standing)})" if standing else "no candidate"
             why = f"{doubt}, and {failed or 'no model was asked'}"
-            _set_apart(made, row, None, "rule:label", why)
+            _set_apart(made, row, None, "rule:label", Reason("open", why))
 
     def show(self, result: StageResult) -> None:
         """Print how many articles have which label, and why candidates were struck out."""
@@ -215,53 +214,48 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
 
 
 def _by_model(
-    result: StageOutput, row: InputRow, standing: Sequence[str], reply: str, model: str
+    made: StageOutput, row: InputRow, standing: Sequence[str], reply: str, by: str
 ) -> None:
     reading = read_label(reply, tuple(_LABELS), [paragraph_of(row.fields)])
     label = _LABELS[reading.value] if reading.value else None
-    by = f"model:{model}"
     if label is None:
-        _set_apart(result, row, None, by, f"the model's reply has no label ({reading.invalid})")
+        why = f"the model's reply has no label ({reading.invalid})"
+        _set_apart(made, row, None, by, Reason("no-label", why))
     elif label == NO_CATEGORY:
-        _set_apart(result, row, NO_CATEGORY, by, "the model finds that no manipulation fits")
+        why = "the model finds that no manipulation fits"
+        _set_apart(made, row, NO_CATEGORY, by, Reason("none-fits", why))
     elif standing and label not in standing:
         why = f"the model says {label}, which is none of its candidates ({', '.join(standing)})"
-        _set_apart(result, row, None, by, why)
+        _set_apart(made, row, None, by, Reason("no-candidate", why))
     else:
         why = "the model's choice of its candidates" if standing else "the model's label"
-        _keep(result, row, label, by, why)
-        for name in standing:
-            if name != label:
-                why = f"the model chose {label}, and an article is to have one label"
-                _drop(result, row, name, by, why)
-                result.counts["candidates not chosen"] += 1
+        _keep(made, row, label, by, Reason("chosen", why))
+        for name in (name for name in standing if name != label):
+            why = f"the model chose {label}, and an article is to have one label"
+            _drop(made, row, name, by, Reason("not-chosen", why))
+            made.counts["candidates not chosen"] += 1
 
 
-def _drop(result: StageOutput, row: InputRow, manipulation: str, by: str, why: str) -> None:
-    own = {"manipulation": manipulation, "reason": why}
-    _put(result, REJECTS, row, own, "dropped", by, why)
+def _drop(made: StageOutput, row: InputRow, manipulation: str, by: str, why: Reason) -> None:
+    dropped = {**row.fields, "manipulation": manipulation, "reason": why.text}
+    made.add(REJECTS, row.index, dropped, _event(row, "dropped", by, why, manipulation))
 
 
-def _keep(result: StageOutput, row: InputRow, manipulation: str, by: str, why: str) -> None:
-    own = {"manipulation": manipulation, "labelled_by": by}
-    _put(result, KEPT, row, own, "kept", "rule:label" if by == "rule" else by, why)
-    result.counts[f"kept as {manipulation}"] += 1
+def _keep(made: StageOutput, row: InputRow, manipulation: str, by: str, why: Reason) -> None:
+    kept = {**row.fields, "manipulation": manipulation, "labelled_by": by}
+    by = "rule:label" if by == "rule" else by
+    made.add(KEPT, row.index, kept, _event(row, "kept", by, why, manipulation))
+    made.counts[f"kept as {manipulation}"] += 1
 
 
-def _set_apart(result: StageOutput, row: InputRow, label: str | None, by: str, why: str) -> None:
-    _put(result, APART, row, {"label": label, "reason": why}, "dropped", by, why)
-    result.counts[NO_CATEGORY if label else "left open"] += 1
+def _set_apart(made: StageOutput, row: InputRow, label: str | None, by: str, why: Reason) -> None:
+    apart = {**row.fields, "label": label, "reason": why.text}
+    made.add(APART, row.index, apart, _event(row, "dropped", by, why))
+    made.counts[NO_CATEGORY if label else "left open"] += 1
 
 
-def _put(
-    result: StageOutput,
-    table: str,
-    row: InputRow,
-    own: Mapping[str, str | None],
-    decision: str,
-    by: str,
-    why: str,
-) -> None:
-    kind, article = own.get("manipulation"), str(row.fields["id"])
-    event = LedgerEvent.of(STAGE, article, decision, by, why, manipulation=kind)
-    result.add(table, row.index, {**row.fields, **own}, event)
+def _event(
+    row: InputRow, decision: str, by: str, why: Reason, manipulation: str | None = None
+) -> LedgerEvent:
+    article = str(row.fields["id"])
+    return LedgerEvent.of(STAGE, article, decision, by, why, manipulation=manipulation)

@@ -27,13 +27,8 @@ from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.contracts import Check, Options, check_pair
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
 from contrafact.families.rfc.labels import LENGTH_BANDS, Bands
-from contrafact.families.rfc.pipeline.edits import between
-from contrafact.families.rfc.pipeline.rewrite import (
-    Assignment,
-    RewriteOutcome,
-    refused,
-    seed_of,
-)
+from contrafact.families.rfc.pipeline.edits import RewriteOutcome, between
+from contrafact.families.rfc.pipeline.rewrite import Assignment, refused, seed_of
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
@@ -143,7 +138,10 @@ class ModelRewriter:
             else:
                 found = await self._decide(manipulation, original, reply)
                 if found.passed is not False:
-                    why = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
+                    why = NOT_JUDGED
+                    if found.passed or self.judges:
+                        open_ = [one.message for one in found.review if one.rule == UNDECIDED]
+                        why = "" if found.passed else "; ".join(open_)
                     return RewriteOutcome(reply, between(original, reply), attempt, undecided=why)
                 violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
@@ -183,12 +181,6 @@ def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:
     """Return the most tokens of a reply that can keep to the length band."""
     most = bands[assignment.manipulation][1] * token_count(assignment.item.paragraph)
     return ceil(TOKENIZERS * most) + DELIMITERS
-
-
-def _why_undecided(found: Check, *, judged: bool) -> str:
-    if not judged:
-        return NOT_JUDGED
-    return "; ".join(one.message for one in found.review if one.rule == UNDECIDED)
 
 
 def _bare(reply: str) -> str:

@@ -23,8 +23,7 @@ import numpy as np
 
 from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.families.rfc.pipeline.edits import (
-    NoRewrite,
-    RuleRewrite,
+    RewriteOutcome,
     apply,
     compose,
     replace_at,
@@ -33,8 +32,6 @@ from contrafact.families.rfc.pipeline.edits import (
 from contrafact.families.rfc.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render, written_value
 from contrafact.text.tokens import sentence_spans
-
-__all__ = ["NoRewrite", "rewrite_numerical"]
 
 _Strength = Literal["stronger", "weaker"]
 
@@ -64,15 +61,13 @@ _POLICY_STEPS = (0.1, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """An arithmetic relation that quantities of a text stand in.
+    """An arithmetic relation of three quantities, the ``parts``, by their indexes.
 
     Attributes:
-        kind: ``growth``: the level at ``parts[0]`` moves to the level at ``parts[1]``, which is the
-            percentage at ``parts[2]``; ``move``: the change at ``parts[0]`` takes a level to the
-            one at ``parts[1]``, which is the percentage at ``parts[2]``; ``difference``: the
-            levels at ``parts[0]`` and ``parts[1]`` are the amount at ``parts[2]`` apart; ``share``:
-            the level at ``parts[0]`` is the percentage at ``parts[2]`` of the one at ``parts[1]``.
-        parts: Indexes into the list of quantities.
+        kind: ``growth``: the first level moves to the second, which is the percentage; ``move``:
+            the change takes a level to the second part, which is the percentage; ``difference``:
+            the two levels are the third part apart; ``share``: the first level is the percentage
+            of the second.
         sign: +1 where the first level grows, -1 where it shrinks.
     """
 
@@ -87,56 +82,54 @@ class _Problem:
     found: list[Quantity]
     related: list[_Relation]
     monthly: list[bool]
-
-    def free(self) -> list[int]:
-        # Durations are references to time, and vague words state no value.
-        return [i for i, q in enumerate(self.found) if q.kind != "duration" and q.value]
+    free: list[int]
+    """What may change: durations are references to time, and vague words state no value."""
 
 
-def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
+def rewrite_numerical(text: str, seed: int) -> RewriteOutcome:
     """Return the text with every quantity changed, or why that cannot be done."""
-    if _MARKUP.search(text):
-        return NoRewrite("holds markup, and is no paragraph")
-    rng = np.random.default_rng(seed)
-    problem = _problem(text)
-    free = problem.free()
-    if not free:
-        return NoRewrite("states no quantity that could be changed")
-    vague = next((q for q in problem.found if q.value is None), None)
-    if vague is not None:
-        return NoRewrite(f"'{vague.text}' names no value that could be changed")
-    if compared := _COMPARING.search(text):
-        return NoRewrite(
-            f"'{compared[0]}' compares, counts or names what figures would have to follow"
-        )
-    counted = next(
-        (
-            q
-            for q in problem.found
-            if q.kind == "number" and q.form.style == "words" and not _SPEAKING.match(text, q.end)
-        ),
-        None,
-    )
-    if counted is not None:
-        return NoRewrite(f"'{counted.text}' may count what the text names one by one")
-    if one := _one(text, problem.found):
-        return NoRewrite(f"'{one}' is one of something, and another number would be several")
+    rng, problem = np.random.default_rng(seed), _problem(text)
+    if why := _why_not(problem):
+        return RewriteOutcome(reason=why)
     strengths: tuple[_Strength, ...] = ("stronger", "weaker")
     if rng.random() < 0.4:
         strengths = ("weaker", "stronger")
     reason = ""
     for strength in strengths:
         for _ in range(_DRAWS):
-            values = _draw(problem, free, strength, rng)
-            reason = _written_fault(problem, free, values)
+            values = _draw(problem, strength, rng)
+            written = [written_value(*one) for one in zip(problem.found, values, strict=True)]
+            in_digits = [i for i in problem.free if written[i] is not None]
+            reason = _value_fault(problem, in_digits, [value or 0.0 for value in written])
             if reason:
                 continue
-            edits = _edits(problem, free, values)
+            edits = _edits(problem, values)
             rewritten = apply(text, edits)
-            reason = _fault(problem, free, rewritten)
+            reason = _fault(problem, rewritten)
             if not reason:
-                return RuleRewrite(rewritten, edits)
-    return NoRewrite(f"no values were found that keep to the ranges: {reason}")
+                return RewriteOutcome(rewritten, edits)
+    return RewriteOutcome(reason=f"no values were found that keep to the ranges: {reason}")
+
+
+def _why_not(problem: _Problem) -> str:
+    """Return why a text is not rewritten, whatever values are drawn; empty if it may be."""
+    text, found = problem.text, problem.found
+    if _MARKUP.search(text):
+        return "holds markup, and is no paragraph"
+    if not problem.free:
+        return "states no quantity that could be changed"
+    for quantity in found:
+        if quantity.value is None:
+            return f"'{quantity.text}' names no value that could be changed"
+    if compared := _COMPARING.search(text):
+        return f"'{compared[0]}' compares, counts or names what figures would have to follow"
+    for quantity in found:
+        in_words = quantity.kind == "number" and quantity.form.style == "words"
+        if in_words and not _SPEAKING.match(text, quantity.end):
+            return f"'{quantity.text}' may count what the text names one by one"
+    if one := _one(text, found):
+        return f"'{one}' is one of something, and another number would be several"
+    return ""
 
 
 def _problem(text: str) -> _Problem:
@@ -144,29 +137,25 @@ def _problem(text: str) -> _Problem:
     ends = [end for _, end in spans]
     sentences = [bisect_right(ends, quantity.start) for quantity in found]
     monthly = [bool(_PERIOD.search(text, *spans[number])) for number in sentences]
-    return _Problem(text, found, _relations(found, sentences), monthly)
+    free = [i for i, q in enumerate(found) if q.kind != "duration" and q.value]
+    return _Problem(text, found, _relations(found, sentences), monthly, free)
 
 
-def _draw(
-    problem: _Problem, free: Sequence[int], strength: _Strength, rng: np.random.Generator
-) -> list[float]:
+def _draw(problem: _Problem, strength: _Strength, rng: np.random.Generator) -> list[float]:
     factors: dict[str, float] = {}
     values = [quantity.value or 0.0 for quantity in problem.found]
     chosen: dict[tuple[str, str | None, float, bool], float] = {}
-    for i in free:
+    for i in problem.free:
         quantity = problem.found[i]
-        family = (
-            "percent"
-            if quantity.kind in ("percent", "basis points")
-            else (f"{quantity.kind} {quantity.unit}")
-        )
+        rate = quantity.kind in ("percent", "basis points")
+        family = "percent" if rate else f"{quantity.kind} {quantity.unit}"
         if family not in factors:
             span = (1.5, 1.95) if strength == "stronger" else (0.22, 0.48)
             factors[family] = float(rng.uniform(*span))
         size = abs(values[i])
         key = (quantity.kind, quantity.unit, round(size, 9), quantity.role == "policy rate")
         if key not in chosen:
-            new = abs(_candidate(quantity, strength, factors[family]))
+            new = _candidate(quantity, strength, factors[family])
             chosen[key] = _natural(quantity, size, new, rng)
         values[i] = chosen[key] if values[i] > 0 else -chosen[key]
     _solved(problem.related, values, problem.found)
@@ -191,20 +180,14 @@ def _natural(quantity: Quantity, old: float, new: float, rng: np.random.Generato
     return (rounded if rounded and rounded != was else shown) * factor
 
 
-def _edits(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> tuple[Edit, ...]:
+def _edits(problem: _Problem, values: Sequence[float]) -> tuple[Edit, ...]:
     edits: list[Edit] = []
-    for i in free:
+    for i in problem.free:
         quantity = problem.found[i]
         after = render(quantity, values[i])
         why = f"another value of the {quantity.role}"
         edits.append(replace_at(problem.text, quantity.start, quantity.end, after, why))
     return with_articles(problem.text, compose(edits))
-
-
-def _written_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
-    written = [written_value(*one) for one in zip(problem.found, values, strict=True)]
-    in_digits = [i for i in free if written[i] is not None]
-    return _value_fault(problem, in_digits, [value or 0.0 for value in written])
 
 
 def _value_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
@@ -240,16 +223,15 @@ def _one(text: str, found: Sequence[Quantity]) -> str:
     return next((one[0] for one in _ONE.finditer(text) if one.start() in starts), "")
 
 
-def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
+def _fault(problem: _Problem, rewritten: str) -> str:
     """Return what is wrong with a rewrite, read back from its text; empty if nothing is."""
-    back = quantities(rewritten)
-    old = problem.found
+    back, old = quantities(rewritten), problem.found
     if [q.kind for q in back] != [q.kind for q in old]:
         return "the new figures do not read as the old ones do"
     values = [quantity.value or 0.0 for quantity in back]
-    if reason := _value_fault(problem, free, values):
+    if reason := _value_fault(problem, problem.free, values):
         return reason
-    for i in free:
+    for i in problem.free:
         if reason := _unlikely(old[i], back[i]):
             return reason
     if one := _one(rewritten, back):
@@ -265,19 +247,14 @@ def _unlikely(old: Quantity, new: Quantity) -> str:
     value = new.value or 0.0
     if old.role == "unemployment" and old.is_level and value < _LEAST_UNEMPLOYMENT:
         return f"'{old.text}' becomes less than unemployment ever is"
-    if not _stepped(old.value, value, old):
+    # A rate or a step that was in quarters of a point is so still.
+    quarter = {"basis points": 25.0, "percent": 0.25}.get(old.kind, 0.0)
+    steps = quarter and (old.kind == "basis points" or old.role == "policy rate")
+    if steps and not (old.value or 0.0) % quarter and round(value / quarter, 6) % 1:
         return f"'{old.text}' becomes '{new.text}', which is no step of a central bank"
     if _ROUND.search(new.form.number) and not _ROUND.search(old.form.number):
         return f"'{old.text}' becomes '{new.text}', which nobody writes"
     return ""
-
-
-def _stepped(was: float | None, now: float, quantity: Quantity) -> bool:
-    """Return whether a rate or a step that was in quarters of a point is so still."""
-    quarter = {"basis points": 25.0, "percent": 0.25}.get(quantity.kind)
-    if quarter is None or (quantity.kind == "percent" and quantity.role != "policy rate"):
-        return True
-    return bool((was or 0.0) % quarter) or not round(now / quarter, 6) % 1
 
 
 def _sign(one: float, other: float) -> int:
@@ -291,7 +268,10 @@ def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
         return False
     size, was = abs(new), abs(old)
     if quantity.role == "policy rate":
-        return _policy_fits(quantity, size, was)
+        point = 1.0 if quantity.kind == "percent" else 100.0
+        if quantity.is_level and quantity.kind == "percent":
+            return abs(size - was) <= _POLICY_MOVE * point + 1e-9
+        return size <= _POLICY_MOVE * point + 1e-9 and size != was
     if quantity.kind == "percent":
         decided = _percent_fits(quantity, size, was, monthly)
         if decided is not None:
@@ -319,43 +299,36 @@ def _percent_fits(quantity: Quantity, size: float, was: float, monthly: bool) ->
     return False if quantity.is_level and was <= 100 and size >= 100 else None
 
 
-def _policy_fits(quantity: Quantity, size: float, was: float) -> bool:
-    point = 1.0 if quantity.kind == "percent" else 100.0
-    if quantity.is_level and quantity.kind == "percent":
-        return abs(size - was) <= _POLICY_MOVE * point + 1e-9
-    return size <= max(_POLICY_MOVE * point, 0.0) + 1e-9 and size != was
-
-
 def _decline_top(was: float) -> float:
     return next((top for bound, top in _DECLINE_TOPS if was < bound), 99.0)
 
 
 def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
-    """Return what a quantity would become by a common factor, or the nearest that makes sense."""
-    old = quantity.value or 0.0
-    sign, was = (-1.0 if old < 0 else 1.0), abs(old)
+    """Return the size that a quantity gets by a common factor, or the nearest that makes sense."""
+    was = abs(quantity.value or 0.0)
     if quantity.role == "policy rate":
-        point = 1.0 if quantity.kind == "percent" else 100.0
-        # The factor, spread over the steps in which central banks move.
-        place = factor - 1.5 if strength == "stronger" else 0.5 - factor
-        # Rates near zero stay near zero.
-        most = 3 if was >= 0.5 * point else 0
-        step = _POLICY_STEPS[1 + min(most, int(abs(place) * 8))] * point
-        if quantity.is_level and quantity.kind == "percent":
-            up = strength == "stronger" or was <= step
-            return sign * (was + step if up else was - step)
-        larger = [s * point for s in _POLICY_STEPS if s * point > was + 1e-9]
-        smaller = [s * point for s in _POLICY_STEPS if s * point < was - 1e-9]
-        pool = (larger or smaller) if strength == "stronger" else (smaller or larger)
-        return sign * (pool[min(len(pool) - 1, int(abs(place) * 2 * len(pool)))] if pool else was)
+        return _policy_candidate(quantity, strength, factor, was)
     new = was * factor
-    bounded = quantity.kind == "percent" and quantity.is_level and was <= 100
-    if bounded and new >= 100:
+    if quantity.kind == "percent" and quantity.is_level and was <= 100 and new >= 100:
         # Part of the way to the whole, the farther the larger the factor.
         new = was + (100 - was) * min(0.9, 0.4 + (factor - 1.5))
     if quantity.kind == "percent" and quantity.direction == "down" and not quantity.is_level:
         new = min(new, _decline_top(was))
-    return sign * new
+    return new
+
+
+def _policy_candidate(quantity: Quantity, strength: _Strength, factor: float, was: float) -> float:
+    """Return another rate by the steps in which central banks move, over which factors spread."""
+    point = 1.0 if quantity.kind == "percent" else 100.0
+    place = abs(factor - 1.5 if strength == "stronger" else 0.5 - factor)
+    # Rates near zero stay near zero.
+    step = _POLICY_STEPS[1 + min(3 if was >= 0.5 * point else 0, int(place * 8))] * point
+    if quantity.is_level and quantity.kind == "percent":
+        return was + step if strength == "stronger" or was <= step else was - step
+    larger = [s * point for s in _POLICY_STEPS if s * point > was + 1e-9]
+    smaller = [s * point for s in _POLICY_STEPS if s * point < was - 1e-9]
+    pool = (larger or smaller) if strength == "stronger" else (smaller or larger)
+    return pool[min(len(pool) - 1, int(place * 2 * len(pool)))] if pool else was
 
 
 def _relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[_Relation]:
@@ -374,23 +347,10 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     one, two, three = found[a], found[b], found[c]
     if not _alike(one, two):
         return []
-    x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
-    # Of counts the part that moved stands beside the whole: "200 of 1,000 jobs were cut".
-    levels = ((one.is_level and two.is_level) or one.kind == "number") and x != y
-    grows = 1 if y > x else -1
     if three.kind == "percent" and one.kind != "percent":
-        stated = three.is_level and three.direction is None
-        if stated and levels and x < y and _near(100 * x / y, z, three):
-            return [_Relation("share", (a, b, c), 1)]
-        if levels and _near(100 * abs(y - x) / x, z, three):
-            return [_Relation("growth", (a, b, c), grows)]
-        if not one.is_level and two.is_level:
-            sign = -1 if "down" in (one.direction, three.direction) else 1
-            before = y - sign * x
-            if before > 0 and _near(100 * x / before, z, three):
-                return [_Relation("move", (a, b, c), sign)]
-        return []
-    if a >= b or not levels:
+        return _by_percentage(found, (a, b, c))
+    x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
+    if a >= b or not _are_levels(one, two):
         return []
     if _alike(one, three):
         named = not three.is_level or one.kind == "number"
@@ -398,7 +358,31 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     else:
         in_points = (one.kind, three.kind) == ("percent", "basis points")
         apart = in_points and abs(100 * abs(y - x) - z) < 1e-6
-    return [_Relation("difference", (a, b, c), grows)] if apart else []
+    return [_Relation("difference", (a, b, c), 1 if y > x else -1)] if apart else []
+
+
+def _by_percentage(found: Sequence[Quantity], parts: tuple[int, int, int]) -> list[_Relation]:
+    """Return the relation, if any, of two amounts to the percentage in the third place."""
+    one, two, three = (found[i] for i in parts)
+    x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
+    levels = _are_levels(one, two)
+    stated = three.is_level and three.direction is None
+    if stated and levels and x < y and _near(100 * x / y, z, three):
+        return [_Relation("share", parts, 1)]
+    if levels and _near(100 * abs(y - x) / x, z, three):
+        return [_Relation("growth", parts, 1 if y > x else -1)]
+    if not one.is_level and two.is_level:
+        sign = -1 if "down" in (one.direction, three.direction) else 1
+        before = y - sign * x
+        if before > 0 and _near(100 * x / before, z, three):
+            return [_Relation("move", parts, sign)]
+    return []
+
+
+def _are_levels(one: Quantity, two: Quantity) -> bool:
+    # Of counts the part that moved stands beside the whole: "200 of 1,000 jobs were cut".
+    stand = (one.is_level and two.is_level) or one.kind == "number"
+    return stand and abs(one.value or 0.0) != abs(two.value or 0.0)
 
 
 def _alike(one: Quantity, two: Quantity) -> bool:

@@ -1,9 +1,8 @@
 """The release: metadata and rewritten text, never an original (RFC-BENCH, appendix I).
 
 A release is a folder: the rows, the hard cases, a schema, a card (``release_card.md.jinja``, with
-the fields that dataset hubs read), Croissant metadata (MLCommons, version 1.0; checked by
-mlcroissant where it is installed) and checksums. It is made from what finalization retained, the
-same bytes from the same pairs.
+the fields that dataset hubs read), Croissant metadata (MLCommons, version 1.0) and checksums. It is
+made from what finalization retained, the same bytes from the same pairs.
 """
 
 import re
@@ -12,17 +11,15 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files as resources
+from pathlib import Path
 from typing import Any
-
-from jinja2 import StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import (
     CROISSANT,
     Facts,
     Fields,
+    card_of,
     croissant_of,
     json_text,
     schema_of,
@@ -120,7 +117,10 @@ def release(
         raise InputError(
             f"{min(both)} is among the hard cases too", file=file, hint="leave one of them out"
         )
-    canary = _canary(facts, [*retained, *hard])
+    # A string that is found nowhere else, by the release's own contents.
+    ids = "\n".join(sorted(str(row.fields["id"]) for row in (*retained, *hard)))
+    mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
+    canary = f"contrafact canary {mark} (artificial misinformation; keep out of training data)"
     own = [_row(row, canary, file) for row in retained]
     doubtful = [_row(row, canary, file) for row in hard]
     data = {"pairs.jsonl": "".join(map(json_line, own))}
@@ -132,7 +132,17 @@ def release(
         **data,
         "schema.json": json_text(row_schema()),
         CROISSANT: json_text(croissant_of(facts, _ABOUT, FIELDS, data)),
-        "README.md": _card(facts, counts, canary),
+        "README.md": card_of(
+            Path(__file__).with_name("release_card.md.jinja"),
+            name=facts.name,
+            version=facts.version,
+            license=facts.license,
+            fields={name: meaning for name, (_, meaning) in FIELDS.items()},
+            counts=counts,
+            categories=MANIPULATIONS,
+            meaning=_MEANING,
+            canary=canary,
+        ),
     }
     return Release(
         with_checksums(dict(sorted(files.items()))),
@@ -176,24 +186,6 @@ def original_hash(paragraph: str) -> str:
     return sha256_text(" ".join(unicodedata.normalize("NFC", paragraph).split()))
 
 
-def _card(facts: Facts, counts: Mapping[str, Any], canary: str) -> str:
-    environment = ImmutableSandboxedEnvironment(
-        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
-    source = resources("contrafact.families.rfc.pipeline").joinpath("release_card.md.jinja")
-    return environment.from_string(source.read_text(encoding="utf-8")).render(
-        name=facts.name,
-        version=facts.version,
-        license=facts.license,
-        fields={name: meaning for name, (_, meaning) in FIELDS.items()},
-        counts=counts,
-        categories=MANIPULATIONS,
-        meaning=_MEANING,
-        canary=canary,
-    )
-
-
 def _row(row: InputRow, canary: str, file: str | None) -> dict[str, Any]:
     pair = row.fields
     given: dict[str, Any] = {name: _text(pair.get(name)) for name in _OPTIONAL}
@@ -232,10 +224,3 @@ def _words(text: str) -> list[str]:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
-
-
-def _canary(facts: Facts, rows: Sequence[InputRow]) -> str:
-    """Return a string that is found nowhere else: an id made from the release's own contents."""
-    ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
-    mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
-    return f"contrafact canary {mark} (artificial misinformation; keep out of training data)"

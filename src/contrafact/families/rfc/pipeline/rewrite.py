@@ -8,14 +8,15 @@ interrupted and resumed ends in the very same bytes.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options, check_pair
 from contrafact.families.rfc.labels import Bands
-from contrafact.families.rfc.records import MANIPULATIONS, Edit, Manipulation, Rewrite
+from contrafact.families.rfc.pipeline.edits import RewriteOutcome
+from contrafact.families.rfc.records import MANIPULATIONS, Manipulation, Rewrite
 from contrafact.records import NewsItem
 
 BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
@@ -32,22 +33,6 @@ class Assignment:
     item: NewsItem
     manipulation: Manipulation
     fields: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class RewriteOutcome:
-    """What became of one row.
-
-    ``violations`` are those of the best refused proposal; ``undecided`` says why nobody knows yet
-    whether the rewrite means what it should, empty where facts or judges have decided.
-    """
-
-    rewritten: str | None = None
-    edits: tuple[Edit, ...] = ()
-    attempts: int = 1
-    reason: str = ""
-    violations: tuple[Mapping[str, Any], ...] = ()
-    undecided: str = ""
 
 
 def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
@@ -71,7 +56,7 @@ def rewrite_by_rules(
     assignment: Assignment, *, seed: int, attempts: int, bands: Bands | None = None
 ) -> RewriteOutcome:
     """Rewrite one row by rule: proposals are made until one passes its contract."""
-    from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
+    from contrafact.families.rfc.pipeline.numerical import rewrite_numerical
 
     original, manipulation = assignment.item.paragraph, assignment.manipulation
     if manipulation != "numerical":
@@ -79,18 +64,15 @@ def rewrite_by_rules(
     options = Options(bands=bands)
     tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for attempt in range(1, attempts + 1):
-        own = seed_of(seed, assignment.item.id, manipulation, attempt)
-        made = rewrite_numerical(original, own)
-        if isinstance(made, NoRewrite):
-            if not tried:  # where one seed finds no figures, hardly another does
-                return RewriteOutcome(reason=made.reason)
-            continue
-        if made.rewritten in tried:
+        made = rewrite_numerical(original, seed_of(seed, assignment.item.id, manipulation, attempt))
+        if made.rewritten is None and not tried:
+            return made  # where one seed finds no figures, hardly another does
+        if made.rewritten is None or made.rewritten in tried:
             continue
         check = check_pair(manipulation, original, made.rewritten, options=options)
         if check.passed is not False:
             open_ = "; ".join(one.message for one in check.review if one.unchecked)
-            return RewriteOutcome(made.rewritten, made.edits, attempt, undecided=open_)
+            return replace(made, attempts=attempt, undecided=open_)
         tried[made.rewritten] = tuple(one.as_row() for one in check.violations)
     return refused(list(tried.values()), attempts)
 

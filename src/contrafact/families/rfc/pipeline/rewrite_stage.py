@@ -10,9 +10,9 @@ from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.families.rfc.contracts.pair_check import open_options
 from contrafact.families.rfc.labels import load_bands
+from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
-    RewriteOutcome,
     assignment_of,
     pair_row,
     rewrite_by_rules,
@@ -34,7 +34,7 @@ from contrafact.stages.stage import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.judging import JudgeSettings
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.models.estimate import CallEstimate
 

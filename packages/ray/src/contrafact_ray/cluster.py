@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,7 +76,6 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
     Args:
         address: ``auto`` (the one that runs on this machine) or ``host:port``; None starts one.
     """
-    _check_installed()
     os.environ |= _QUIET
     if address is None and "RAY_AUTH_MODE" not in os.environ and "ray" not in sys.modules:
         # Ray would ask for a token as well, but write it into the home, where it would stay.
@@ -125,22 +123,12 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_installed() -> None:
-    if find_spec("ray") is None:
-        raise InputError(
-            "--engine ray needs Ray, which is not installed",
-            hint="run: pip install 'contrafact[bulk]'",
-        )
-
-
 def check_address(address: str) -> None:
     """Check that what answers at an address may be Ray, which would go on trying for many minutes.
 
     Raises:
-        InputError: It is no address, nothing answers there, or what answers does not speak gRPC; or
-            Ray is not installed.
+        InputError: It is no address, nothing answers there, or what answers does not speak gRPC.
     """
-    _check_installed()
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
         return  # by whoever calls us from Python: its cluster is the one that is used

@@ -8,13 +8,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from contrafact.bulk.fragments import BadRow
-from contrafact.bulk.partitions import OutputFolder, Partition
-from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
 from contrafact.models.calls import counted_calls
 from contrafact.stages.stage import INDEX, InputRow, Stage, StageOutput, Work, sorted_out
+from contrafact_ray.fragments import BadRow
+from contrafact_ray.partitions import OutputFolder, Partition
+from contrafact_ray.tables import from_bytes
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -113,7 +113,7 @@ class Asker:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _open(self, limits: Any, bounded: bool, connections: int) -> Any:
-        from contrafact.bulk.calls import BulkModel, Connections, Gate
+        from contrafact_ray.calls import BulkModel, Connections, Gate
 
         gate = Gate(limits, bounded=bounded)
         held = Connections(connections)

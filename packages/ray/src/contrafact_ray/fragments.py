@@ -10,12 +10,12 @@ from typing import Any, Literal
 import pyarrow  # type: ignore[import-untyped]
 from pyarrow import parquet
 
-from contrafact.bulk.places import Place
-from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
 from contrafact.files.json_rows import json_problem
 from contrafact.files.limits import bounded_rows, limit, over
 from contrafact.files.parquet import MOST_PARTS, parquet_rows
+from contrafact_ray.places import Place
+from contrafact_ray.tables import from_cells
 
 _CHUNK = 1 << 20
 _TAIL = 8  # of a Parquet file: the length of its footer, and a mark

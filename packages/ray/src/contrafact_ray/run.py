@@ -12,12 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from contrafact import __version__
-from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
-from contrafact.bulk.fragments import fragments_of
-from contrafact.bulk.partitions import OutputFolder, Partition
-from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.repeats import write_notes
-from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
@@ -32,6 +26,12 @@ from contrafact.stages.stage import (
     Stage,
     StageResult,
 )
+from contrafact_ray.cluster import Cluster, check_address, cluster, mapped
+from contrafact_ray.fragments import fragments_of
+from contrafact_ray.partitions import OutputFolder, Partition
+from contrafact_ray.places import Place, input_files
+from contrafact_ray.repeats import write_notes
+from contrafact_ray.work import Asker, work_on
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
@@ -55,11 +55,13 @@ class Summary:
     Attributes:
         result: What the stage says at the end.
         output: Where it is written.
+        calls: Calls of models, by what is counted of them.
         retry: How many rows failed for a reason that may pass.
     """
 
     result: StageResult
     output: OutputFolder
+    calls: Counter[str] = field(default_factory=Counter)
     unpriced: set[str] = field(default_factory=set)
     retry: int = 0
     manifests: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -70,12 +72,12 @@ class Summary:
         self.result.counts.update(counts_in(manifest["counts"]))
         self.retry += manifest["retry"]
         for name in _COUNTED:
-            self.result.calls[name] += manifest.get(name, 0)
+            self.calls[name] += manifest.get(name, 0)
         self.unpriced |= set(manifest.get("price unknown", ()))
 
     def end(self, partitions: int, before: int) -> StageResult:
         """Return the result, with what is said of the rows; the exit code is 1 if some failed."""
-        result, calls = self.result, self.result.calls
+        result, calls = self.result, self.calls
         kept, rejects, failed = (result.rows[name] for name in (KEPT, REJECTS, FAILURES))
         lines = [
             f"{result.given:,} rows in {partitions:,} partitions: {kept:,} kept, {rejects:,} "
@@ -107,11 +109,11 @@ def counts_in(written: Any) -> Counter[Count]:
     return Counter({key if isinstance(key, str) else tuple(key): n for key, n in written})
 
 
-def bulk_command(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
+def run_on_ray(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
     """Work on an input partition by partition, and return what became of it.
 
-    Finished partitions of an earlier start are kept. It is the executor of `run_stage` that
-    `contrafact.bulk.executor` names.
+    Finished partitions of an earlier start are kept. It is what ``--engine ray`` names
+    (`contrafact.stages.run.executor`).
 
     Args:
         given: The input: a file, folder, glob or URI.
@@ -238,7 +240,7 @@ def _askers(
     from ray import remote
     from ray.data import ActorPoolStrategy
 
-    from contrafact.bulk.calls import Limits
+    from contrafact_ray.calls import Limits
 
     limits = remote(num_cpus=0)(Limits).remote(*rates)
     bounded = any(rate is not None for rate in rates)
@@ -286,7 +288,7 @@ def _note(summary: Summary, left: float) -> str:
     notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
     if failed := summary.result.rows[FAILURES]:
         notes.append(f"{failed:,} failed")
-    if summary.result.calls["calls"]:
-        tokens = summary.result.calls["tokens read"] + summary.result.calls["tokens written"]
-        notes += [f"{tokens:,} tokens", f"${summary.result.calls['dollars']:.2f}"]
+    if summary.calls["calls"]:
+        tokens = summary.calls["tokens read"] + summary.calls["tokens written"]
+        notes += [f"{tokens:,} tokens", f"${summary.calls['dollars']:.2f}"]
     return ", ".join(notes)

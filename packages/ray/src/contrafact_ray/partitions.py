@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow  # type: ignore[import-untyped]
 from pyarrow import parquet
 
-from contrafact.bulk.fragments import BadRow, Fragment, read_fragment
-from contrafact.bulk.places import Place
-from contrafact.bulk.tables import common_schema, part_bytes, recast
 from contrafact.errors import InputError
 from contrafact.stages.stage import FAILURES, KEPT, StageOutput
+from contrafact_ray.fragments import BadRow, Fragment, read_fragment
+from contrafact_ray.places import Place
+from contrafact_ray.tables import common_schema, part_bytes, recast
 
 _JOB = "_manifest/job.json"
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.bulk.cluster import mapped
-from contrafact.bulk.fragments import BadRow
-from contrafact.bulk.partitions import OutputFolder, Partition
-from contrafact.bulk.tables import part_bytes
 from contrafact.errors import InputError
 from contrafact.stages.stage import INDEX, InputRow, Stage, Survey
+from contrafact_ray.cluster import mapped
+from contrafact_ray.fragments import BadRow
+from contrafact_ray.partitions import OutputFolder, Partition
+from contrafact_ray.tables import part_bytes
 
 _DONE = "_work/notes.json"
 

@@ -1,0 +1,1 @@
+"""The commands of contrafact past one machine: partitions, mapped by Ray Data."""

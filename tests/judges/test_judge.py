@@ -157,7 +157,9 @@ def test_a_judge_of_an_evaluation_that_takes_no_temperature_and_no_schema_answer
             raise ValueError("'temperature' does not support 0 with this model")
         if config.response_schema is not None:
             raise ValueError("response_format is not supported")
-        return ModelOutput.from_content("mockllm/judge", '{"E1": {"value": false}}')
+        output = ModelOutput.from_content("mockllm/judge", '{"E1": {"value": false}}')
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
 
     model = get_model("mockllm/judge", custom_outputs=answer, memoize=False)
     verdict = asyncio.run(judge_once(model, "Does it hold?", "E1", structured=True))

@@ -11,7 +11,7 @@ rules for English connectors.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,24 @@ class Facts:
         return ["E1", "E2", "E3", *optional]
 
 
+_PARTS = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
+
+
+@lru_cache(maxsize=8)
+def _opened(parts: str) -> tuple[ScmText, Model, Reader, ResponseReader]:
+    """Return a proof's model and readers; the last few are kept, as a block shares them.
+
+    ``parts`` is JSON: a text can be a key of the cache, and what is read from it shares nothing
+    with the caller's row, which may be changed later.
+    """
+    *fields, wordings = json.loads(parts)
+    text = ScmText(*fields)
+    model = build(text)
+    latent = [name for name in model.order if name not in text.told]
+    shields = {name: frozenset(model.graph.children[name]) for name in latent}
+    return text, model, Reader(wordings), ResponseReader(wordings, shields)
+
+
 def situation_of(row: Mapping[str, Any]) -> Facts:
     """Return what a story is about, from its text, its queries and the causal model of its file.
 
@@ -100,11 +118,8 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     if not isinstance(proof, Mapping):
         raise ValueError("there is no 'Proof'")
     try:
-        names = ("graph", "mechanisms", "noise", "told", "quantities")
-        text, wordings = ScmText(**{name: proof[name] for name in names}), proof["wordings"]
+        text, model, reader, responses = _opened(json.dumps([proof[name] for name in _PARTS]))
         relations = [Relation.of(fields) for fields in proof["relations"]]
-        model, reader = build(text), Reader(wordings)
-        shields = {name: set(model.graph.children[name]) for name in {*model.order} - {*text.told}}
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
     # Section 1, step 1, the factual events: what the text tells, read in two ways that must agree.
@@ -114,7 +129,7 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     facts = _facts_told(reading, reader, text)
     # Step 2, the intervention: what the queries suppose.
     intervention = _intervention(reader, row["Query"], facts)
-    responses = ResponseReader(wordings, shields, intervention, settings)
+    responses = responses.of_story(intervention, settings)
     response = responses.read(story)
     if isinstance(response, str):
         raise ValueError(f"the story: {response}")

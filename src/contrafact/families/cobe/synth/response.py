@@ -13,10 +13,11 @@ to one of them. What is read is put into the file's own words, for `prove` to ju
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Self
 
 from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.negation import negations
@@ -106,27 +107,18 @@ class _Cannot(Exception):
 
 
 class ResponseReader:
-    """Reads a story, and responses to it, in the wordings of its proof.
+    """Reads responses in the wordings of a proof; `of_story` gives the reader of one story.
 
-    Args:
-        shields: For every latent fact, the events that it can hold back.
-        supposed: What the queries suppose.
-        settings: The sentences of the story that tell no fact.
+    ``shields`` has for every latent fact the events that it can hold back.
     """
 
-    def __init__(
-        self,
-        wordings: Mapping[str, Any],
-        shields: Mapping[str, Set[str]],
-        supposed: Mapping[str, Value],
-        settings: Iterable[str],
-    ) -> None:
-        self._shields, self._supposed = shields, supposed
+    def __init__(self, wordings: Mapping[str, Any], shields: Mapping[str, frozenset[str]]) -> None:
+        self._supposed: Mapping[str, Value] = {}
+        self._shields = shields
         self._table: dict[tuple[str, ...], _Wording | None] = {}
         for words, kind in _MARKS.items():
             self._table[words] = _Wording(kind, " ".join(words))
-        for frame in (*OPENINGS, *CLOSINGS, f"Option {FIGURE}:"):
-            self._add(_wording_tokens(frame), _Wording("f", ""))
+        self._add_frames((*OPENINGS, *CLOSINGS, f"Option {FIGURE}:"))
         derived: list[tuple[tuple[str, ...], _Wording]] = []
         for text, mention in mentioning(wordings):
             words = _wording_tokens(text)
@@ -142,8 +134,20 @@ class ResponseReader:
         # The file's own wordings are added before the tenses derived from them.
         for words, wording in derived:
             self._add(words, wording)
-        for sentence in settings:
-            self._add(_wording_tokens(sentence), _Wording("f", ""))
+
+    def of_story(self, supposed: Mapping[str, Value], settings: Iterable[str]) -> Self:
+        """Return the reader of one story: its text and the responses to it.
+
+        ``supposed`` is what its queries suppose, ``settings`` its sentences that tell no fact.
+        """
+        reader = copy(self)
+        reader._supposed, reader._table = supposed, dict(self._table)
+        reader._add_frames(settings)
+        return reader
+
+    def _add_frames(self, frames: Iterable[str]) -> None:
+        for frame in frames:
+            self._add(_tokens(frame), _Wording("f", ""))
 
     @cached_property
     def _sizes(self) -> Mapping[str, Sequence[int]]:

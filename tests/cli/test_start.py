@@ -134,22 +134,3 @@ def test_a_dry_run_finds_what_a_run_would_end_at(quick_contrafact, service):
         done = quick_contrafact(*run, *wrong, env=service.environment)
         assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
     assert not service.stats().get("answered")
-
-
-def test_scored_outputs_are_tests_of_a_build_server(quick_contrafact, service, tmp_path):
-    texts = [f"Tern Foods rose {n}% after its results." for n in range(4)]
-    replies = ["false", "who knows", "false", "?"]
-    rows = [f"{text},{reply}" for text, reply in zip(texts, replies, strict=True)]
-    (tmp_path / "answers.csv").write_text("\n".join(("text,reply", *rows)))
-    rows = [f"{text},{label},numerical" for text, label in zip(texts, ["true"] * 4, strict=True)]
-    (tmp_path / "data.csv").write_text("\n".join(("text,label,manipulation", *rows)))
-    score = "score rfc-detect answers.csv --data data.csv --out scored --junit junit.xml"
-    done = quick_contrafact(*score.split())
-    assert done.returncode == 0, done.stderr
-    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()
-    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == (
-        "rfc-detect",
-        "4",
-        "2",
-    )
-    assert any("invalid" in one.get("message", "") for one in suite.iter("failure"))

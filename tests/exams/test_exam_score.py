@@ -1,5 +1,7 @@
 """The exam's figures, from rows whose making is known."""
 
+import json
+
 import numpy as np
 import pytest
 from tests.support.made_exams import exam_rows, examined
@@ -110,6 +112,14 @@ def test_a_file_comes_back_as_it_was(tmp_path):
     write_exam(tmp_path / "exam.json", exam)
     assert read_exam(tmp_path / "exam.json") == exam
     assert "NaN" not in (tmp_path / "exam.json").read_text()
+
+
+def test_what_earlier_versions_measured_besides_is_no_error(tmp_path):
+    exam = of(judge(60, 0.9, 0.7, np.random.default_rng(2)))
+    rate = {"estimate": 0.5, "low": 0.4, "high": 0.6, "n": 60}
+    older = exam.model_dump(mode="json") | {"surface_scores": {"bleu": rate}, "together": rate}
+    (tmp_path / "exam.json").write_text(json.dumps(older))
+    assert read_exam(tmp_path / "exam.json").criteria == exam.criteria
 
 
 @pytest.mark.parametrize(

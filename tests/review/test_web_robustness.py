@@ -133,7 +133,7 @@ def bombs():
     with zipfile.ZipFile(sheet, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("xl/worksheets/sheet1.xml", b" " * (300 * 1024 * 1024))
     yield "unpacks to", "a.xlsx", sheet.getvalue()
-    yield "1,000,000 values", "a.json", b'[{"a":[' + b"[]," * 3_000_000 + b"[]]}]"
+    yield "4,000,000 cells", "a.json", b'[{"a":[' + b"[]," * 3_000_000 + b"[]]}]"
     yield "200,000 rows", "a.jsonl", b"{}\n" * (MOST_ROWS + 1)
 
 

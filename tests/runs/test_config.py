@@ -1,11 +1,9 @@
 """A run from a config file, every cell of a grid, and the config.yaml that repeats a run."""
 
 import json
-import re
 from pathlib import Path
 from typing import get_args
 
-import jsonschema
 import pandas as pd
 import pytest
 import yaml
@@ -13,11 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.family import tasks
 from contrafact.family.settings import Sampling, Transport, identity
 from contrafact.files.config import read_config, read_toml
 from contrafact.runs.config import (
-    config_schema,
     config_text,
     make_config,
 )
@@ -223,16 +219,6 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
         (("--config", "a.toml"), None, "a.toml: settings are not read from TOML; write them as"),
         (("--config",), None, "--config"),
-        (
-            ("--config-schema", "finforce"),
-            None,
-            "--config-schema is the schema of all tasks' files",
-        ),
-        (
-            ("--config-schema", "--config", "none.yaml"),
-            None,
-            "write contrafact run --config-schema",
-        ),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),
         (("--out", "busy"), grid, "busy: is not empty and no grid's folder"),
@@ -244,38 +230,6 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
         done = run(*more, *arguments)
         assert done.returncode == 2 and message in done.stderr, (arguments, done.stderr)
         assert done.stderr.count("\n") == 1
-
-
-def test_the_schema_takes_what_is_right_and_no_more(run):
-    schema = config_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    printed = run("--config-schema")
-    assert printed.returncode == 0 and json.loads(printed.stdout) == schema
-    grid = {"temperature": [0, 0.7], "model": ["a/b", ["a/b", "c/d"]]}
-    right = {**yaml.safe_load(BEGIN), "method": ["few-shot"], "grid": grid}
-    assert validator.is_valid(right)
-    for change in ({"task": "none"}, {"judge_context": True}, {"limit": 0}, {"top_p": "high"},
-                   {"grid": {"out": ["a"]}}, {"grid": {"seed": 3}}, {"modle": "a/b"},
-                   {"score": "o.csv"}):  # fmt: skip
-        assert not validator.is_valid({**right, **change}), change
-    scored = {"task": "finforce", "score": "o.csv", "judge": "a/b", "partial": True}
-    assert validator.is_valid(scored)
-    assert validator.is_valid({"task": "cobe", "run": "r", "grid": {"judge": ["a/b", "c/d"]}})
-    assert validator.is_valid({"task": "cobe", "judge": "a/b", "grid": {"run": ["r", "s"]}})
-    for change in ({"model": "a/b"}, {"run": "r"}, {"shots": 3}, {"grid": {"run": ["r"]}}):
-        assert not validator.is_valid({**scored, **change}), change
-
-
-def test_the_schema_knows_every_option_of_the_command_line(run):
-    branches = {one["title"]: one["properties"] for one in config_schema()["oneOf"]}
-    assert list(branches) == [*tasks(), *(f"{task}, scored" for task in tasks())]
-    for task in tasks():
-        properties = branches[task]
-        shown = run(task, "--help").stdout
-        flags = set(re.findall(r"^│ --([\w-]+)", shown, re.MULTILINE)) - {"config", "help"}
-        named = {name.replace("_", "-") for name in properties} - {"task", "grid", "model-args"}
-        assert {"judge-arg" if name == "judge-args" else name for name in named} == flags
 
 
 NUMBERS = {"temperature": st.floats(0, 2), "top_p": st.floats(0, 1), "max_tokens": st.integers(1),

@@ -157,13 +157,12 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
         return _act(prepare_config(config), config.command)
     with _data_file(data) as path:
         config = make_config(task, {**values, source: path})
-        prepared = prepare_config(config)
-        if config.command.estimate or config.command.dry_run:
-            return make_estimate(prepared.settings.task, prepared.estimate())
-        folder = _folder_once_confirmed(prepared, config.command)
+        prepared, command = prepare_config(config), config.command
+        if command.estimate or command.dry_run:
+            return _act(prepared, command)
+        folder = _folder_once_confirmed(prepared, command)
         kept = _keep_data(prepared, path, folder)
-    config = make_config(task, {**values, source: kept, "out": folder})
-    return _act(prepare_config(config), config.command)
+    return _start(task, {**values, "out": folder}, source, kept)
 
 
 @contextmanager

@@ -91,8 +91,7 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
         (tuple(noise[term.name] for term in model.noises), weight) for noise, _, weight in states
     )
     return Posterior(
-        tuple(setting for setting, _ in posterior),
-        tuple(weight / total for _, weight in posterior),
+        tuple(setting for setting, _ in posterior), tuple(weight / total for _, weight in posterior)
     )
 
 

@@ -176,7 +176,7 @@ def _show_data(found: "RunDiff") -> None:
 
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
-    from contrafact.report.diff import SystemPair, measure_label
+    from contrafact.report.diff import SystemPair
     from contrafact.report.diff_tables import item_name, same_text, state
 
     several = len(found.pairs) > 1
@@ -187,7 +187,7 @@ def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
         for name, one in flip["measures"].items():
             measure = found.measure(name)
             before, after = state(measure, one["a"]), state(measure, one["b"])
-            yield f"  {measure_label(measure)}: {before} → {after}"
+            yield f"  {measure.name_with_group()}: {before} → {after}"
         a, b = (
             f"(invalid: {_short(flip[f'invalid_{side}'] or '')})"
             if flip[side] is None

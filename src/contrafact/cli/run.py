@@ -4,7 +4,6 @@ The options are those of every run and, behind them, the task's own, made from i
 """
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,12 +15,11 @@ from contrafact.cli.lazy import TaskGroup, command_of, read_ahead
 from contrafact.cli.show import show_agreement, show_results
 from contrafact.errors import InputError
 from contrafact.family import Task, task_named, tasks
-from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
 from contrafact.options import Options, as_command, key_values, option, parameters_of
-from contrafact.runs.config import Command, RunConfig, config_model, config_schema, make_config
+from contrafact.runs.config import Command, RunConfig, config_model, make_config
 
 if TYPE_CHECKING:
     from contrafact.runs.execute import RunResult, Seen
@@ -47,7 +45,7 @@ class RunGroup(TaskGroup):
         """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
         if args and args[0].startswith("-"):
             ahead = read_ahead(self, args, parent)
-            if ahead["config"] is not None and not ahead["schema"]:
+            if ahead["config"] is not None:
                 args = [_task_of(ahead["config"]), *args]
         return super().make_context(info_name, args, parent, **extra)
 
@@ -68,24 +66,13 @@ def group(
             help="Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
         ),
     ] = None,
-    schema: Annotated[
-        bool, typer.Option("--config-schema", help="Print the JSON schema of such files.")
-    ] = False,
 ) -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    if not schema:
-        if context.invoked_subcommand is None:  # with --config there is always a task's command
-            raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
-    elif context.invoked_subcommand is not None or config is not None:
-        raise InputError(
-            "--config-schema is the schema of all tasks' files, and runs nothing",
-            hint="write contrafact run --config-schema",
-        )
-    else:
-        typer.echo(json.dumps(config_schema(), indent=1, ensure_ascii=False))
+    if context.invoked_subcommand is None:  # with --config there is always a task's command
+        raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
 
 
 def _task_of(path: Path) -> str:
@@ -157,8 +144,6 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
     if command.dry_run and not command.estimate:
         show_dry_run(runs)
         return
-    if command.junit is not None:
-        guard_output(command.junit)
     preset = runs[0].settings.preset
     for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)
@@ -188,7 +173,6 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
     if written:
         show_results(folder)
         show_agreement(folder)
-    _write_junit(command, places)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
     if grid is not None:
@@ -211,14 +195,6 @@ def show_dry_run(cells: "Sequence[Prepared]") -> None:
             f"{methods} with {models}: {calls:,} calls"
         )
     typer.echo("nothing is wrong, and no model was called")
-
-
-def _write_junit(command: Command, folders: list[Path]) -> None:
-    if command.junit is not None:
-        from contrafact.report.regression import junit_of_runs
-
-        write_text(command.junit, junit_of_runs(folders))
-        typer.echo(f"written: {command.junit}")
 
 
 def evaluate(

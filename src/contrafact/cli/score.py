@@ -27,17 +27,6 @@ class ScoreGroup(TaskGroup):
     def find(self, name: str) -> Any:
         return command_of(f"score {name}", _score_file(task_named(name)))
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
-    ) -> Any:
-        """Read the command line; options from a file are `run --config`'s."""
-        if args and args[0].partition("=")[0] == "--config":
-            raise InputError(
-                "what is scored by the options of a file is run by another command",
-                hint="use contrafact run --config FILE",
-            )
-        return super().make_context(info_name, args, parent, **extra)
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; of what is no task, the one that judges a run again."""
         if not args or args[0].startswith("-") or args[0] in self.names():
@@ -117,7 +106,6 @@ _OF_A_RUN = (
     "estimate",
     "dry_run",
     "with_published",
-    "junit",
     "batch",
     "cache",
     "fluency_model",

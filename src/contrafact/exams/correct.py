@@ -49,6 +49,7 @@ _SPEAKS = {
     "labels": "new outputs of this system on inputs like these",
     "exam": "new outputs of this system, if the judge errs on them as on the exam's items",
 }
+_RATES = ("sensitivity", "specificity")
 _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
 
 
@@ -70,11 +71,9 @@ def corrected_scores(
 ) -> pd.DataFrame:
     """Return every system's judged rates, raw and corrected by its judge's exam.
 
-    Rates are over verdicts that could be read, as an exam's are. Intervals respect clusters (a
-    headline's two sides, a story's three phrasings, all draws of either). ``criteria`` are the
-    judged columns and what an exam calls them. Where ``packs`` (the templates of a system's run and
-    their hashes) or ``settings`` (how its judge was asked) say that an exam was asked otherwise, it
-    is not of the same judge.
+    Rates are over verdicts that could be read. ``criteria`` are the judged columns and what an exam
+    calls them. Where ``packs`` (templates by hash) or ``settings`` (how a judge was asked) say that
+    an exam was asked otherwise, it is not of the same judge.
 
     Returns:
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
@@ -87,30 +86,36 @@ def corrected_scores(
         blank, as ``by`` is, where there is none).
     """
     known = {(exam.judge, exam.family): exam for exam in exams}
-    rows = []
+    packs, settings = packs or {}, settings or {}
+    nan, level, rows = math.nan, resampling(how)[0], []
     for (system, judge), own in _by_system(items):
         exam = known.get((judge, family))
-        why = _other_exam(exam, system, packs or {}, settings or {})
+        refused: Reason | None = NOT_EXAMINED
+        if exam is not None:
+            templates = packs.get(system, exam.pack.templates)
+            refused = exam.asked_otherwise(templates, settings.get(system, {}))
+        parts = [c for c, n in criteria.items() if n != RESPONSE and c in own.columns]
         for column, name in criteria.items():
-            values, clusters = _verdicts(own, column)
-            if not len(values):
+            judged = own[own[column].notna()] if column in own.columns else own[:0]
+            if judged.empty:
                 continue
+            values = judged[column].to_numpy(float)
+            clusters = judged["sample_id"].to_numpy(object)
             raw = cluster_bootstrap(values, clusters, **how)
             row = {"system": system, "judge": judge, "criterion": column, "n": raw.n}
-            row |= {"clusters": raw.clusters, **raw.columns("raw")}
-            found = _nothing(why)
-            if exam is not None and why is None:
-                parts = [c for c, n in criteria.items() if n != RESPONSE and c in own.columns]
-                if name == RESPONSE and parts:
-                    found = _nothing(NEEDS_LABELS) | {"examined": True}
-                else:
-                    found = _corrected(values, clusters, exam, name, how)
-                    found |= _unlike_exam(found, own, column, exam, parts, name)
-            counts = (
-                f"an exam of {found['exam_right']:,} right and {found['exam_wrong']:,} wrong items"
-            )
-            about = {"by": "exam", "rests_on": counts, "speaks_of": _SPEAKS["exam"]}
-            rows.append({**row, **found, **(about if found["usable"] else _NO_CORRECTION)})
+            part = None if exam is None else exam.criteria.get(name)
+            reason = refused or (None if part else NOT_ASKED)
+            if refused is None and name == RESPONSE and parts:
+                reason = NEEDS_LABELS
+            if exam is None or part is None or reason is not None:
+                nothing = Corrected(nan, nan, nan, nan, nan, reason)
+                found = _row(nothing, None) | {"examined": reason is NEEDS_LABELS}
+            else:
+                rates = {name: getattr(part, name).exam_rate for name in _RATES}
+                found = _row(correct_rate(values, clusters, **rates, level=level), part)
+                seen = _seen_of(judged, column, parts, exam)
+                found |= _unlike_exam(seen, part, usable=found["usable"])
+            rows.append({**row, "clusters": raw.clusters, **raw.columns("raw"), **found})
     return pd.DataFrame(rows)
 
 
@@ -209,34 +214,17 @@ def _by_system(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]
     return [((str(system), str(judge)), own) for (system, judge), own in groups]
 
 
-def _verdicts(own: pd.DataFrame, column: str) -> tuple[Any, Any]:
-    if column not in own.columns:
-        return np.empty(0), np.empty(0, dtype=object)
-    there = own[column].notna().to_numpy()
-    return own[column].to_numpy()[there].astype(float), own["sample_id"].to_numpy(object)[there]
-
-
-def _other_exam(
-    exam: Exam | None,
-    system: str,
-    packs: Mapping[str, Mapping[str, str]],
-    settings: Mapping[str, Mapping[str, Any]],
-) -> Reason | None:
-    if exam is None:
-        return NOT_EXAMINED
-    return exam.asked_otherwise(packs.get(system, exam.pack.templates), settings.get(system, {}))
-
-
-def _row(
-    found: Corrected, part: CriterionExam | None, counts: tuple[int, int], *, examined: bool = True
-) -> dict[str, Any]:
+def _row(found: Corrected, part: CriterionExam | None) -> dict[str, Any]:
     """Return what an exam makes of a rate: sensitivity and specificity, items that fix them."""
     measured: dict[str, float] = {}
-    for name in ("sensitivity", "specificity"):
+    for name in _RATES:
         rate = None if part is None else getattr(part, name)
         for end, field in (("", "estimate"), ("_low", "low"), ("_high", "high")):
             value = None if rate is None else getattr(rate, field)
             measured[f"{name}{end}"] = math.nan if value is None else value
+    right, wrong = (0, 0) if part is None else (part.sensitivity.n, part.specificity.n)
+    counts = f"an exam of {right:,} right and {wrong:,} wrong items"
+    about = {"by": "exam", "rests_on": counts, "speaks_of": _SPEAKS["exam"]}
     return {
         "corrected": found.estimate,
         "low": found.low,
@@ -244,36 +232,16 @@ def _row(
         "usable": found.usable,
         **_why(found.why),
         "unlike": "",
-        "examined": examined,
+        "examined": part is not None,
         **measured,
-        **dict(zip(("exam_right", "exam_wrong"), counts, strict=True)),
+        "exam_right": right,
+        "exam_wrong": wrong,
+        **(about if found.usable else _NO_CORRECTION),
     }
-
-
-def _nothing(why: Reason | None) -> dict[str, Any]:
-    nan = math.nan
-    found = Corrected(nan, nan, nan, nan, nan, why)
-    return _row(found, None, (0, 0), examined=False)
 
 
 def _why(reason: Reason | None) -> dict[str, str]:
     return {"why": reason.text if reason else "", "why_code": reason.code if reason else ""}
-
-
-def _corrected(
-    values: Any, clusters: Any, exam: Exam, name: str, how: Resampling
-) -> dict[str, Any]:
-    part = exam.criteria.get(name)
-    if part is None:
-        return _nothing(NOT_ASKED)
-    found = correct_rate(
-        values,
-        clusters,
-        sensitivity=part.sensitivity.exam_rate,
-        specificity=part.specificity.exam_rate,
-        level=resampling(how)[0],
-    )
-    return _row(found, part, (part.sensitivity.n, part.specificity.n))
 
 
 _APART, _ERRORS = 0.05, 3.0
@@ -286,12 +254,7 @@ _SEEN = {
 
 
 def _unlike_exam(
-    found: Mapping[str, Any],
-    own: pd.DataFrame,
-    column: str,
-    exam: Exam,
-    parts: Sequence[str],
-    name: str,
+    seen_here: "Mapping[str, pd.Series[Any]]", part: CriterionExam, *, usable: bool
 ) -> dict[str, Any]:
     """Return in what run and exam differ, as ``unlike``, and a refusal where that decides.
 
@@ -300,11 +263,8 @@ def _unlike_exam(
     meets other items, and so does one that lengths sway and that meets other lengths: then its
     rates in the exam are not those in the run.
     """
-    part = exam.criteria.get(name)
-    if part is None:
-        return {}
     texts, refused = [], ""
-    for feature, values in _seen_of(own[own[column].notna()], column, parts, exam).items():
+    for feature, values in seen_here.items():
         seen = part.seen.get(feature)
         if seen is None or not len(values) or not (seen.right.n and seen.wrong.n):
             continue  # nothing is known of what one of the two kinds of items looks like
@@ -313,10 +273,11 @@ def _unlike_exam(
         if text and (feature == "unsure" or (feature == "long" and swayed)):
             refused = refused or text
         texts += [text] if text else []
-    if refused and found["usable"]:
+    if refused and usable:
         nothing = dict.fromkeys(("corrected", "low", "high"), math.nan)
         why = _why(UNLIKE.filled(how=refused))
-        return {**nothing, "usable": False, **why, "unlike": "; ".join(texts)}
+        refusal = {**nothing, "usable": False, **why, **_NO_CORRECTION}
+        return {**refusal, "unlike": "; ".join(texts)}
     return {"unlike": "; ".join(texts)}
 
 

@@ -1,6 +1,5 @@
 """From a judge's answers to the exam's figures: one row an item and criterion, then the rates."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -35,7 +34,7 @@ from contrafact.stats.intervals import (
     difference_between_groups,
 )
 
-_STREAMS = {"criterion": 1, "repeats": 3, "together": 4}
+_STREAMS = {"criterion": 1, "repeats": 3}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95
 _LEAST_SURFACE = 25
@@ -170,7 +169,6 @@ def examine(
         level=_LEVEL,
         criteria={name: figures.criterion(name, own) for name, own in by_criterion.items()},
         words=words,
-        together=figures.together(parts, by_criterion.get(RESPONSE, rows[:0])),
         repeats=Repeats(
             times=max(map(len, rows["repeats"]), default=1),
             same=figures.repeats(by_criterion),
@@ -303,20 +301,6 @@ class _Estimates:
             if len(right) and len(wrong):
                 found[name] = Seen(right=self.rate(read, right), wrong=self.rate(read, wrong))
         return found
-
-    def together(self, parts: pd.DataFrame, whole: pd.DataFrame) -> Figure | None:
-        """Return how much more often items pass as a whole than independent errors would have."""
-        passes = parts["passed"].astype(float)
-        shares = passes.groupby([parts["criterion"], parts["known"]]).transform("mean")
-        due = {item: math.prod(own) for item, own in shares.groupby(parts["item"])}
-        # What is known of an item is compared with what was said of the same.
-        passed = {item: all_pass(own) for item, own in parts["passed"].groupby(parts["item"])}
-        whole = whole[whole["item"].map(passed).notna()]
-        gaps = np.array([float(bool(passed[item])) - due[item] for item in whole["item"]])
-        if not len(gaps) or np.isnan(gaps).any():
-            return None
-        how = self.how("together", RESPONSE)
-        return Figure.of(cluster_bootstrap(gaps, whole["cluster"].tolist(), **how))
 
     def repeats(self, by_criterion: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
         found = {}

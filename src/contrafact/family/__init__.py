@@ -96,10 +96,7 @@ class Lazy(Generic[_T]):
 class Task:
     """A task of a family: what ``contrafact run NAME`` runs.
 
-    Attributes:
-        summary: One line that says what is asked, for help and for the results' heading.
-        options: Its own options; None where it has none.
-        default_methods: What is run where no method is named.
+    ``summary`` is one line on what is asked; ``default_methods`` are run if no method is named.
     """
 
     name: str
@@ -142,13 +139,12 @@ class DemoPart:
         count: How many of the bundled ones are taken, of ``most``.
         text: What is printed before it; ``{count}`` and ``{model}`` are filled in.
         models: Who works on it besides the demo's model.
-        judges: Who judges what they wrote; a verifier is examined, and its rates are corrected.
+        judges: Who judges; a verifier is examined, and its rates are corrected.
         extras: Methods besides, by the module that they need; left out, with a note, without it.
-        shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
-        data: Writes the items to a file, given the file and how many; the bundled ones if none.
-        compared: Returns outputs to compare with, given how many items: rows as ``contrafact
-            score`` reads them, with a ``system`` each. References stand at one end, at the other
-            what no good judge lets pass.
+        shown: Returns what is shown of a sample as it ends.
+        data: Writes so many items to a file; the bundled ones are taken without it.
+        compared: Returns outputs of so many items to compare with, rows as ``contrafact score``
+            reads them with a ``system`` each: references, and what no good judge lets pass.
     """
 
     task: str
@@ -172,7 +168,7 @@ class Family:
     """All that the program knows of a family.
 
     Attributes:
-        name: Its name, the entry point's: the first part of its templates' names.
+        name: Its entry point's name: the first part of its templates' names.
         commands: Commands of its own by name; the one called as the family is its group.
         study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
         verifiers: Judges that are no language models, by the name that ``--judge`` takes.
@@ -182,9 +178,7 @@ class Family:
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
             setting that a user has to name, how to get it; ``notes`` to read before the first call.
-        review_rows: Makes the items of a review of a row of the family's files.
-        draft_checks: Checks of a text while somebody writes it in a review; a project of a review
-            names one as ``FAMILY/NAME``.
+        draft_checks: Checks of a text while somebody writes it in a review.
         rank: Its place in lists; families of the same rank stand by name.
     """
 

@@ -19,14 +19,12 @@ __all__ = [
     "OWN",
     "PUBLISHED",
     "Card",
-    "Chart",
     "Chip",
     "Column",
     "Example",
     "Fact",
     "GridChart",
     "Kind",
-    "MatrixChart",
     "Panel",
     "Table",
     "Warned",
@@ -104,7 +102,6 @@ def count(number: int, one: str, several: str = "") -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -112,9 +109,9 @@ def listed(names: Sequence[str]) -> str:
 class Column:
     """A column of a table: ``key`` is its name in the table's frame.
 
-    Where the frame has them, ``<key>_low`` and ``<key>_high`` bound it and ``<key>_sd`` is its
-    spread over few-shot draws. ``group`` is a heading over several columns; of a ``ranked`` one the
-    best and second best are marked.
+    ``<key>_low`` and ``<key>_high``, if the frame has them, bound it; ``<key>_sd`` is its spread
+    over few-shot draws. ``group`` is a heading over several columns; of a ``ranked`` one the best
+    and second best are marked.
     """
 
     key: str
@@ -153,8 +150,8 @@ class Table:
 
     def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
         """Return the table without the columns that hold no value, but for those named."""
-        columns = tuple(c for c in self.columns if c.key in keep or self.frame[c.key].notna().any())
-        return replace(self, columns=columns)
+        there = {*keep, *self.frame.columns[self.frame.notna().any()]}
+        return replace(self, columns=tuple(c for c in self.columns if c.key in there))
 
     @property
     def raw(self) -> pd.DataFrame:
@@ -188,12 +185,9 @@ def with_figures(
 
     Args:
         frame: The lines, with the columns ``on``, by which a figure finds its line.
-        figures: Figures, one row each.
+        figures: Figures, one row each; a ValueError if several are of one line and new column.
         wanted: The new columns, and for each what its figures have in which column of ``figures``:
             ``{"accuracy_valid": {"measure": "accuracy", "form": "valid"}}``.
-
-    Raises:
-        ValueError: Several figures are of one line and one new column.
     """
     ends = {"estimate": "", "low": "_low", "high": "_high", "sd_over_draws": "_sd"}
     ends = {name: end for name, end in ends.items() if name in figures.columns}
@@ -236,10 +230,7 @@ def stacked(key: str, title: str, by: str, parts: Mapping[str, Table]) -> Table:
 def with_published(
     table: Table, rows: pd.DataFrame, label: str, notes: Sequence[str] = ()
 ) -> Table:
-    """Return a table with a paper's rows below its own, of which it shows only its own columns.
-
-    ``label`` stands above them; ``notes`` stand below the table's own.
-    """
+    """Return a table with a paper's rows below its own, as far as it has columns for them."""
     keys = [column.key for column in table.columns if column.key in rows.columns]
     if table.group_by is not None and table.group_by in rows.columns:
         keys.append(table.group_by)
@@ -285,7 +276,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class GridChart:
-    """Bars with intervals, by row and series, in one field or several side by side.
+    """A drawing as data: bars with intervals, by row and series, in fields side by side.
 
     Attributes:
         series: The series' names; one without a name has no legend.
@@ -300,22 +291,6 @@ class GridChart:
     panels: Sequence[Panel]
     colours: Sequence[str] = ("opportunity", "risk", "third", "headline")
     axis: str = ""
-
-
-@dataclass(frozen=True)
-class MatrixChart:
-    """Counts of rows by columns, shaded by the share of their row: of each field a name, the rows'
-    names and the counts, shape (rows, columns)."""
-
-    key: str
-    title: str
-    caption: str
-    panels: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]
-    columns: Sequence[str]
-
-
-Chart = GridChart | MatrixChart
-"""A drawing as data."""
 
 
 @dataclass(frozen=True)

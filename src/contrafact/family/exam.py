@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from contrafact.family.settings import TaskOptions
@@ -15,15 +16,7 @@ if TYPE_CHECKING:
     from contrafact.prompts import PromptPack
     from contrafact.records import Verdict
 
-__all__ = [
-    "RESPONSE",
-    "AskTogether",
-    "ExamItem",
-    "ExamSpec",
-    "Examiner",
-    "draw_crossed",
-    "draw_items",
-]
+__all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "draw_crossed", "draw_items"]
 
 RESPONSE = "response"
 """Names the verdict on a response as a whole, next to the criteria."""
@@ -37,16 +30,16 @@ class ExamItem:
     """A text, and what a judge should say of it.
 
     Attributes:
-        id: Names the item, and is the same whenever the item is.
+        id: The same whenever the item is.
         cluster: What it shares with items that resemble it: its headline, story, review.
         kind: How it was made, as in ``contradiction``.
         about: The text that it is about: the headline, the story, the review.
         known: The verdict on each criterion for which it is certain.
-        whole: Whether the text as a whole is right; None where the family has no such verdict.
-        reference: A text that it is compared with by surface features, where there is one.
+        whole: Whether the text as a whole is right; None if the family has no such verdict.
+        reference: A text that it is compared with by surface features.
         facts: Further columns of the file of items.
         material: What the family's prompts are made from, besides the text.
-        pair: What it shares with the items that it is drawn in pairs with; its text if empty.
+        pair: What it shares with the items that it is drawn in pairs with, if not its text.
     """
 
     id: str
@@ -75,7 +68,7 @@ class Examiner:
         prompts: Returns the prompt for each criterion whose verdict is known of an item; with
             ``together`` a single one, under any name.
         shown: Returns the texts to judge, as they stand in the prompts.
-        subject: Returns what a verifier is handed of an item; None in a family that has none.
+        subject: Returns what a verifier is handed of an item.
         together: Asks one judge all about an item in one call, instead of ``ask``.
         settings: How it asks besides the options, for the exam's file.
     """
@@ -95,8 +88,8 @@ class ExamSpec:
     Attributes:
         task: The task whose judge is examined; its version is kept with the result.
         criteria: The judged columns of the task's per-item table, and what they are called here.
-        items: Returns the items, drawn by `draw_items`, for options, how many are asked for (None
-            if no number is given) and the seed of the draw.
+        items: Returns the items, drawn by `draw_items`, for options, how many are asked for (or
+            None) and the seed of the draw.
         options: The exam's own options. One that is a path names a file of items.
         surface: Returns items as readers see them that follow nothing; what those reach stands
             beside the judge.
@@ -134,16 +127,9 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
             if item.should_pass is passing:
                 kinds.setdefault(item.kind, []).append(number)
         shuffled = [rng.permutation(kinds[kind]).tolist() for kind in sorted(kinds)]
-        longest = max(map(len, shuffled), default=0)
         # One of each kind, then another of each, and so on.
-        halves.append(
-            [
-                of_kind[turn]
-                for turn in range(longest)
-                for of_kind in shuffled
-                if turn < len(of_kind)
-            ]
-        )
+        turns = zip_longest(*shuffled)
+        halves.append([number for turn in turns for number in turn if number is not None])
     passes, fails = halves
     first = max(n - n // 2, n - len(fails))
     chosen = passes[:first]

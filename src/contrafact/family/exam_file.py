@@ -69,8 +69,7 @@ class Rate(_Part):
 
     @classmethod
     def of(cls, found: Proportion) -> "Rate":
-        names = ("k", "n", "n_effective", "clusters", "estimate", "low", "high")
-        return cls(**{name: getattr(found, name) for name in names})
+        return cls(**{name: getattr(found, name) for name in cls.model_fields})
 
     @property
     def exam_rate(self) -> ExamRate:
@@ -89,7 +88,7 @@ class Figure(_Part):
 
     @classmethod
     def of(cls, found: Interval) -> "Figure":
-        return cls(estimate=found.estimate, low=found.low, high=found.high, n=found.n)
+        return cls(**{name: getattr(found, name) for name in cls.model_fields})
 
 
 class KindRate(_Part):
@@ -172,14 +171,10 @@ class Exam(_Part):
     level: float = Field(gt=0, lt=1, description="Confidence level of all intervals.")
     criteria: dict[str, CriterionExam] = Field(description="By criterion; 'response' is the whole.")
     surface_scores: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
+    together: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     surface: dict[str, SurfaceRow] = Field(
         default_factory=dict,
         description="By criterion, what a reader reaches that follows nothing, if measured.",
-    )
-    together: Figure | None = Field(
-        default=None,
-        description="Share of items that pass as a whole, less what the rates on the criteria say "
-        "if errors on them were independent; none where there is no whole.",
     )
     repeats: Repeats = Field(description="Self-consistency.")
     words: Number = Field(default=None, description="The median length of its items, in words.")
@@ -209,33 +204,28 @@ class Exam(_Part):
         (``flipping:reversed``): a judge that says the same of everything reaches 1, and from 1.2
         corrections were tested (`MIN_YOUDEN`).
         """
-        parts = [
-            name
+        sums = {
+            name: (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
             for name, one in self.criteria.items()
-            if name.startswith(f"{whole}:") and one.sensitivity.n and one.specificity.n
-        ]
-        for name in (whole, *parts):
-            one = self.criteria.get(name)
-            if one is None or not one.sensitivity.n or not one.specificity.n:
-                return False, f"not for {whole}: the exam has no sound or no faulty item of it"
-            least_sum = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
-            least = 1.0 + (MIN_YOUDEN if name == whole else 0.0)
-            if least_sum < least or (name != whole and least_sum <= least):
-                what = name.removeprefix(f"{whole}:") if name != whole else "as a whole"
+            if one.sensitivity.n and one.specificity.n
+        }
+        if whole not in sums:
+            return False, f"not for {whole}: the exam has no sound or no faulty item of it"
+        bounds = "the lower bounds of sensitivity and specificity sum to"
+        if sums[whole] < 1 + MIN_YOUDEN:
+            return False, (
+                f"not for {whole}: as a whole, {bounds} {sums[whole]:.2f}, and 1.20 is asked"
+            )
+        for name, least in sums.items():
+            if name.startswith(f"{whole}:") and least <= 1:
+                part = name.removeprefix(f"{whole}:")
                 return False, (
-                    f"not for {whole}: {what}, the lower bounds of sensitivity and specificity sum "
-                    f"to {least_sum:.2f}, and {'1.20' if name == whole else 'more than 1'} is asked"
+                    f"not for {whole}: {part}, {bounds} {least:.2f}, and more than 1 is asked"
                 )
-        one = self.criteria[whole]
-        least_sum = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
-        return True, (
-            f"may be trusted with {whole}: the lower bounds of sensitivity and specificity sum to "
-            f"{least_sum:.2f}"
-        )
+        return True, f"may be trusted with {whole}: {bounds} {sums[whole]:.2f}"
 
 
 def write_exam(path: str | Path, exam: Exam) -> None:
-    """Write an exam file, whole or not at all."""
     write_text(path, json.dumps(exam.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n")
 
 

@@ -7,8 +7,7 @@ arguments are plain: they are the settings of a run of one method, flat.
 import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from pydantic import ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
-from contrafact.family.method import Method
 from contrafact.family.run import Prepared, TaskRun, open_inputs
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.family.task import method_solver
@@ -58,15 +56,15 @@ def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
 
     They are those of `run_task`, for who has the samples and wants no evaluation around them.
     """
-    opened = _Opened.by(prepared.run, _task_arguments(prepared, method))
-    return opened.solver, opened.scorer
+    task = _make_task(prepared.run, _task_arguments(prepared, method), without_data=True)
+    scorers = task.scorer or []
+    return task.solver, scorers[0]
 
 
 def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
     """Return those arguments of the family's ``@task`` function that run one method of a run."""
     settings, taken = prepared.settings, inspect.signature(prepared.run.task).parameters
-    asks = method in prepared.methods
-    shows = asks and prepared.methods[method].shots
+    shows = method in prepared.methods and prepared.methods[method].shots
     values: dict[str, Any] = {
         **{
             name: absolute(value) if isinstance(value, Path) else value
@@ -84,7 +82,6 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         "shots_from": absolute(settings.option("shots_from")) if shows else None,
         "judged": prepared.judging is not None,
         **({"columns": dict(settings.columns)} if settings.columns else {}),
-        **({} if asks else prepared.run.silenced),
     }
     if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         values = {name: value for name, value in values.items() if name in taken}
@@ -154,56 +151,41 @@ def _check_grader() -> None:
         judges_of_role()
 
 
-def _make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
-    opened = _Opened.by(run, arguments)
-    given, draws = opened.given, arguments.get("draws")
+def _make_task(
+    run: TaskRun[Any, Any], arguments: Mapping[str, Any], *, without_data: bool = False
+) -> Task:
+    name, draws = arguments["method"], arguments.get("draws")
+    given = {key: value for key, value in arguments.items() if value is not None}
+    # Inspect parts arguments at commas, which stand between a method's options.
+    spec = name if isinstance(name, str) else ",".join(map(str, name))
+    settings = _settings(run, spec, given)
+    judged = given.get("judged", False)
+    if judged and given.keys().isdisjoint(_OF_A_RUN):
+        _check_grader()
+    inputs = open_inputs(run, settings)
+    method, given = inputs.methods[spec], dict(settings.options) | given
+    dataset = None
+    if not without_data:
+        dataset = MemoryDataset(run.samples(inputs.items, settings.limit), name=run.noun)
     return Task(
-        dataset=MemoryDataset(run.samples(opened.items, opened.limit), name=run.noun),
-        solver=opened.solver,
-        scorer=opened.scorer,
+        dataset=dataset,
+        solver=method_solver(
+            method,
+            run.solving(inputs, method, given),
+            structured=given.get("structured", True),
+            cache=cache_policy(given.get("cache_scope")),
+            judged=judged,
+        ),
+        scorer=run.scorer(given),
         epochs=None if draws is None else Epochs(draws, "mean"),
         version=run.version,
-        name=_name(run.name, opened.spec, given.get("shots", 0) if draws is None else 0),
+        name=_name(run.name, spec, given.get("shots", 0) if draws is None else 0),
         metadata={
-            "method": opened.method.name,
-            "shots": opened.method.shots,
+            "method": method.name,
+            "shots": method.shots,
             "fingerprint": given.get("fingerprint"),
         },
     )
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """What a task's arguments name, loaded and checked: ``given`` are they, and its options."""
-
-    spec: str
-    given: Mapping[str, Any]
-    items: Sequence[Any]
-    limit: int | None
-    method: Method[Any, Any]
-    solver: Solver
-    scorer: Scorer
-
-    @classmethod
-    def by(cls, run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> "_Opened":
-        """Return what the arguments name; `InputError` for the first thing wrong with them."""
-        method, given = arguments["method"], {n: v for n, v in arguments.items() if v is not None}
-        # Inspect parts arguments at commas, which stand between a method's options.
-        spec = method if isinstance(method, str) else ",".join(map(str, method))
-        settings = _settings(run, spec, given)
-        if given.get("judged", False) and not given.keys() & {*_OF_A_RUN}:
-            _check_grader()
-        inputs = open_inputs(run, settings)
-        chosen, with_options = inputs.methods[spec], dict(settings.options) | given
-        solver = method_solver(
-            chosen,
-            run.solving(inputs, chosen, with_options),
-            structured=given.get("structured", True),
-            cache=cache_policy(given.get("cache_scope")),
-            judged=given.get("judged", False),
-        )
-        scorer = run.scorer(with_options)
-        return cls(spec, with_options, inputs.items, settings.limit, chosen, solver, scorer)
 
 
 def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> RunSettings:

@@ -69,10 +69,9 @@ class Manifest(BaseModel):
         """Return what another run's manifest has otherwise, in words for users."""
         if earlier.task != self.task:
             return "task"
-        written = self.model_dump(mode="json")["settings"]
         names = [
             key
-            for key, value in written.items()
+            for key, value in self.settings.items()
             if key not in ("transport", "preset") and earlier.settings.get(key, value) != value
         ]
         if earlier.data.sha256 != self.data.sha256:
@@ -104,9 +103,8 @@ def new_manifest(
     import inspect_ai
 
     facts = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
-    facts |= contents
     return Manifest(
-        identity=identity(settings, facts),
+        identity=identity(settings, {**facts, **contents}),
         status="running",
         started="",
         contrafact=__version__,

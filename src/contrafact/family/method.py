@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeVar
 from contrafact.errors import InputError
 from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask, PlannedCall
+from contrafact.options import checked_value
 from contrafact.prompts import PromptPack, open_pack
 
 __all__ = ["Method", "MethodContext", "Methods", "Option"]
@@ -66,10 +67,10 @@ class MethodContext:
     """What a method is made from.
 
     Attributes:
-        settings: The settings of the run, with the models that it will be used with where they are
-            known already: a method refuses those that it cannot work with.
+        settings: Those of the run, with its models as far as they are known: a method refuses those
+            that it cannot work with.
         items: All items of the data, also those that a limit leaves out.
-        pool: Items to take examples from; where there are none, the method takes the bundled ones.
+        pool: Items to take examples from; without any, the method takes the bundled ones.
         options: The method's own options, every one of them; filled in by `Methods.make`.
         name: The method's name with the options that are not its defaults; filled in too.
     """
@@ -188,7 +189,7 @@ class Methods:
                 has = f"its options are {', '.join(options)}" if options else "it has none"
                 what = "is given twice" if key in given else f"is no option of {name}"
                 raise InputError(f"'{key}' {what}", hint=has)
-            given[key] = _value(key, text, options[key])
+            given[key] = checked_value(key, type(options[key]), text)
         return _Chosen(name, path, options, given)
 
     def _path(self, name: str) -> str:
@@ -227,17 +228,3 @@ def _module(path: str, name: str) -> Any:
 
 def _written(value: Option) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
-
-
-def _value(option: str, text: str, default: Option) -> Option:
-    if isinstance(default, str):
-        return text
-    if isinstance(default, bool):
-        if text not in ("true", "false"):
-            raise InputError(f"the option {option} is true or false, not '{text}'")
-        return text == "true"
-    try:
-        return type(default)(text)
-    except ValueError:
-        kind = "a whole number" if isinstance(default, int) else "a number"
-        raise InputError(f"the option {option} is {kind}, not '{text}'") from None

@@ -76,12 +76,8 @@ class Units(Generic[UnitT]):
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """One row of a file of outputs.
-
-    Attributes:
-        fields: What it holds, by the names of ``TaskRun.output_fields``; absent values left out.
-        row: The row by the file's own columns.
-        units: What the data holds.
+    """One row of a file of outputs: ``row`` by the file's own columns, ``fields`` by the names of
+    ``TaskRun.output_fields``, absent values left out; ``units`` are what the data holds.
     """
 
     fields: Mapping[str, Any]
@@ -112,8 +108,8 @@ class OutputRow:
 
     Attributes:
         sample_ids: The units that it is an output of: one, or several that look the same.
-        parts: The parts of the output that it gives, by name; the whole output under ``""``.
-        item: The row that ``TaskRun.load`` reads the item from, where the file has it.
+        parts: The parts of the output, by name; the whole output under ``""``.
+        item: The row that ``TaskRun.load`` reads the item from, if the file has it.
     """
 
     sample_ids: tuple[str, ...]
@@ -167,9 +163,8 @@ class RecordedOutputs:
     Attributes:
         systems: The systems, by name.
         asked: The units that are scored, by id; what one of them lacks is invalid.
-        items: The rows that the items are loaded from, where they came with the outputs; else None,
-            and the settings name the data.
-        scored: The perplexities of these texts, where they were scored before by the same model.
+        items: The rows that the items are loaded from, if they came with the outputs.
+        scored: The perplexities of these texts, if they were scored before by the same model.
         source: What was asked to be scored, by option: ``score`` with ``system``, ``columns`` and
             ``partial``, or ``run`` with the options that were given besides.
     """
@@ -182,7 +177,6 @@ class RecordedOutputs:
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
-        """Yield the outputs as `OUTPUTS` holds them."""
         for name, recorded in self.systems.items():
             for (sample, draw), output in recorded.outputs.items():
                 row = {"system": name, "sample_id": sample, "draw": draw, "output": output}

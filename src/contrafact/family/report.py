@@ -1,8 +1,7 @@
 """What a family's chapter of a report shows, and what its functions are given.
 
-A `ReportSpec` says the unit, the cluster, the measures with their labels, directions and forms,
-breakdowns and criteria: this much is a whole chapter. What only one family has is a function from
-what the engine has prepared to a `Section`: tables, charts, and parts of ``results.json``.
+A `ReportSpec` says the unit, the cluster, measures, breakdowns and criteria: this much is a whole
+chapter. What only one family has is a function from `ChapterData` to a `Section`.
 
 Every row of a run's ``items`` has ``system``, ``model``, ``method``, ``shots``, ``draw`` and
 ``sample_id``, ``invalid_reason``, and ``judge`` where anything is judged. The engine adds ``valid``
@@ -18,7 +17,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Chart, Example, Kind, Table, Warnings
+from contrafact.family.display import Example, GridChart, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
 from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Bootstrap
@@ -51,12 +50,7 @@ or it is a reference or a control, a mark on the scale that is never ranked and 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one system: all of them, or those of one group of a breakdown.
-
-    Attributes:
-        rows: The rows; ``whole`` are all of the system.
-        breakdown: The breakdown's name, and ``group`` the group's; None over all rows.
-    """
+    """Rows of one system: all of them, or those of one group of a breakdown (else None)."""
 
     rows: pd.DataFrame
     whole: pd.DataFrame
@@ -66,7 +60,6 @@ class Part:
     bootstrap: Bootstrap
 
     def mean(self, rows: pd.DataFrame, column: str) -> Interval:
-        """Return the mean of a column of some rows; NaN values are left out."""
         return self.bootstrap.mean(rows[column], rows[self.cluster])
 
 
@@ -92,22 +85,22 @@ class Measure:
     never measured counts in neither.
 
     Attributes:
-        column: The column of the items; the name where it is empty.
-        criterion: The judged column that it is the rate of, where that is another than its column:
-            of one that is better when low, the share that failed.
-        group: A heading of its own; where it is empty, its forms head its columns.
-        judged: Whether it rests on a judge: it is compared and marked within one judge only.
-        fluency: Whether it rests on the fluency model: likewise.
-        ranked: Whether the best is marked.
-        compared: What it is called in the paired comparisons; it is compared where this is given.
+        column: The column of the items, if not called as the measure.
+        criterion: The judged column that it is the rate of, if that is another than its column: of
+            one that is better when low, the share that failed.
+        group: A heading of its own; without one, its forms head its columns.
+        judged: It rests on a judge, and is compared and marked within one judge only.
+        fluency: It rests on the fluency model: likewise.
+        ranked: The best is marked.
+        compared: What it is called in the paired comparisons; without it, it is not compared.
         family: Comparisons of one family share Holm's adjustment.
-        headline: Whether the chapter's first sentence may speak of it: it speaks of the first such
-            measure that has figures, or of shares with a better direction where none is named.
-        phrase: What it is called in a sentence: "average of the two scores"; the label where empty.
-        units: From rows to other rows, where it is a mean over something else than the items: both
-            members of a pair, all outputs for one input. They have the cluster's column and the
-            measure's, and ``system`` where the rows have it; ``key`` are the columns that name one.
-        compute: How it is computed of some rows where it is no mean; None gives no figure.
+        headline: The chapter's first sentence may speak of it: it speaks of the first such measure
+            that has figures, or of shares with a better direction if none is named.
+        phrase: What it is called in a sentence, if not by its label: "average of the two scores".
+        units: From rows to the rows that it is a mean over, if not the items: both members of a
+            pair, all outputs for one input. They have the cluster's column, the measure's and
+            ``system``; ``key`` are the columns that name one.
+        compute: How it is computed of some rows if it is no mean; None gives no figure.
     """
 
     name: str
@@ -130,8 +123,12 @@ class Measure:
     compute: Callable[[Part, Form], Interval | None] | None = None
 
     def column_of(self, form: Form) -> str:
-        """Return the column that holds a form."""
         return (self.column or self.name) + ("_strict" if form == "strict" else "")
+
+    def name_with_group(self, form: str = "") -> str:
+        """Return what it is called where no heading stands above it, with its form if strict."""
+        parts = [part.removesuffix(", %") for part in (self.group, self.label) if part]
+        return ": ".join(parts) + (" (strict)" if form == "strict" else "")
 
     @property
     def scale(self) -> float:
@@ -143,11 +140,9 @@ class Measure:
 class JudgedColumn:
     """A judged column of the items: 1.0 passed, 0.0 failed, NaN where there is no verdict.
 
-    Attributes:
-        column: The column; ``<column>_invalid`` says why a verdict could not be read.
-        short: What stands beside a verdict; the label where it is empty.
-        leaderboard: Whether systems are ranked by it, from three on.
-        answers: What a judge answers to pass and to fail.
+    ``<column>_invalid`` says why a verdict could not be read. ``short`` stands beside a verdict if
+    not the label; from three systems on, a ``leaderboard`` ranks them; ``answers`` are what a judge
+    answers to pass and to fail.
     """
 
     column: str
@@ -161,8 +156,7 @@ class JudgedColumn:
 class Breakdown:
     """What the rows are told apart by: a column, or ``parts`` of the rows, each with its name.
 
-    Parts may share rows; one at a time is held. ``measures`` are those estimated for every group;
-    all where it is empty.
+    Parts may share rows. ``measures`` are those estimated for every group, if not all.
     """
 
     name: str
@@ -170,7 +164,6 @@ class Breakdown:
     parts: Callable[[pd.DataFrame], Iterable[tuple[str, pd.DataFrame]]] | None = None
 
     def groups(self, rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
-        """Return every group's name and rows."""
         if self.parts is not None:
             return self.parts(rows)
         return ((str(name), part) for name, part in rows.groupby(self.name, sort=True))
@@ -181,17 +174,16 @@ class Examples:
     """What an example looks like: a unit, and what systems made of it, edits marked.
 
     Attributes:
-        by: The columns that name what an example shows; the spec's key where it is empty.
+        by: The columns that name what an example shows, if not the spec's key.
         cluster: The column of which every value comes before a second example of a first.
-        in_turn: Whether an example shows one system only, the systems taken in turn.
+        in_turn: An example shows one system only, the systems taken in turn.
         text: The column of the text that is changed; outputs are marked against it.
         where: What says which unit it is: ``"{sample_id}"``, ``"phrasing {phrasing}"``; what a row
             has not got is left out.
         facts: Labels and columns of what is shown besides.
         card: The column that stands above an output.
         chips: What is shown of an output besides its verdicts: ``"Perplexity {perplexity:.1f}"``.
-        caption: How to read the examples; ``{count}`` and ``{seed}`` are filled in.
-        build: How an example is made of its rows, where that differs; with the data.
+        build: How an example is made of its rows, if that differs.
     """
 
     by: tuple[str, ...] = ()
@@ -218,12 +210,11 @@ class Explorer:
     a column. A column ``details``, a mapping or the JSON of one, is shown as labels and texts.
 
     Attributes:
-        filters: Columns and labels of what tells items apart; the key's parts and the breakdowns
-            where it is empty.
+        filters: Columns and labels of what tells items apart, if not the key and the breakdowns.
         classes: Error classes: 1.0 where an output is of the class, or the class's name.
         columns: Besides measures, what is a yes or no and what are numbers to sort by.
-        before: The column that texts are marked against; the examples' where it is empty.
-        text: The column of the text that is shown; the output's own where it is empty.
+        before: The column that texts are marked against, if not the examples'.
+        text: The column of the text that is shown, if not the output's own.
         answer: The column of an answer, in families whose output is no text.
         note: The column of what a system said besides.
     """
@@ -239,18 +230,15 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a chapter; it is left out where nothing of it is there.
+    """A section of a chapter; one that shows nothing but None is left out.
 
-    Attributes:
-        shows: What it shows, in order; None is left out.
-        contents: What the contents call it; the heading where it is empty.
-        results: Parts of ``results.json``: frames by name.
-        warnings: What a reader must know before quoting its figures.
+    ``contents`` is what the contents call it, if not by its heading; ``results`` are parts of
+    ``results.json``: frames by name.
     """
 
     anchor: str
     heading: str
-    shows: Sequence[Table | Chart | None] = ()
+    shows: Sequence[Table | GridChart | None] = ()
     contents: str = ""
     results: Mapping[str, object] = field(default_factory=dict)
     warnings: Warnings = field(default_factory=list)
@@ -283,12 +271,11 @@ class ChapterData:
         streams: Where randomness comes from, by the names of the spec.
         bootstrap: How the figures' own intervals were made; draws go on from there.
         rates: What judges said and what it is worth, as of
-            `contrafact.exams.correct.corrected_scores`, NaN what cannot be used; without rows where
-            nothing was judged. Where people labelled items, those of
-            `contrafact.exams.correct.corrected_by_labels` stand in their place, with
+            `contrafact.exams.correct.corrected_scores`, NaN what cannot be used. Where people
+            labelled items, it is as of `contrafact.exams.correct.corrected_by_labels`, with
             ``labelled``, the number of items.
         ranks: Those of `contrafact.exams.correct.ranked_systems`, with ``criterion``.
-        family: Whose exams and studies these are; ``examined``: whether there are exams.
+        examined: Whether there are exams.
     """
 
     spec: "ReportSpec"
@@ -313,7 +300,6 @@ class ChapterData:
 
     @cached_property
     def judged(self) -> bool:
-        """Whether any output was judged."""
         return bool(self.items["was_judged"].any())
 
     @cached_property
@@ -324,7 +310,6 @@ class ChapterData:
 
     @cached_property
     def scored(self) -> bool:
-        """Whether any output's fluency was scored."""
         columns = [measure.column_of("valid") for measure in self.spec.measures if measure.fluency]
         return any(self.items[name].notna().any() for name in columns if name in self.items)
 
@@ -353,7 +338,6 @@ class ChapterData:
         return "labelled" in self.rates
 
     def systems_as(self, role: str) -> list[str]:
-        """Return the systems of one of the roles, in order."""
         named = set(self.items.loc[self.items["role"].eq(role), "system"])
         return [name for name in self.systems if name in named]
 
@@ -382,22 +366,20 @@ class ReportSpec:
     Attributes:
         unit: What is sampled, one and several: ``("headline", "headlines")``.
         output: What a system makes of it: ``("rewrite", "rewrites")``.
-        resampled: What is resampled, where that is not the unit: the column by which rows cluster,
-            and what clusters are called: ``("article_id", "article", "articles")``.
+        resampled: What is resampled, if not the unit: the column by which rows cluster, and what
+            clusters are called: ``("article_id", "article", "articles")``.
         key: The columns that name a row, besides ``system`` and ``draw``.
         text: The column that is None where an output could not be read.
-        columns: Columns besides, texts (``str``, which all items must have; what is missing is
-            None) and numbers (``float``; what is none is NaN).
-        criteria: What a judge is asked.
+        columns: Columns besides: texts (``str``, which all items must have) and numbers
+            (``float``).
         prepare: Completes the items before anything is counted.
         scopes: What figures are about, the whole first, where ``estimate`` gives several: such
             figures are means over few-shot draws, with their spread.
-        estimate: The figures of some rows, where they are not the measures' own means.
-        sections: Its sections in the order in which they are shown: functions, and the names of
-            those that every chapter may have.
-        how: Terms and texts of how to read the chapter; the engine adds what every chapter needs.
+        estimate: The figures of some rows, if they are not the measures' own means.
+        sections: Its sections in order: functions, and names of those that any chapter may have.
+        how: Terms and texts of how to read the chapter, besides those that every chapter has;
             ``{level}`` and ``{resamples}`` are filled in.
-        terminal: What the terminal shows; the first measures where none is given.
+        terminal: What the terminal shows, if not the first measures.
         streams: The streams of randomness, in the order in which they are spawned from the seed.
     """
 
@@ -425,12 +407,10 @@ class ReportSpec:
 
     @property
     def cluster(self) -> str:
-        """The column by which rows cluster."""
         return self.resampled[0] if self.resampled else "sample_id"
 
     @property
     def cluster_noun(self) -> str:
-        """What a cluster is called."""
         return self.resampled[1] if self.resampled else self.unit[0]
 
     @property
@@ -440,7 +420,6 @@ class ReportSpec:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What a reader sees of each criterion."""
         return {criterion.column: criterion.label for criterion in self.criteria}
 
     @property

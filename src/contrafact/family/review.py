@@ -10,20 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from contrafact.family.settings import ConfigPart
+from contrafact.family.settings import ConfigPart, Names
 from contrafact.plugins import family_folders
 from contrafact.stats.votes import majority
 
-__all__ = ["Names", "Rule", "Step", "review_files", "review_steps", "rule_for"]
-
-# A single name stands for a list of one.
-Names = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
-]
+__all__ = ["Rule", "Step", "review_files", "review_steps", "rule_for"]
 
 
 class Rule(ConfigPart):
@@ -41,7 +35,6 @@ class Rule(ConfigPart):
 
     @property
     def unconditional(self) -> bool:
-        """Whether it always holds."""
         conditions = self.all or self.some or self.none or self.majority or self.carried
         return not (conditions or self.same or self.flagged)
 
@@ -51,7 +44,6 @@ class Rule(ConfigPart):
         return self.same or bool(self.majority) or len(self.all) == 1
 
     def holds(self, verdicts: Sequence[str], *, flagged: bool, carried: str | None) -> bool:
-        """Return whether it holds of these votes."""
         cast = set(verdicts)
         return (
             (not self.all or (bool(cast) and cast <= set(self.all)))

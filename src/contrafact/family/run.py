@@ -8,7 +8,7 @@ engine prepares of it is data, `Prepared`: Inspect tasks are made of that by
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BUNDLED",
     "COST_COLUMNS",
-    "Evaluated",
     "Inputs",
     "Prepared",
     "TaskRun",
@@ -65,33 +64,10 @@ _T = TypeVar("_T")
 BUNDLED = "bundled samples"
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """One model and method, evaluated.
-
-    ``samples`` are those that ended with a score; ``judge`` are the judges' names joined by `` +
-    ``, None where nobody judged.
-    """
-
-    label: str
-    model: str
-    method: str
-    shots: int
-    samples: "Sequence[EvalSample]"
-    judge: str | None
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The columns that every row of this system has: system, model, method, shots, judge."""
-        names = ("model", "method", "shots", "judge")
-        return {"system": self.label, **{name: getattr(self, name) for name in names}}
-
-
 class TaskRun(ABC, Generic[ItemT, UnitT]):
     """How a task is run. `ItemT` is what is loaded, `UnitT` what a method works on."""
 
     name: ClassVar[str]
-    """The task's name."""
     noun: ClassVar[str] = "items"
     """What its items are called, in the plural."""
     version: ClassVar[str] = "1-A"
@@ -101,15 +77,14 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     columns: ClassVar[tuple[str, ...]]
     """The columns of the per-item table, in order; a table may have more behind them."""
     bundled: ClassVar[Path]
-    """The file of bundled samples."""
     bundled_shots: ClassVar[Path | None] = None
-    """The file of bundled examples, where any method shows examples."""
+    """The files of bundled samples, and of examples if any method shows them."""
     judge_reply_tokens: ClassVar[int] = 12
     """About how long a judge's reply is, for estimates."""
     without_judge: ClassVar[str] = ""
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
     output_type: ClassVar[Callable[..., Any]] = Output
-    """What a method returns: a model or dataclass, made again from its fields."""
+    """What a method returns, made again from its fields."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),
@@ -129,13 +104,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     ) -> tuple[Sequence[ItemT], list[str]]:
         """Return the items of a file, and what its loader found (rows left out, repaired, …).
 
-        Args:
-            path: The file; of a workbook perhaps with ``#Sheet`` behind it.
-            columns: What the file calls its columns, by the names that are wanted, where
-                ``--columns`` says so; a task without this argument has no use for that option.
-
-        Raises:
-            InputError: If the file cannot be used.
+        ``columns`` is what the file calls its columns, by the names that are wanted; a task without
+        this argument refuses ``--columns``. A workbook's path may have ``#Sheet`` behind it.
         """
 
     def load_shots(self, path: Path) -> Sequence[ItemT]:
@@ -167,30 +137,28 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return system_label(model, method, shots)
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return what one row of outputs made elsewhere gives.
+        """Return what one row of outputs made elsewhere gives; invalid ones with their reason.
 
-        A degenerate output (empty, endless, no label) is an invalid output, with its reason; only a
-        row that cannot be used raises `InputError`, and is then left out and counted.
+        A row that cannot be used at all raises `InputError`, is left out and counted.
         """
         if not recorded.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
         return OutputRow((recorded.text("id"),), {"": recorded.output("output")})
 
     parts: ClassVar[tuple[str, ...]] = ()
-    """What an output is put together of, where a file's rows may have some of it alone."""
+    """What an output is put together of, if a file's rows may have some of it alone."""
+    part_column: ClassVar[str] = ""
+    """The column of the per-item table that names a row's part, if it has one."""
 
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
         """Return the output that the parts make which the rows of one unit gave."""
         return parts[""]
 
-    silenced: ClassVar[Mapping[str, Any]] = {}
-    """Its options for methods that ask no model, where they mean nothing to those."""
-
     def __init__(self, task: "Callable[..., Task]") -> None:
-        """``task`` is the ``@task`` function: `inspect_tasks.make_task` of its arguments, no more.
+        """Take the ``@task`` function, which is `inspect_tasks.make_task` of its arguments.
 
-        By its name and arguments a log says of what it is: so ``inspect eval-retry`` makes the task
-        again, and a run that goes on finds the logs it has begun.
+        A log names it and its arguments: so ``inspect eval-retry`` makes the task again, and a run
+        that goes on finds the logs it has begun.
         """
         self.task = task
 
@@ -209,22 +177,19 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return the scorer, from the task's arguments that were given."""
 
     @abstractmethod
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of one system in the per-item table, at least `columns`."""
+    def rows(
+        self, samples: "Sequence[EvalSample]", facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        """Return the rows of one system in the per-item table, in order, at least `columns`.
+
+        ``facts`` are columns that all its rows have: system, model, method, shots, judge.
+        """
 
     def verdicts(
         self, sample: "EvalSample"
     ) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
         """Return a sample's verdicts by part: the part's columns, and `Judged.as_json`."""
         return ()
-
-    def part_of(self, row: Mapping[str, Any]) -> str:
-        """Return the part of an output that a row is of (`read_output`); empty for the whole."""
-        return ""
-
-    def order(self, row: Mapping[str, Any]) -> Hashable:
-        """Return what rows of one draw and sample are ordered by: a part of the sample, if any."""
-        return ""
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
@@ -235,15 +200,12 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
         """Return a run's finished table with what only all of its rows together show.
 
-        Scoring in bulk, which knows a partition at a time, leaves it out.
+        Scoring in bulk leaves it out.
         """
         return items
 
     def local_calls(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
-        """Return what weights in this process wrote for a sample, with no call in its log.
-
-        For each text it is the tokens that were read and those that were written.
-        """
+        """Return the tokens read and written of each text that weights in this process wrote."""
         return ()
 
 
@@ -253,10 +215,8 @@ class Prepared:
 
     Attributes:
         manifest: What its folder says of it, before it has begun.
-        items: The items, limited.
-        units: What the methods work on.
-        methods: The methods that ask a model, by name: each is run with every model.
-        baselines: The methods that ask none, by name: each is run once.
+        items: The items, limited; ``units`` are what the methods make of them.
+        methods: Those that ask a model, each run with every model; ``baselines`` are run once.
         judging: What judges; None where no judge was named.
         recorded: Outputs that were made elsewhere, whose systems stand among the baselines; None in
             a run that makes its own.
@@ -280,7 +240,6 @@ class Prepared:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is left out of a run like this."""
         left_out = self.run.without_judge
         return (f"no --judge: {left_out}",) if left_out and self.judging is None else ()
 
@@ -291,10 +250,7 @@ class Prepared:
         return len(self.units) * (asking + sum(map(self.draws, self.baselines)))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item: one that asks no model once.
-
-        Outputs that were made elsewhere are taken as often as there are any of an item.
-        """
+        """Return how often a method is run on every item; outputs made elsewhere, as there are."""
         if method in self.baselines:
             return getattr(self.baselines[method], "draws", 1)
         return self.run.draws(self.settings, self.methods[method])
@@ -304,40 +260,34 @@ class Prepared:
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
-    @property
-    def judge(self) -> str | None:
-        return " + ".join(self.settings.judges) or None
+    def facts(self, system: str, model: str, method: str, shots: int) -> dict[str, Any]:
+        """Return the columns that every row of a system has, with the judges' names joined."""
+        judge = " + ".join(self.settings.judges) or None
+        named = {"system": system, "model": model, "method": method, "shots": shots}
+        return {**named, "judge": judge}
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge.
 
         To count tokens as well as calls takes seconds.
         """
-        settings = self.settings
+        run, models, units = self.run, self.settings.models, len(self.units)
         sample = sampled(self.units)
-        scale = len(self.units) / len(sample)
+        scale = units / len(sample)
         times = {name: scale * self.draws(name) for name in self.methods}
         plans = {
             name: [call for unit in sample for call in method.plan(unit)]
             for name, method in self.methods.items()
         }
-        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
-        systems = {name: len(settings.models) * times[name] for name in self.methods}
-        for name in self.baselines:
-            share = getattr(self.baselines[name], "judged_outputs", len(self.units))
-            systems[name] = scale * share / len(self.units)
-        outputs = sum(systems.values())
+        rows = subject_estimates(models, plans, times, tokens=tokens)
+        outputs = sum(len(models) * often for often in times.values())
+        for method in self.baselines.values():
+            outputs += scale * getattr(method, "judged_outputs", units) / units
         if outputs and self.judging is not None:
+            prompts = [one for unit in sample for one in run.judge_prompts(self.judging, unit)]
+            length = run.judge_reply_tokens
             rows += judge_estimates(
-                settings.judges,
-                [
-                    prompt
-                    for unit in sample
-                    for prompt in self.run.judge_prompts(self.judging, unit)
-                ],
-                outputs,
-                reply_tokens=self.run.judge_reply_tokens,
-                tokens=tokens,
+                self.settings.judges, prompts, outputs, reply_tokens=length, tokens=tokens
             )
         return rows
 
@@ -349,13 +299,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a run reads before its first call.
+    """All that a run reads before its first call: the items, what their loader found, methods.
 
-    Attributes:
-        items: The items, all of them.
-        notes: What their loader found.
-        pool: The file that examples are taken from, and its items; none where nothing shows any.
-        methods: The methods, by name, their templates opened and checked.
+    ``pool`` is the file that examples are taken from, and its items; none where nothing shows any.
     """
 
     items: Sequence[Any]
@@ -382,19 +328,10 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
     return Inputs(items, notes, (pool_path, context.pool), context.pack, methods)
 
 
-def forget_loaded() -> None:
-    """Let go of the files that `load_once` holds."""
-    _loaded.cache_clear()
-
-
 def load_once(
     load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
 ) -> _T:
-    """Return what a loader makes of a file; the same file is read once in a process.
-
-    A run checks its data before the first call, and its Inspect tasks, which can be made without a
-    run, name them by path.
-    """
+    """Return what a loader makes of a file: a run and its Inspect tasks read it once."""
     file, on_disk = Path(path), table_file(path)
     state = on_disk.stat() if on_disk.exists() else None
     changed = state and (state.st_mtime_ns, state.st_size)
@@ -407,6 +344,10 @@ def _loaded(
     load: Callable[..., Any], path: Path, _whole: Path, _changed: Any, columns: tuple[Any, ...]
 ) -> Any:
     return load(path, dict(columns)) if columns else load(path)
+
+
+forget_loaded = _loaded.cache_clear
+"""Lets go of the files that `load_once` holds."""
 
 
 def system_label(model: str, method: str, shots: int) -> str:
@@ -422,14 +363,11 @@ def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
 
 def require_model(settings: RunSettings, methods: Methods) -> None:
     """Check that there is a model under test; `InputError` if none is named."""
-    if settings.models:
-        return
-    baselines = methods.baseline_names()
-    or_baseline = f", or name a baseline only (--method {' or '.join(baselines)})"
-    raise InputError(
-        "no model is named",
-        hint="add --model, e.g. --model embedded/smollm2-135m" + (or_baseline if baselines else ""),
-    )
+    hint, baselines = "add --model, e.g. --model embedded/smollm2-135m", methods.baseline_names()
+    if baselines:
+        hint += f", or name a baseline only (--method {' or '.join(baselines)})"
+    if not settings.models:
+        raise InputError("no model is named", hint=hint)
 
 
 COST_COLUMNS = ("calls", "tokens", "dollars")
@@ -439,13 +377,10 @@ COST_COLUMNS = ("calls", "tokens", "dollars")
 def cost_columns(
     sample: "EvalSample", model: str, local: Sequence[tuple[int, int]] = ()
 ) -> dict[str, Any]:
-    """Return what it took to write what a sample holds: all calls but the judge's.
+    """Return what it took to write what a sample holds, with `TaskRun.local_calls`.
 
-    ``local`` is what weights in this process read and wrote, as `TaskRun.local_calls` has it.
-
-    Returns:
-        ``calls``, ``tokens`` (sent and received) and ``dollars`` (list price; NaN where it is not
-        known); nothing where nothing was written, as of outputs that were made elsewhere.
+    It is ``calls`` but the judge's, ``tokens`` sent and received, and ``dollars`` at list price,
+    NaN if that is not known; nothing if nothing was written.
     """
     used: dict[str, list[Tokens]] = {}
     for read, written in local:

@@ -84,12 +84,10 @@ class ReportMeta(BaseModel):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Every judge of every run, once, in order."""
         return tuple(dict.fromkeys(judge for run in self.runs for judge in run.judges))
 
     @property
     def fluency_models(self) -> tuple[str, ...]:
-        """Every fluency model of every run, once, in order."""
         return tuple(dict.fromkeys(run.fluency_model for run in self.runs if run.fluency_model))
 
     @property

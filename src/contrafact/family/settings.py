@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -12,7 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializeAsAny,
-    ValidationInfo,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -23,12 +23,13 @@ from contrafact.errors import InputError
 from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
-from contrafact.options import SAMPLING, TRANSPORT, CallOptions, option
+from contrafact.options import SAMPLING, TRANSPORT, CallOptions, is_no_number, option
 from contrafact.redaction import secrets_dropped
 
 __all__ = [
     "ConfigPart",
     "FluencyOptions",
+    "Names",
     "ReaderOptions",
     "RunSettings",
     "Sampling",
@@ -52,19 +53,13 @@ class ConfigPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _no_number(cls, value: object, info: ValidationInfo) -> object:
-        kind = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and not _takes_truth(kind):
+    def _no_number(cls, value: object, read: ValidatorFunctionWrapHandler) -> object:
+        found = read(value)
+        if is_no_number(value, found):
             raise ValueError("must not be true or false")
-        return value
-
-
-def _takes_truth(kind: Any) -> bool:
-    """Whether a field of this kind can be true or false."""
-    anything = kind in (bool, Any, object) or isinstance(kind, bool)
-    return anything or any(map(_takes_truth, get_args(kind)))
+        return found
 
 
 class TaskOptions(BaseModel):
@@ -190,13 +185,9 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
             )
 
 
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
 Names = Annotated[
     tuple[str, ...],
-    BeforeValidator(_several),
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One name, or a list of names."""
@@ -355,7 +346,6 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
 
 
 def _without_paths(options: TaskOptions) -> dict[str, Any]:
-    kept = {name for name, value in options if not isinstance(value, Path)}
-    fields = type(options).model_fields
-    paths = {name for name in fields if "Path" in str(fields[name].annotation)}
-    return options.model_dump(mode="json", include=kept - paths)
+    fields = type(options).model_fields.items()
+    paths = {name for name, field in fields if "Path" in str(field.annotation)}
+    return options.model_dump(mode="json", exclude=paths)

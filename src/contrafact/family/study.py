@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 
     from contrafact.stats.intervals import Interval
 
-__all__ = [
-    "NOT_ASKED",
-    "TRUE_FALSE",
-    "AnsweredStudy",
-    "Choose",
-    "Question",
-    "StudySpec",
-    "StudyTable",
-    "at_random",
-    "spread_over",
-]
+__all__ = ["NOT_ASKED", "AnsweredStudy", "Question", "StudySpec", "StudyTable", "spread_over"]
 
 TRUE_FALSE: Mapping[str, str] = {
     **dict.fromkeys(("t", "yes", "y", "1", "pass"), "true"),
@@ -51,14 +41,13 @@ class Question:
     """What people are asked of every item: a column of the sheet to fill in.
 
     Attributes:
-        answers: The answers. Of a question that can pass and fail the first passes the item, the
-            second fails it, and others decide nothing.
-        spellings: What people may write besides the answers themselves, in lower case, and the
-            answer that it stands for.
+        answers: If the question can pass and fail, the first passes the item, the second fails it,
+            and others decide nothing.
+        spellings: What people may write besides, in lower case, and the answer that it stands for.
         wanted: What people are asked to write, for messages; see `choices`.
         passes: Whether an item can pass and fail it; else its answers are classes.
-        optional: Whether a blank is no omission: a mark that is set or not.
-        verdict: The key's column of what people's answers are held against; empty if there is none.
+        optional: A blank is no omission: a mark that is set or not.
+        verdict: The key's column of what people's answers are held against, if any.
         criterion: The judged column of the per-item table that asks the same; the key's column
             ``verdict`` is then made of it, and people's labels can correct the judge's rate.
     """
@@ -84,7 +73,6 @@ class Question:
 
     @property
     def choices(self) -> str:
-        """What people are asked to write."""
         if self.wanted:
             return self.wanted
         return "TRUE or FALSE" if self.spellings is TRUE_FALSE else ", ".join(self.answers)
@@ -96,14 +84,11 @@ class Question:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table that comes out of a study.
+    """A table that comes out of a study: without a name it is only shown, without a title not.
 
-    Attributes:
-        name: The name of its file, without the ending; empty for one that is only shown.
-        title: Its heading on the screen. A table without a title is not shown.
-        frame: The figures; each may have its bounds next to it, in ``_low`` and ``_high``.
-        shares: Columns shown in percent; ``coefficients`` are shown with three digits.
-        undefined: Columns that say ``undefined`` in the file where a figure is.
+    ``frame`` may have a figure's bounds next to it, in ``_low`` and ``_high``. ``shares`` are
+    columns shown in percent, ``coefficients`` with three digits; ``undefined`` say so in the file
+    where a figure is.
     """
 
     name: str
@@ -119,12 +104,9 @@ class AnsweredStudy:
     """A study with people's answers: what its tables are made from.
 
     What figures are made of has an item's name as index, and may name an item several times.
-
-    Attributes:
-        items: The key, in its order, by the items' names: its columns as text, ``probability`` as a
-            number, and in the place of a verdict the answer that it stands for, if any.
-        answers: Those that can be used, in the order of reading: ``item``, ``annotator``,
-            ``question`` and ``answer``.
+    ``items`` are the key by the items' names: its columns as text, ``probability`` as a number, and
+    the answer that a verdict stands for in its place. ``answers`` have ``item``, ``annotator``,
+    ``question`` and ``answer``.
     """
 
     spec: "StudySpec"
@@ -175,7 +157,6 @@ Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]
 
 
 def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-    """Choose so many rows of a stratum at random."""
     return [int(row) for row in rng.permutation(len(stratum))[:size]]
 
 
@@ -183,13 +164,10 @@ def spread_over(column: str) -> Choose:
     """Return how rows are chosen at random, every value of a column before any again."""
 
     def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-        values = stratum[column].tolist()
-        seen: dict[Any, int] = {}
-        turns: list[tuple[int, int, int]] = []
-        for row in at_random(stratum, len(values), rng):
-            turn = seen[values[row]] = seen.get(values[row], -1) + 1
-            turns.append((turn, len(turns), row))
-        return [row for _, _, row in sorted(turns)[:size]]
+        order = list(at_random(stratum, len(stratum), rng))
+        values = stratum[column].reset_index(drop=True)[order]
+        turns = values.groupby(values, sort=False, dropna=False).cumcount()
+        return turns.sort_values(kind="stable").index[:size].tolist()
 
     return choose
 
@@ -201,34 +179,30 @@ class StudySpec:
     Attributes:
         summary: What people are asked, as a short sentence for help.
         noun: What an item is, in the plural.
-        shown: The sheet's columns that show an item, and the columns of what can be drawn that
-            they are taken from.
+        shown: The sheet's columns that show an item, and the columns that they are taken from.
         guidelines: The file of guidelines for people, plain text.
-        key: The key's columns, in order: with ``item``, ``probability`` and ``check`` those of what
-            can be drawn that lead back to an item, and each question's ``verdict``. One called
-            ``kind`` is the kind of study.
+        key: The key's columns, in order: with ``item``, ``probability`` and ``check`` those that
+            lead back to an item, and each question's ``verdict``. One called ``kind`` is the kind
+            of study.
         task: The task from whose run folders is drawn.
-        load: Where it is drawn from one file instead: returns what is in it.
+        load: Returns what is in a file, if it is drawn from one file instead.
         source: What is drawn from, as a help text.
-        pool: Returns those rows of a run's items (or of what was loaded) that can be drawn. If not
-            given: rows in which all that is shown is there, and that a judge judged where any
-            question has a criterion.
+        pool: Returns those rows that can be drawn. If not given: rows in which all that is shown is
+            there, and that a judge judged where any question has a criterion.
         strata: Columns of the key: every combination of their values is drawn from.
         each: Whether ``--n`` is the number of each stratum; else that of all, shared evenly.
-        n: How many are drawn where no number is given.
-        assign: Fills in what hangs on the draw itself: called with the drawn rows, which have their
-            place within their stratum's in the column ``place``.
-        order_first: Whether the order of the sheet is drawn before the items' names, which say
-            nothing. It decides what a seed draws, and nothing else.
-        together: Whether the sheet has rows in the order in which they were chosen: several to
-            what is drawn, those with one value of ``cluster``.
-        calibrates: Whether a judge's rates are to be corrected by it: ``--n`` is then the number of
-            each system, shared out in proportion to its strata.
+        n: How many are drawn if no number is given.
+        assign: Fills in what hangs on the draw itself, of the drawn rows, which have their place
+            within their stratum's in the column ``place``.
+        together: The sheet has rows in the order in which they were chosen: several to what is
+            drawn, those with one value of ``cluster``.
+        calibrates: A judge's rates are to be corrected by it: ``--n`` is then the number of each
+            system, shared out in proportion to its strata.
         cluster: The key's column by which figures are resampled.
         by: Columns of the key by whose values two raters are compared, too, and these values.
         reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
         labels: The key's columns that a table of labels has, which ``contrafact report --labels``
-            takes; without any there is no such table.
+            takes.
         tables: Makes the tables, instead of those of `contrafact.study.score`.
         published: Returns what the paper found, as tables and sentences.
     """
@@ -248,7 +222,6 @@ class StudySpec:
     n: int = 100
     choose: Choose = at_random
     assign: Callable[["pd.DataFrame"], "pd.DataFrame"] | None = None
-    order_first: bool = False
     together: bool = False
     calibrates: bool = False
     cluster: str = "sample_id"

@@ -5,6 +5,7 @@ each measure and form that has figures. What it lacks, and what cannot be compar
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -26,28 +27,22 @@ def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
     chosen = [data.spec.measure(name) for name in measures]
     judged = any(measure.judged for measure in chosen)
     scored = any(measure.fluency for measure in chosen)
-    sentences: list[str] = []
-    if judged and not data.judged:
-        sentences.append("No judge was named (--judge), so what needs a judge is left out.")
-    if scored and not data.scored:
-        sentences.append("Fluency was not scored, so the perplexity columns are left out.")
-    if judged and data.judged and not data.one_judge:
-        sentences.append(
-            "These systems were not all judged by the same judge, so their judged scores are not "
-            "comparable and none is marked as best."
-        )
-    if scored and data.scored and not data.meta.one_fluency_model:
-        models = ", ".join(data.meta.fluency_models)
-        sentences.append(
-            f"Perplexities come from different models ({models}), so they are not comparable and "
-            "none is marked as best."
-        )
-    if not data.one_set:
-        sentences.append(
-            f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
-            "comparisons use those that two systems share."
-        )
-    return tuple(sentences)
+    models = data.meta.fluency_models
+    cases = {
+        "No judge was named (--judge), so what needs a judge is left out.": (
+            judged and not data.judged
+        ),
+        "Fluency was not scored, so the perplexity columns are left out.": (
+            scored and not data.scored
+        ),
+        "These systems were not all judged by the same judge, so their judged scores are not "
+        "comparable and none is marked as best.": judged and data.judged and not data.one_judge,
+        f"Perplexities come from different models ({', '.join(models)}), so they are not "
+        "comparable and none is marked as best.": scored and data.scored and len(models) > 1,
+        f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
+        "comparisons use those that two systems share.": not data.one_set,
+    }
+    return tuple(sentence for sentence, holds in cases.items() if holds)
 
 
 def measure_table(
@@ -90,20 +85,27 @@ def measure_table(
         for measure, form, column in columns
     }
     frame = with_figures(frame, figures, wanted, by)
-    ranks: _Judged = {}
-    rates: _Judged = {}
-    if of in ("", *spec.scopes[:1]):
-        ranks, rates = _ranks(data, chosen), _corrected(data, chosen)
+    of_all = chosen if of in ("", *spec.scopes[:1]) else ()
+    ranks, rates = _ranks(data, of_all), _corrected(data, of_all)
     for values in (*ranks.values(), *rates.values()):
         frame = frame.merge(values, how="left", left_on="system", right_index=True)
     marks = frame["system"].isin(data.systems_as("mark"))
-    first = [Column("system", "System", "text"), *ranks, *(_count_column(c, data) for c in counts)]
+    labels = {"asked": spec.output[1].capitalize(), "invalid": "Inv."}
+    counted = (
+        Column(name, labels.get(name, name.capitalize()), "text" if name == "judge" else "count")
+        for name in counts
+    )
+    first = (Column("system", "System", "text"), *ranks, *counted)
+    usual_caption = (
+        f"Small figures under a number are its {data.percent_level} interval, clustered by "
+        f"{spec.cluster_noun}. Strict counts what is invalid or no answer as wrong."
+    )
     valid = [column for _, form, column in columns if form != "strict"]
     strict = [column for _, form, column in columns if form == "strict"]
     table = Table(
         key,
         title,
-        caption or _usual_caption(data),
+        caption or usual_caption,
         (*first, *valid, *rates, *strict),
         frame.assign(source=marks.map({True: MARK, False: OWN})),
         notes_on(data, *measures) if notes else (),
@@ -160,20 +162,6 @@ def _corrected(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
         column = Column(key, measure.label, "share", "Corrected, %", measure.better, ranked=False)
         columns[column] = rows.set_axis([key, f"{key}_low", f"{key}_high"], axis=1)
     return columns
-
-
-def _usual_caption(data: ChapterData) -> str:
-    return (
-        f"Small figures under a number are its {data.percent_level} interval, clustered by "
-        f"{data.spec.cluster_noun}. Strict counts what is invalid or no answer as wrong."
-    )
-
-
-def _count_column(name: str, data: ChapterData) -> Column:
-    if name == "judge":
-        return Column(name, "Judge", "text")
-    labels = {"asked": data.spec.output[1].capitalize(), "invalid": "Inv."}
-    return Column(name, labels.get(name, name.capitalize()), "count")
 
 
 def _measure_columns(
@@ -265,12 +253,8 @@ def measure_chart(
     if not rows:
         return None
     systems = list(data.systems[:_MOST_SYSTEMS])
-    values, lows, highs = (
-        figures.pivot(index=name, columns="system", values=end)
-        .reindex(index=rows, columns=systems)
-        .to_numpy(float)
-        for end in ("estimate", "low", "high")
-    )
+    wanted = {system: {"system": system} for system in systems}
+    frame = with_figures(pd.DataFrame({name: rows}), figures, wanted, [name])
     more = ""
     if len(systems) < len(data.systems):
         more = f" The first {len(systems)} of {len(data.systems)} systems are drawn."
@@ -280,7 +264,7 @@ def measure_chart(
     )
     kind = spec.measure(next(iter(measures))).kind
     names = [measures.get(row, row) for row in rows]
-    panel = Panel("", values, lows, highs, kind)
+    panel = Panel.of_columns("", frame, systems, kind)
     return GridChart(key, title, caption, names, systems, [panel], axis=axis)
 
 
@@ -295,37 +279,35 @@ def invalid_table(
     ``more`` are columns behind these, and what they count of a system's rows: None where there is
     nothing to count.
     """
-    items, more = data.items, more or {}
-    causes = items["invalid_cause"].astype(object)
-    met = {
-        cause.replace(" ", "_"): cause
-        for cause in (*CAUSES.values(), UNREADABLE)
-        if causes.eq(cause).any()
+    items = data.items
+    any_degenerate = bool(items["degenerate"].notna().any())
+
+    def of_cause(cause: str, rows: pd.DataFrame) -> int:
+        return int(rows["invalid_cause"].eq(cause).sum())
+
+    counts: dict[Column, Callable[[pd.DataFrame], float | None]] = {
+        Column("asked", "Asked for", "count"): len,
+        Column("valid", "Valid", "count"): lambda rows: int(rows["valid"].sum()),
+        Column("degenerate", "Of those degenerate", "count"): lambda rows: (
+            int(rows["degenerate"].notna().sum()) if any_degenerate else None
+        ),
+        Column("invalid", "Invalid", "count"): lambda rows: int(rows["valid"].eq(0).sum()),
+        Column("invalid_share", "Invalid, %", "share", better="low", ranked=False): lambda rows: (
+            float(rows["valid"].eq(0).mean())
+        ),
+        **{
+            Column(cause.replace(" ", "_"), cause.capitalize(), "count"): partial(of_cause, cause)
+            for cause in (*CAUSES.values(), UNREADABLE)
+            if of_cause(cause, items)
+        },
+        **(more or {}),
     }
-    any_degenerate = items["degenerate"].notna().any()
-    lines: list[dict[str, object]] = []
-    for system in data.systems:
-        of_system = items[items["system"].eq(system)]
-        line: dict[str, object] = {
-            "system": system,
-            "asked": len(of_system),
-            "valid": int(of_system["valid"].sum()),
-            "invalid": int(of_system["valid"].eq(0).sum()),
-            "degenerate": int(of_system["degenerate"].notna().sum()) if any_degenerate else None,
-            "invalid_share": float(of_system["valid"].eq(0).mean()),
-        }
-        line |= {key: int(causes[of_system.index].eq(cause).sum()) for key, cause in met.items()}
-        lines.append(line | {column.key: counted(of_system) for column, counted in more.items()})
-    columns = (
-        Column("system", "System", "text"),
-        Column("asked", "Asked for", "count"),
-        Column("valid", "Valid", "count"),
-        Column("degenerate", "Of those degenerate", "count"),
-        Column("invalid", "Invalid", "count"),
-        Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
-        *(Column(key, cause.capitalize(), "count") for key, cause in met.items()),
-        *more,
-    )
+    lines = [
+        {"system": name, **{column.key: counted(rows) for column, counted in counts.items()}}
+        for name in data.systems
+        for rows in (items[items["system"].eq(name)],)
+    ]
+    columns = (Column("system", "System", "text"), *counts)
     frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
     caption = caption or (
         f"{data.spec.output[1].capitalize()} asked for, and how many could be read."

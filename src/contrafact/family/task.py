@@ -74,8 +74,8 @@ class Solving(Generic[ItemT, OutputT]):
     """
 
     item_of: Callable[[TaskState], ItemT]
-    unanswered: Callable[[str], OutputT]
-    shown: Callable[[OutputT], str]
+    unanswered: Callable[[str], Any] = lambda reason: Output(text=None, invalid=reason)
+    shown: Callable[[Any], str] = lambda output: output.text or output.reply or ""
     check: Callable[[ItemT, OutputT, Exchanges], OutputT] = lambda _, output, __: output
     config: GenerateConfig = field(default_factory=GenerateConfig)
 
@@ -177,9 +177,7 @@ def output_of(state: TaskState) -> Output:
 def degenerate_text(
     batch: Batch, output: Output, *own: str, shown: Exchanges = (), same: Sequence[str] = ()
 ) -> Output:
-    """Return an output with the reason why its text is no answer, if it is none.
-
-    A reason that it has already, of when its prompt was at hand, stays.
+    """Return an output with the reason why its text is no answer, if it is none; one stays.
 
     Args:
         own: The texts of its own input: the first is what it was to change.

@@ -8,7 +8,6 @@ judge is shown, and what it computes besides.
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -23,7 +22,7 @@ from contrafact.family import task_named
 from contrafact.family.exam import Examiner, ExamItem
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, TaskRun, load_once
+from contrafact.family.run import Inputs, TaskRun, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import (
     OUTPUT,
@@ -92,14 +91,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
             raise InputError("the input is none of the data's", hint="name the item by its id")
         return OutputRow(ids, {"": recorded.output("output")})
 
-    def check_output(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
-        """Return an output with the reason why its text is no answer, if it is none.
-
-        A family in which an unchanged input can be right returns the output as it is. ``batch`` are
-        the inputs of all items, ``shown`` what the model was asked and answered on the way.
-        """
-        return degenerate_text(batch, output, self.input_of(item), shown=shown)
-
     def rubric(self, pack: PromptPack, cache: bool | CachePolicy = False) -> Rubric[Verdict]:
         """Return the criteria's templates, opened and checked."""
         (item, *_), _ = load_once(self.load, self.bundled)
@@ -111,12 +102,11 @@ class TextRun(TaskRun[ItemT, ItemT]):
         return self.rubric(pack)
 
     def judge_prompts(self, judging: Rubric[Verdict], unit: ItemT) -> Sequence[str]:
-        """Return what is asked about a text as long as the item."""
         texts = self.prompt_texts(unit, self.input_of(unit))
         return [prompt for _, prompt in judging.prompts(self.criteria, **texts)]
 
     def examiner(self, pack: PromptPack, options: Any) -> Examiner:
-        """Return how a judge is examined: as a run asks it. An exam item's material is the item."""
+        """Return how a judge is examined; an exam item's material is the item."""
         rubric = self.rubric(pack)
 
         def prompts(item: ExamItem) -> Mapping[str, str]:
@@ -137,23 +127,24 @@ class TextRun(TaskRun[ItemT, ItemT]):
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
         by_id = {str(item.id): item for item in inputs.items}
-        return Solving(
-            item_of=lambda state: by_id[str(state.sample_id)],
-            unanswered=lambda reason: Output(text=None, invalid=reason),
-            shown=lambda output: output.text or output.reply or "",
-            check=partial(self.check_output, Batch([self.input_of(item) for item in inputs.items])),
-        )
+        batch = Batch([self.input_of(item) for item in inputs.items])
+
+        def check(item: ItemT, output: Output, shown: Exchanges) -> Output:
+            return degenerate_text(batch, output, self.input_of(item), shown=shown)
+
+        return Solving(lambda state: by_id[str(state.sample_id)], check=check)
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         names = ("data", "judged", "prompts", "cache_scope")
         return criteria_scorer(self.name, *(cast(Any, arguments.get(name)) for name in names))
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return one row per item and draw."""
-        for sample in evaluated.samples:
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        for sample in samples:
             output = Output(**sample.store[OUTPUT])
             yield {
-                **evaluated.facts,
+                **facts,
                 "draw": sample.epoch,
                 "sample_id": str(sample.id),
                 **sample.metadata,

@@ -56,10 +56,7 @@ class ReadReply:
 
 @dataclass(frozen=True)
 class CheckedReply:
-    """What checks without a model make of a reply: 0 to 10, and values by measure, among others.
-
-    A reply that cannot be read has 0 and no values.
-    """
+    """What checks make of a reply: 0 to 10, and values by measure; none if it cannot be read."""
 
     score: float
     values: Mapping[str, float] = field(default_factory=dict)
@@ -67,11 +64,7 @@ class CheckedReply:
 
 @dataclass(frozen=True)
 class TrainingMeasure:
-    """A measure of a valid answer, as a column of the table of metrics.
-
-    A ``share`` is from 0 to 1 and shown in percent; one that is ``drawn`` has a panel in the
-    figure.
-    """
+    """A measure of a valid answer: a ``share`` is shown in percent, one ``drawn`` has a panel."""
 
     name: str
     label: str
@@ -104,16 +97,14 @@ class TrainingSpec:
         answer: What a whole answer is called in messages, as ``both counterfactuals``.
         presets: The folder of configs that ship with the family.
         load: Reads the items of a file, or the bundled ones without a file.
-        row: An item with its answer as a row of a file that ``load`` reads.
-        item_id: The id that an item's text gives it.
-        prompts: Opens the prompts of a pack.
-        reply: The reply that the prompt for an answer asks for.
-        read: Reads a reply; ``ended`` says whether the model came to its end.
+        row: Makes an item with its answer a row of a file that ``load`` reads.
+        reply: Returns the reply that the prompt for an answer asks for.
+        read: Reads a reply, given whether the model came to its end.
         read_item: Reads a new item in a reply: its text, and why it is none, if it is none.
         check: Scores replies without a model: items and what was read of each.
         measures: What is reported of valid answers, in order.
         methods: Methods whose answers can be preferred, besides the model's own replies.
-        method_answer: The answer in what they give; None where it is invalid.
+        method_answer: The answer in what they give; None if it is invalid.
     """
 
     item: str
@@ -136,13 +127,10 @@ class TrainingSpec:
 
 @dataclass(frozen=True)
 class EditTask:
-    """A text to edit, with an answer that is proven right.
+    """A text to edit: what the model is asked, and an answer to learn that is proven right.
 
-    Attributes:
-        prompt: What the model is asked.
-        answer: The answer to learn.
-        source: What the family scores answers by, as JSON.
-        wrong: Answers by kind that a reader of figures compares with: a copy, a wrong answer.
+    ``source`` is what the family scores answers by, as JSON; ``wrong`` are answers by kind that a
+    reader of figures compares with: a copy, a wrong answer.
     """
 
     id: str

@@ -170,6 +170,7 @@ def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
 
 def _features(items: Sequence[LeakItem], target: str) -> Mapping[str, Any]:
     """Return what each reader sees of the items: words as a sparse matrix, the rest as arrays."""
+    require("sklearn", "tests for leaks")
     from sklearn.feature_extraction.text import HashingVectorizer
 
     vectorizer = HashingVectorizer(
@@ -278,7 +279,6 @@ def unseen_folds(
 
     There are as many folds as groups if these are fewer than ``most``; at least two are wanted.
     """
-    require("sklearn", "surface features")
     from sklearn.model_selection import GroupKFold
 
     folds = GroupKFold(n_splits=min(most, len(set(groups))), shuffle=True, random_state=seed)

@@ -18,12 +18,10 @@ def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
     """Return how two runs of one task differ before any output is looked at.
 
     Returns:
-        ``settings`` that differ: ``name``, ``before`` and ``after``; None if a run lacks it.
-        ``prompts`` that only one run uses, or both with a different text: ``name``, ``what``
-        (added, removed, changed), the ``diff`` by lines, and a ``note``. ``data``: whether both
-        read the ``same_file``, how many samples are ``shared``, the inputs of those ``added`` and
-        ``removed`` by id, and the ``changed`` ones that both have: ``id``, the ``fields`` that
-        differ, and the first of these fields ``before`` and ``after``.
+        ``settings`` that differ; ``prompts`` that only one run uses, or both with a different text,
+        with the ``diff`` by lines; ``data``: how many samples are ``shared``, the inputs of those
+        ``added`` and ``removed`` by id, and the ``changed`` ones that both have, with the
+        ``fields`` that differ and the first of them ``before`` and ``after``.
     """
     old, new = _facts(before.manifest), _facts(after.manifest)
     old_samples, new_samples = _samples(before), _samples(after)

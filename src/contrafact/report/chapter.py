@@ -14,7 +14,7 @@ from markupsafe import Markup
 from contrafact.console import say_once
 from contrafact.errors import installed
 from contrafact.family import family_of_task
-from contrafact.family.display import Chart, Fact, Table, Warnings, count
+from contrafact.family.display import Fact, GridChart, Table, Warnings, count
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, ReportSpec, Section
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
@@ -52,11 +52,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Chapter:
-    """All that a report shows of one task.
+    """All that a report shows of one task; no section is empty.
 
-    No section is empty. ``tables`` has one more than the sections show, of judged rates, which is
-    only written to files. ``facts`` stand at the top, ``warnings`` (headings and texts) before any
-    table. ``how`` are terms and texts, ``results`` the task's part of ``results.json``.
+    ``tables`` has one more than the sections show, of judged rates, which is only written to files.
+    ``results`` is the task's part of ``results.json``.
     """
 
     task: str
@@ -122,7 +121,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             *(warning for section in every for warning in section.warnings),
         ],
         tables=tables,
-        figures={chart.key: draw_chart(chart) for chart in shown if isinstance(chart, Chart)},
+        figures={chart.key: draw_chart(chart) for chart in shown if isinstance(chart, GridChart)},
         explorer=pack_items(data, runs.calls, best=summary.best),
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(

@@ -8,6 +8,7 @@ compared with.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,11 @@ from contrafact.report.estimates import compare_systems, estimate_figures, prepa
 from contrafact.report.examples import why_invalid
 from contrafact.report.frames import meta_of
 from contrafact.report.words import sentence
-from contrafact.runs.items import read_items
+from contrafact.runs.items import RunItems, read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = [
-    "LEVEL",
-    "SEED",
-    "RunDiff",
-    "SystemPair",
-    "compared_measures",
-    "diff_runs",
-    "measure_label",
-]
+__all__ = ["RunDiff", "SystemPair"]
 
 SEED = 0
 LEVEL = 0.95
@@ -73,32 +66,48 @@ class RunDiff:
     Attributes:
         rows: The rows that are compared, by pair; their systems are named as `SystemPair.labels`.
         differences: One row per pair, measure and form: ``system_a``, ``system_b``, ``pair``,
-            ``measure``, ``form``, ``before`` and ``after`` with their bounds, ``difference``,
-            ``low``, ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of
-            clusters, ``method``, ``verdict`` (see `verdict_of`).
+            ``before`` and ``after`` with their bounds, ``verdict`` (see `verdict_of`), and what
+            `compare_systems` says of it.
         flips: The outputs of which a yes became a no or a no a yes, the worst first: the systems,
             the columns that name the row, ``direction`` (worsened where any measure worsened, else
             improved where any improved), ``measures`` (by name the values ``a`` and ``b`` and the
             direction), and the texts ``a`` and ``b``; where one is None, ``invalid_a`` or
             ``invalid_b`` says why.
+        empty: The pairs, by name, that have no item in common.
         flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
             ``same``, ``left_out`` (a side has no yes or no).
     """
 
-    task: str
+    runs: tuple[RunItems, RunItems]
     spec: ReportSpec
-    names: tuple[str, str]
-    identities: tuple[str, str]
     meta: ReportMeta
-    changes: Mapping[str, Any]
     rows: Mapping[SystemPair, pd.DataFrame]
     only_before: Sequence[str]
     only_after: Sequence[str]
     differences: pd.DataFrame
     flips: Sequence[Mapping[str, Any]]
     flip_counts: pd.DataFrame
-    notes: Sequence[Reason] = ()
+    empty: Sequence[str]
     resamples: int = 10_000
+
+    @property
+    def task(self) -> str:
+        return self.runs[0].manifest.task
+
+    @property
+    def names(self) -> list[str]:
+        """The runs' folders: their names, or their paths where both have one name."""
+        names = [run.folder.resolve().name for run in self.runs]
+        return names if names[0] != names[1] else [str(run.folder) for run in self.runs]
+
+    @cached_property
+    def changes(self) -> Mapping[str, Any]:
+        return changes_between(*self.runs)
+
+    @cached_property
+    def notes(self) -> Sequence[Reason]:
+        """What must be known before the figures are read."""
+        return list(_notes(self))
 
     @property
     def pairs(self) -> Sequence[SystemPair]:
@@ -149,38 +158,31 @@ def diff_runs(
         ignore_index=True,
     )
     rows = rows.assign(invalid=1.0 - rows["valid"])
-    every = {pair: _on_shared_items(rows, pair) for pair in pairs}
-    shared = {pair: pair_rows for pair, pair_rows in every.items() if len(pair_rows)}
+    shared = {}
+    for pair in pairs:
+        of_pair = rows[rows["system"].isin(pair.labels)]
+        in_both = of_pair.groupby("sample_id")["system"].transform("nunique") == 2
+        if in_both.any():
+            shared[pair] = of_pair[in_both].reset_index(drop=True)
     if not shared:
         raise InputError(
             f"{before} and {after} share no {spec.unit[0]}", hint="compare runs over the same data"
         )
     meta = meta_of((old, new))
     flips, counts = _flips(shared, spec)
-    names = tuple(run.folder.resolve().name for run in (old, new))
-    diff = RunDiff(
-        task=task,
+    return RunDiff(
+        runs=(old, new),
         spec=spec,
-        names=(names[0], names[1]) if names[0] != names[1] else (str(before), str(after)),
-        identities=(old.manifest.identity, new.manifest.identity),
         meta=meta,
-        changes=changes_between(old, new),
         rows=shared,
         only_before=only_before,
         only_after=only_after,
         differences=_differences(shared, spec, meta, resamples),
         flips=flips,
         flip_counts=counts,
+        empty=[pair.name for pair in pairs if pair not in shared],
         resamples=resamples,
     )
-    empty = [pair.name for pair in pairs if pair not in shared]
-    return replace(diff, notes=list(_notes(diff, empty)))
-
-
-def measure_label(measure: Measure, form: str = "") -> str:
-    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
-    name = ": ".join(parts)
-    return f"{name} (strict)" if form == "strict" else name
 
 
 def match_systems(
@@ -224,33 +226,27 @@ def match_systems(
 def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
     if "=" not in text:
         raise InputError(f"--system {text} names one system", hint="write A=B, of A and of B")
+    old, new = _named(before), _named(after)
     # A name may itself have an equals sign: every one is tried.
-    cuts = [i for i, sign in enumerate(text) if sign == "="]
-    tried = [(_named(text[:i], before), _named(text[i + 1 :], after)) for i in cuts]
-    for a, b in tried:
-        if a is not None and b is not None:
-            return SystemPair(a, b)
-    missing, frame, run = text[: cuts[0]], before, "first"
-    if tried[0][0]:
-        missing, frame, run = text[cuts[0] + 1 :], after, "second"
+    cuts = [(text[:i].strip(), text[i + 1 :].strip()) for i, sign in enumerate(text) if sign == "="]
+    for a, b in cuts:
+        if a in old and b in new:
+            return SystemPair(old[a], new[b])
+    a, b = cuts[0]
+    missing, frame, run = (b, after, "second") if a in old else (a, before, "first")
     raise InputError(
         f"--system {text}: '{missing}' is no system of the {run} run, or more than one",
         hint=f"it has {'; '.join(frame['system'])}",
     )
 
 
-def _named(text: str, frame: pd.DataFrame) -> str | None:
-    for column in ("system", "method", "model"):
-        matching = frame.loc[frame[column].eq(text.strip()), "system"]
-        if len(matching) == 1:
-            return str(matching.iloc[0])
-    return None
-
-
-def _on_shared_items(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
-    of_pair = rows[rows["system"].isin(pair.labels)]
-    in_both = of_pair.groupby("sample_id")["system"].transform("nunique") == 2
-    return of_pair[in_both].reset_index(drop=True)
+def _named(frame: pd.DataFrame) -> dict[str, str]:
+    """Return a run's systems by name, and by the method or model that no other of them has."""
+    named: dict[str, str] = {}
+    for column in ("model", "method", "system"):
+        alone = frame[~frame[column].duplicated(keep=False)]
+        named |= dict(zip(alone[column], alone["system"], strict=True))
+    return named
 
 
 def _differences(
@@ -372,7 +368,7 @@ _WORST_FIRST = ("worsened", "improved", "changed")
 _SIGNS = {"high": 1.0, "low": -1.0, None: 0.0}
 
 
-def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
+def _notes(diff: RunDiff) -> Iterator[Reason]:
     yield from _judged_apart(diff.rows)
     data, (one, several) = diff.changes["data"], diff.spec.unit
     if data["added"] or data["removed"]:
@@ -389,8 +385,8 @@ def _notes(diff: RunDiff, empty: Sequence[str]) -> Iterator[Reason]:
     for side, left in (("A", diff.only_before), ("B", diff.only_after)):
         if left:
             yield sentence("diff.notes", "left-over", side=side, systems=listed(left))
-    if empty:
-        yield sentence("diff.notes", "nothing-shared", unit=one, systems=listed(empty))
+    if diff.empty:
+        yield sentence("diff.notes", "nothing-shared", unit=one, systems=listed(diff.empty))
 
 
 def _judged_apart(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[Reason]:
@@ -418,7 +414,7 @@ def _on_one_side(diff: RunDiff) -> Iterator[Reason]:
                 continue
             a, b = (part[column].notna().any() for part in pair.sides(rows))
             if a != b:
-                labels["A" if a else "B"][measure_label(measure)] = None
+                labels["A" if a else "B"][measure.name_with_group()] = None
     for side, measures in labels.items():
         if measures:
             yield sentence("diff.notes", "one-side", side=side, measures=listed(list(measures)))

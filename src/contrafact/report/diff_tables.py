@@ -7,7 +7,7 @@ from typing import Any
 from contrafact.errors import Reason
 from contrafact.family.display import Column, Table, count
 from contrafact.family.report import Measure
-from contrafact.report.diff import LEVEL, SEED, RunDiff, measure_label
+from contrafact.report.diff import LEVEL, SEED, RunDiff
 from contrafact.report.regression import Finding
 from contrafact.report.words import sentence
 
@@ -71,7 +71,7 @@ def summary(diff: RunDiff) -> Iterator[Reason]:
     measures: dict[str, list[str]] = {"worse": [], "better": []}  # by verdict
     for _, row in diff.differences.iterrows():
         of = f" of {row['system_b']}" if several else ""
-        label = measure_label(diff.measure(row["measure"]), row["form"])
+        label = diff.measure(row["measure"]).name_with_group(row["form"])
         measures.setdefault(row["verdict"], []).append(f"{label}{of}")
     for way in ("worse", "better"):
         if measures[way]:
@@ -89,7 +89,7 @@ def differences_table(diff: RunDiff) -> Table | None:
         return None
     measures = [diff.measure(name) for name in rows["measure"]]
     labels = [
-        Column("", measure_label(measure, form), "text", better=measure.better).heading
+        Column("", measure.name_with_group(form), "text", better=measure.better).heading
         for measure, form in zip(measures, rows["form"], strict=True)
     ]
     # A cell shows the bounds in the columns that its own name and "_low" or "_high" make.
@@ -116,7 +116,7 @@ def flips_table(diff: RunDiff) -> Table | None:
     if counts.empty:
         return None
     labels = [
-        measure_label(diff.measure(row["measure"]), row["form"]) for _, row in counts.iterrows()
+        diff.measure(row["measure"]).name_with_group(row["form"]) for _, row in counts.iterrows()
     ]
     columns = (
         Column("label", "Measure", "text"),
@@ -138,8 +138,8 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
         "version": _VERSION,
         "task": diff.task,
         "runs": [
-            {"name": name, "identity": identity}
-            for name, identity in zip(diff.names, diff.identities, strict=True)
+            {"name": name, "identity": run.manifest.identity}
+            for name, run in zip(diff.names, diff.runs, strict=True)
         ],
         "settings": {"seed": SEED, "resamples": diff.resamples, "level": LEVEL},
         "changes": {

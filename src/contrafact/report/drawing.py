@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrafact.family.display import (
-    Chart,
-    GridChart,
-    MatrixChart,
-    figure_text,
-    format_number,
-)
+from contrafact.family.display import GridChart, figure_text, format_number
 from contrafact.text.delimit import visible_text
 
 if TYPE_CHECKING:
@@ -38,8 +32,6 @@ _COLOURS = {
 _WIDTH = 7.6
 _LABEL_LENGTH = 44
 _WRAP = 30
-_PANELS = 3
-_MOST_PANELS = 24
 
 
 @dataclass(frozen=True)
@@ -112,21 +104,11 @@ def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height:
     return Figure(key, title, caption, visible_text(alt), images["svg"], images["png"])
 
 
-def draw_chart(chart: Chart) -> Figure:
-    about = (chart.key, chart.title)
-    if isinstance(chart, GridChart):
-        row = max(0.34, 0.17 * len(chart.series) + 0.1)
-        height = 1.0 + 0.14 * len(chart.series) + len(chart.rows) * row
-        drawn = partial(_bars, chart)
-        return render(*about, chart.caption, _grid_text(chart), drawn, height=height)
-    shown = chart.panels[:_MOST_PANELS]
-    rows = math.ceil(len(shown) / _PANELS)
-    height = 0.5 + rows * (0.75 + 0.33 * max(len(names) for _, names, _ in shown))
-    caption = chart.caption
-    if left := len(chart.panels) - len(shown):
-        caption += f" The first {len(shown)} of {len(shown) + left} systems are drawn."
-    drawn = partial(_matrices, chart)
-    return render(*about, caption, _matrix_text(chart), drawn, height=height)
+def draw_chart(chart: GridChart) -> Figure:
+    row = max(0.34, 0.17 * len(chart.series) + 0.1)
+    height = 1.0 + 0.14 * len(chart.series) + len(chart.rows) * row
+    about = (chart.key, chart.title, chart.caption, _grid_text(chart))
+    return render(*about, partial(_bars, chart), height=height)
 
 
 def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
@@ -175,40 +157,6 @@ def _grid_text(chart: GridChart) -> str:
                     figures.append(" ".join([*filter(None, words), figure_text(value, panel.kind)]))
         lines.append(f"{row}: {', '.join(figures)}")
     return f"{chart.title}, as bars. {'; '.join(lines)}."
-
-
-def _matrices(chart: MatrixChart, plot: "Plot", colours: dict[str, str]) -> None:
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb
-
-    shade = to_rgb(colours["opportunity"])
-    scale = LinearSegmentedColormap.from_list("shade", [(*shade, 0.0), (*shade, 0.75)])
-    shown = chart.panels[:_MOST_PANELS]
-    across = min(_PANELS, len(shown))
-    axes = plot.subplots(math.ceil(len(shown) / across), across, squeeze=False)
-    for ax in axes.ravel()[len(shown) :]:
-        ax.set_axis_off()
-    for ax, (name, rows, counts) in zip(axes.ravel(), shown, strict=False):
-        totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        ax.imshow(counts / totals, cmap=scale, vmin=0, vmax=1, aspect="auto")
-        for y, x in np.ndindex(*counts.shape):
-            ax.text(x, y, f"{counts[y, x]:,.0f}", ha="center", va="center", fontsize=8)
-        ax.set_xticks(range(len(chart.columns)), list(chart.columns), fontsize=7.5)
-        ax.set_yticks(range(len(rows)), list(rows), fontsize=7.5)
-        ax.set_title(_row_name(name), loc="left", fontsize=8)
-        for side in ax.spines.values():
-            side.set_visible(False)
-
-
-def _matrix_text(chart: MatrixChart) -> str:
-    lines = []
-    for name, rows, counts in chart.panels:
-        cells = [
-            f"{row}: "
-            + ", ".join(f"{column} {n:,.0f}" for column, n in zip(chart.columns, line, strict=True))
-            for row, line in zip(rows, counts, strict=True)
-        ]
-        lines.append(f"{name}: {'; '.join(cells)}")
-    return f"{chart.title}. {'. '.join(lines)}."
 
 
 def _short_name(name: str) -> str:

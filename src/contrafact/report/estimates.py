@@ -34,16 +34,7 @@ from contrafact.stats.intervals import Resampling
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = [
-    "NOTHING_READ",
-    "NO_MODEL",
-    "compare_systems",
-    "estimate_figures",
-    "judged_ranks",
-    "judged_rates",
-    "prepare_items",
-    "systems_of",
-]
+__all__ = ["judged_rates"]
 
 NO_MODEL = "none/none"
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
@@ -206,9 +197,8 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
         One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
         if the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``, ``level``,
         ``n``, the number of clusters by its name; ``draws`` and ``sd_over_draws`` (NaN for one
-        draw) if draws are averaged; ``method``. Shares are from 0 to 1. Besides the spec's measures
-        there is ``invalid``, the share of outputs that could not be read, in the form ``all``,
-        unless the spec makes its own figures. A figure without values has no row.
+        draw) if draws are averaged; ``method``. Shares are from 0 to 1. Unless the spec makes its
+        own figures, ``invalid`` is the share of outputs that could not be read.
     """
     rows: list[dict[str, object]] = []
     for system in systems_of(items):
@@ -223,8 +213,11 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
         for breakdown_name, group, part_rows in parts:
             part = Part(part_rows, whole, breakdown_name, group, spec.cluster, bootstrap)
             estimates = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+            where: dict[str, object] = {by.name: group for by in spec.breakdowns}
+            if len(spec.breakdowns) > 1:
+                where = {"scope": breakdown_name or "overall", "group": group}
             rows += [
-                {"system": system, **_where(spec, part), **_row(spec, estimate, part_rows)}
+                {"system": system, **where, **_row(spec, estimate, part_rows)}
                 for estimate in estimates
                 if not np.isnan(estimate.interval.estimate)
             ]
@@ -250,12 +243,6 @@ def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
                 interval = part.mean(rows, column) if column in rows.columns else None
             if interval is not None:
                 yield Estimate(measure.name, form, interval)
-
-
-def _where(spec: ReportSpec, part: Part) -> dict[str, object]:
-    if len(spec.breakdowns) > 1:
-        return {"scope": part.breakdown or "overall", "group": part.group}
-    return {breakdown.name: part.group for breakdown in spec.breakdowns}
 
 
 def _row(spec: ReportSpec, estimate: Estimate, rows: pd.DataFrame) -> dict[str, object]:
@@ -308,21 +295,19 @@ def compare_systems(
         for measure in measures
         if meta.one_fluency_model or not measure.fluency
     ]
-    families: list[pd.DataFrame] = []
-    for family in dict.fromkeys(measure.family for measure, _ in by_measure):
-        rows: list[dict[str, object]] = []
-        for first, second in pairs:
-            for measure, values in by_measure:
-                if measure.family != family:
-                    continue
-                if measure.judged and judges[first] != judges[second]:
-                    continue
-                rows += _differences(values, spec, measure, (first, second), how)
-        if rows:
-            frame = pd.DataFrame(rows)
-            frame["p_adjusted"] = frame.groupby("form")["p_value"].transform(holm)
-            families.append(frame)
-    return pd.concat(families, ignore_index=True) if families else pd.DataFrame()
+    rows = [
+        {"family": family, **row}
+        for family in dict.fromkeys(measure.family for measure, _ in by_measure)
+        for first, second in pairs
+        for measure, values in by_measure
+        if measure.family == family and not (measure.judged and judges[first] != judges[second])
+        for row in _differences(values, spec, measure, (first, second), how)
+    ]
+    if not rows:
+        return pd.DataFrame()
+    frame = pd.DataFrame(rows)
+    frame["p_adjusted"] = frame.groupby(["family", "form"])["p_value"].transform(holm)
+    return frame.drop(columns="family")
 
 
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:
@@ -362,10 +347,7 @@ def _differences(
             "second": second,
             "measure": measure.name,
             "form": form,
-            "difference": comparison.difference,
-            "low": comparison.low,
-            "high": comparison.high,
-            "p_value": comparison.p_value,
+            **{n: getattr(comparison, n) for n in ("difference", "low", "high", "p_value")},
             "p_adjusted": np.nan,
             "n": comparison.n,
             spec.clusters: comparison.clusters,

@@ -13,13 +13,7 @@ from contrafact.family.report import ChapterData, Examples, ReportSpec
 from contrafact.text.delimit import inner_html, shorten
 from contrafact.text.diff import DiffPart, is_scattered, word_diff
 
-__all__ = [
-    "draw_examples",
-    "filled",
-    "marked_text",
-    "shown_example",
-    "why_invalid",
-]
+__all__ = ["marked_text"]
 
 _LIMIT = 2_400
 """The characters of a text that are shown."""

@@ -48,11 +48,9 @@ def pack(value: object) -> str:
 def pack_items(
     data: ChapterData, calls: pd.DataFrame | None, *, best: str = "", most: int = MOST_ITEMS
 ) -> Packed:
-    """Return the outputs of a chapter for its explorer.
+    """Return the outputs of a chapter for its explorer; of more than ``most``, units at random.
 
-    ``calls`` are prompts and replies, as in `contrafact.runs.items.RunItems`. The system ``best``
-    is shown beside others until the reader chooses another. Of more than ``most`` outputs, whole
-    units are drawn at random.
+    The system ``best`` is shown beside others until the reader chooses another.
     """
     items = data.items
     unit = ["draw", *data.spec.key]
@@ -76,7 +74,7 @@ def pack_items(
         "item": items.groupby(unit, sort=False).ngroup().tolist(),
         **_texts(items, data),
         "state": np.where(invalid, 1, np.where(items["degenerate"].notna(), 2, 0)).tolist(),
-        "why": _coded(_as_texts(reasons.where(invalid, items["degenerate"]))),
+        "why": _coded(reasons.where(invalid, items["degenerate"])),
         "filters": _filters(items, data),
         "flags": _flags(items, data),
         "classes": _classes(items, data.spec.explorer),
@@ -88,21 +86,15 @@ def pack_items(
     return Packed(pack(index), [pack(chunk) for chunk in chunks], len(items), left_out)
 
 
-def _coded(values: Iterable[str | None]) -> dict[str, Any]:
-    """Return texts as codes into a list of the distinct ones; a missing text is -1."""
+def _coded(values: Iterable[object]) -> dict[str, Any]:
+    """Return values as codes into a list of the distinct ones' texts; a missing one is -1."""
     code_of: dict[str, int] = {}
-    codes = [-1 if text is None else code_of.setdefault(text, len(code_of)) for text in values]
+    codes = [-1 if missing(v) else code_of.setdefault(str(v), len(code_of)) for v in values]
     return {"values": list(code_of), "codes": codes}
 
 
-def _as_texts(values: Iterable[object]) -> list[str | None]:
-    return [None if missing(value) else str(value) for value in values]
-
-
-def _column(items: pd.DataFrame, name: str) -> list[str | None]:
-    if not name or name not in items.columns:
-        return [None] * len(items)
-    return _as_texts(items[name])
+def _column(items: pd.DataFrame, name: str) -> dict[str, Any]:
+    return _coded(items[name] if name in items.columns else [None] * len(items))
 
 
 def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
@@ -110,15 +102,13 @@ def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
     named = tuple(f"{{{name}}}" for name in data.spec.key)
     where = [w for w in examples.where or named if "{system}" not in w]
     return {
-        "id": _coded(_column(items, "sample_id")),
+        "id": _column(items, "sample_id"),
         "where": _coded(" · ".join(filled(row, where)) for row in items.to_dict("records")),
-        "before": _coded(_column(items, spec.before or examples.text)),
-        "text": _coded(_column(items, spec.text or data.spec.text)),
-        "answer": _coded(_column(items, spec.answer)),
-        "note": _coded(_column(items, spec.note)),
-        "facts": [
-            {"label": label, **_coded(_column(items, name))} for label, name in examples.facts
-        ],
+        "before": _column(items, spec.before or examples.text),
+        "text": _column(items, spec.text or data.spec.text),
+        "answer": _column(items, spec.answer),
+        "note": _column(items, spec.note),
+        "facts": [{"label": label, **_column(items, name)} for label, name in examples.facts],
     }
 
 
@@ -131,7 +121,7 @@ def _filters(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
     )
     if items["draw"].nunique() > 1:
         wanted = (*wanted, ("draw", "Draw"))
-    filters = [{"label": label, **_coded(_column(items, name))} for name, label in wanted]
+    filters = [{"label": label, **_column(items, name)} for name, label in wanted]
     return [choice for choice in filters if len(choice["values"]) > 1]
 
 
@@ -140,8 +130,7 @@ def _named(data: ChapterData) -> dict[str, str]:
     named = {criterion.column: criterion.short or criterion.label for criterion in spec.criteria}
     for measure in spec.measures:
         if measure.units is None and measure.compute is None:
-            words = f"{measure.group}: {measure.label}" if measure.group else measure.label
-            named.setdefault(measure.column_of("valid"), words.removesuffix(", %"))
+            named.setdefault(measure.column_of("valid"), measure.name_with_group())
     return named | dict(spec.explorer.columns)
 
 
@@ -179,9 +168,9 @@ def _classes(items: pd.DataFrame, spec: Explorer) -> list[dict[str, Any]]:
         if numbers.notna().any() and _is_flag(numbers):
             classes.append({"label": label, "rows": np.flatnonzero(numbers.eq(1)).tolist()})
             continue
-        texts = _column(items, column)
-        for name in sorted({text for text in texts if text is not None}):
-            rows = [i for i, text in enumerate(texts) if text == name]
+        coded = _column(items, column)
+        for code, name in sorted(enumerate(coded["values"]), key=lambda pair: pair[1]):
+            rows = [i for i, code_of_row in enumerate(coded["codes"]) if code_of_row == code]
             classes.append({"label": f"{label}: {name}", "rows": rows})
     return [one for one in classes if one["rows"]]
 

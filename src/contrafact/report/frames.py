@@ -28,6 +28,8 @@ __all__ = ["TaskRuns", "check_exams", "check_labels", "read_labels", "read_tasks
 
 _ASKED = ("judge_context", "structured")
 """Settings of how a judge is asked, which an exam may have set differently."""
+_AS_SET = ("shots", "draws", "fluency_model", "limit", "seed")
+"""Settings that a report has under the same name."""
 
 
 @dataclass
@@ -115,10 +117,7 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         systems=systems,
         models=models,
         methods=tuple(settings["methods"]),
-        shots=settings.get("shots", 0),
-        draws=settings.get("draws", 1),
         judges=judges,
-        fluency_model=settings.get("fluency_model"),
         asked={name: bool(settings[name]) for name in _ASKED if name in settings},
         settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
         prompt_pack=manifest.pack.name,
@@ -127,19 +126,18 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         data=manifest.data.name,
         data_hash=manifest.data.sha256,
         data_count=manifest.data.items,
-        limit=settings["limit"],
         versions={
             "contrafact": manifest.contrafact,
             "inspect-ai": manifest.inspect_ai,
             "task": f"{manifest.task} {manifest.task_version}",
         },
-        seed=settings["seed"],
         started=manifest.started,
         finished=manifest.finished,
         complete=manifest.status == "finished",
         self_judged=bool(set(judges) & set(models)),
         notes=tuple(notes),
         **used,
+        **{name: settings[name] for name in _AS_SET if name in settings},
     )
 
 

@@ -1,14 +1,14 @@
 """Whether a run got worse by a measure, for a command or a test that fails if it did.
 
-Build servers get JUnit XML: a case for each check of a comparison, or for each output of a run.
+Build servers get JUnit XML: a case for each check of a comparison.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -21,25 +21,11 @@ from contrafact.report.diff import (
     RunDiff,
     compared_measures,
     diff_runs,
-    flip_measures,
-    measure_label,
 )
-from contrafact.report.estimates import prepare_items
-from contrafact.report.examples import why_invalid
-from contrafact.report.frames import read_tasks
 from contrafact.runs.folder import read_manifest
 from contrafact.text.delimit import visible_text
 
-__all__ = [
-    "Check",
-    "Finding",
-    "Rule",
-    "check_runs",
-    "find_regressions",
-    "junit_of_findings",
-    "junit_of_runs",
-    "parse_check",
-]
+__all__ = ["Finding", "Rule", "check_runs", "junit_of_findings"]
 
 Rule = Literal["difference", "interval", "non-inferiority"]
 """When a run counts as worse: by ``difference`` if the difference is beyond the margin; by
@@ -195,69 +181,20 @@ def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
     return Finding(check, *systems, difference, low, high, int(row["n"]), regressed, text)
 
 
-class Case(NamedTuple):
-    """A test case, which failed if it has a problem and was skipped if it has a reason."""
-
-    group: str
-    name: str
-    problem: str = ""
-    skipped: str = ""
-
-
 def junit_of_findings(findings: Sequence[Finding], task: str) -> str:
-    """Return JUnit XML of one suite: a case for each check of each pair of systems."""
-    cases = [
-        Case(task, f"{one.check.name}: B · {one.system_b}", one.text if one.regressed else "")
-        for one in findings
-    ]
-    return junit_xml({"contrafact diff": cases})
+    """Return JUnit XML of one suite: a case for each check of each pair of systems.
 
-
-def junit_of_runs(folders: Sequence[Path]) -> str:
-    """Return JUnit XML of one suite a task: a case for each output, with what failed of it.
-
-    The measures are those that are a yes or no of each output, in their strict form. An output
-    without any is skipped.
+    Characters that it cannot hold become visible tokens.
     """
-    suites = {}
-    for runs in read_tasks(folders):
-        rows, spec = prepare_items(runs.items, runs.spec), runs.spec
-        asked = [
-            (measure_label(measure), measure.better == "high", column)
-            for measure, _, column in flip_measures(rows, spec)
-            if measure.better is not None and measure.name not in ("valid", "invalid")
-        ]
-        cases = []
-        for _, row in rows.iterrows():
-            measured = [
-                (label, (float(row[name]) == 1) == good)
-                for label, good, name in asked
-                if pd.notna(row[name])
-            ]
-            failed = [label for label, passed in measured if not passed]
-            if (why := why_invalid(row)) is not None:
-                failed.insert(0, f"invalid: {why}")
-            name = " ".join(str(row[name]) for name in dict.fromkeys(("sample_id", *spec.key)))
-            skipped = "" if failed or measured or not asked else "nothing was judged of it"
-            cases.append(Case(str(row["system"]), name, ", ".join(failed), skipped))
-        suites[runs.task] = cases
-    return junit_xml(suites)
-
-
-def junit_xml(suites: Mapping[str, Sequence[Case]]) -> str:
-    """Return suites of cases as JUnit XML; characters that it cannot hold become visible tokens."""
     root = ElementTree.Element("testsuites")
-    for name, cases in suites.items():
-        failures = sum(bool(case.problem) for case in cases)
-        skipped = sum(bool(case.skipped) for case in cases)
-        counts = {"tests": len(cases), "failures": failures, "errors": 0, "skipped": skipped}
-        suite = ElementTree.SubElement(root, "testsuite", _shown(name=name, **counts))
-        for case in cases:
-            of = _shown(classname=case.group, name=case.name)
-            element = ElementTree.SubElement(suite, "testcase", of)
-            for kind, message in (("failure", case.problem), ("skipped", case.skipped)):
-                if message:
-                    ElementTree.SubElement(element, kind, _shown(message=message))
+    failures = sum(finding.regressed for finding in findings)
+    counts = {"tests": len(findings), "failures": failures, "errors": 0, "skipped": 0}
+    suite = ElementTree.SubElement(root, "testsuite", _shown(name="contrafact diff", **counts))
+    for finding in findings:
+        name = f"{finding.check.name}: B · {finding.system_b}"
+        case = ElementTree.SubElement(suite, "testcase", _shown(classname=task, name=name))
+        if finding.regressed:
+            ElementTree.SubElement(case, "failure", _shown(message=finding.text))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
 

@@ -40,10 +40,10 @@ _MOST = 0.5
 
 @dataclass(frozen=True)
 class _Bar:
-    """A system's line of the drawing: the texts of its figure and interval, and their positions.
+    """A system's line of the drawing, with positions in percent of the axis, NaN if there is none.
 
-    Positions are in percent of the axis, NaN if there is none; ``other`` is that of the figure over
-    valid outputs, if it differs. ``below`` says how many outputs the figure rests on.
+    ``other`` is that of the figure over valid outputs, if it differs; ``below`` says how many
+    outputs the figure rests on.
     """
 
     system: str
@@ -61,8 +61,7 @@ class Summary:
     """The first part of a chapter.
 
     ``more`` says which differences are more than chance and what the finding rests on, ``next``
-    what a reader may do. ``axis`` are the labels of the drawing's ends, ``bars`` its lines, the
-    best first, ``marks`` references and controls on the same scale.
+    what a reader may do. The drawing has ``bars``, the best first, and ``marks`` on the same scale.
     """
 
     sentence: Reason
@@ -119,7 +118,11 @@ class _Finding:
     def adjusted(self) -> dict[str, float]:
         """The adjusted p-values of the best system against those it was compared with."""
         name, best = (self.measure or _SOUND).name, self.best[0]
-        pairs = self.data.pairs if self.measure else _sound_pairs(self.data)
+        data, pairs = self.data, self.data.pairs
+        if self.measure is None:
+            items = data.items.assign(_sound=_sound(data.items))
+            spec = replace(data.spec, measures=(_SOUND,))
+            pairs = compare_systems(items, spec, data.meta, **_own_stream(data))
         if pairs.empty:
             return {}
         chosen = pairs[pairs["measure"].eq(name) & pairs["form"].eq(self.form)]
@@ -216,12 +219,6 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
         lines.append({"system": system, **vars(interval), data.spec.clusters: interval.clusters})
     rows = pd.DataFrame(lines)
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
-
-
-def _sound_pairs(data: ChapterData) -> pd.DataFrame:
-    items = data.items.assign(_sound=_sound(data.items))
-    spec = replace(data.spec, measures=(_SOUND,))
-    return compare_systems(items, spec, data.meta, **_own_stream(data))
 
 
 def _own_stream(data: ChapterData) -> Resampling:

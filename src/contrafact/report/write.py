@@ -23,16 +23,7 @@ from contrafact.files.fields import guarded
 from contrafact.files.tables import render_csv
 from contrafact.text.delimit import visible_text
 
-__all__ = [
-    "Cell",
-    "Row",
-    "heading_groups",
-    "render_json",
-    "render_latex",
-    "render_markdown",
-    "render_table_csv",
-    "row_groups",
-]
+__all__ = ["render_json", "row_groups"]
 
 _MARKS = "Marks on the same scale: references and controls, not ranked and not tested"
 _LATEX = {
@@ -108,10 +99,10 @@ def row_groups(table: Table) -> list[RowGroup]:
         if by in frame and published[by].notna().all():
             named = published.groupby(by, sort=False)
             papers = [(f"{name}: {table.published_label}", part) for name, part in named]
-    groups = [RowGroup(label, False, _own_rows(part, table)) for label, part in parts if len(part)]
-    return groups + [
-        RowGroup(label, True, _published_rows(part, table.columns))
-        for label, part in papers
+    return [
+        RowGroup(label, printed, _rows(part, table, printed))
+        for printed, groups in ((False, parts), (True, papers))
+        for label, part in groups
         if len(part)
     ]
 
@@ -122,25 +113,14 @@ def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, .
     return [(heading, tuple(run)) for heading, run in runs]
 
 
-def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
-    unranked = table.clusters in frame.columns and frame[table.clusters].max() <= 1
+def _rows(frame: pd.DataFrame, table: Table, printed: bool) -> tuple[Row, ...]:
+    """Return lines of cells; those that a paper has printed are as printed, without marks."""
+    unranked = printed or (table.clusters in frame and frame[table.clusters].max() <= 1)
     ranked = frame.mask(frame["source"].eq(MARK)) if "source" in frame.columns else frame
     ranks = {c.key: [0] * len(frame) if unranked else _ranks(ranked, c) for c in table.columns}
     return tuple(
-        tuple(_cell(line, column, ranks[column.key][i]) for column in table.columns)
+        tuple(_cell(line, column, ranks[column.key][i], printed) for column in table.columns)
         for i, line in enumerate(frame.to_dict("records"))
-    )
-
-
-def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
-    """Return lines as papers print them: one decimal more, no intervals, no marks."""
-
-    def cell(line: Mapping[Hashable, object], column: Column) -> Cell:
-        more = int(column.kind in _PRINTED)
-        return Cell(format_number(line.get(column.key), column.kind, more_digits=more), column.kind)
-
-    return tuple(
-        tuple(cell(line, column) for column in columns) for line in frame.to_dict("records")
     )
 
 
@@ -148,9 +128,9 @@ _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
 """The kinds of figures that papers print with one decimal more than this report does."""
 
 
-def _cell(line: Mapping[Hashable, object], column: Column, rank: int) -> Cell:
+def _cell(line: Mapping[Hashable, object], column: Column, rank: int, printed: bool) -> Cell:
     key, kind = column.key, column.kind
-    text = format_number(line.get(key), kind)
+    text = format_number(line.get(key), kind, more_digits=int(printed and kind in _PRINTED))
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
     signed = kind in ("points", "signed", "coefficient") or low.startswith("−")
     between = " to " if signed else "–"

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
@@ -27,10 +27,10 @@ __all__ = ["export_rows", "history_rows", "item_rows", "table_format", "write_ro
 
 
 Export = Literal["decisions", "items", "ratings", "labels", "sheet", "history"]
-EXPORTS: tuple[Export, ...] = ("decisions", "items", "ratings", "labels", "sheet", "history")
+EXPORTS: tuple[Export, ...] = get_args(Export)
 
 TableFormat = Literal["jsonl", "csv", "parquet"]
-TABLE_FORMATS: tuple[TableFormat, ...] = ("jsonl", "csv", "parquet")
+TABLE_FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
 
 _TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")

@@ -5,11 +5,9 @@ they call the fields of a built-in project, and what its exports are called else
 folder ``formats`` beside it, one file for each project.
 """
 
-import datetime
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contrafact.errors import InputError
 from contrafact.family import families
 from contrafact.family.review import review_files
-from contrafact.files.fields import rename_row
+from contrafact.files.fields import as_json, rename_row
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 from contrafact.review.project import Project
@@ -184,17 +182,11 @@ def json_value(value: Any) -> Any:
         return replace_surrogates(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, Decimal | datetime.timedelta):
-        return str(value)
     if isinstance(value, Mapping):
         return {replace_surrogates(str(key)): json_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(inner) for inner in value]
-    return value
+    return value if value is None or isinstance(value, int | float) else as_json(value)
 
 
 def _named(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

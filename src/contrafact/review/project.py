@@ -13,8 +13,8 @@ from pydantic import Field, ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.family import draft_checks
-from contrafact.family.review import Names, Rule, review_files
-from contrafact.family.settings import ConfigPart
+from contrafact.family.review import Rule, review_files
+from contrafact.family.settings import ConfigPart, Names
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
 from contrafact.records import content_id

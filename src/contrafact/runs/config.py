@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from contrafact.errors import InputError, value_problem
-from contrafact.family import task_named, tasks
+from contrafact.family import task_named
 from contrafact.family.settings import (
     RunSettings,
     Sampling,
@@ -35,12 +35,10 @@ __all__ = [
     "RunConfig",
     "Source",
     "config_model",
-    "config_schema",
     "config_text",
     "dump_config",
     "make_config",
     "model_of",
-    "path_options",
     "score_model",
     "task_options",
 ]
@@ -56,7 +54,6 @@ class Command(BaseModel):
     dry_run: bool = option(False, "Check everything, call no model, and stop.")
     yes: bool = option(False, "Do not ask before many calls.", flags=("--yes", "-y"))
     with_published: bool = option(False, "Show the paper's rows in the report.")
-    junit: Path | None = option(None, "Write each output as a test, JUnit XML.", metavar="FILE")
 
 
 PROMPTS = "prompts"
@@ -112,8 +109,7 @@ _EVERY_RUN: Mapping[str, FieldInfo] = {
 """The options of every run, by name, in the order of the help page."""
 
 SCORING = (
-    *("judge", "data", "limit", "out", "prompts", "estimate", "dry_run", "yes"),
-    *("with_published", "junit"),
+    *("judge", "data", "limit", "out", "prompts", "estimate", "dry_run", "yes", "with_published"),
     *("judge_args", *Transport.model_fields, "cache"),
 )
 """The options of every run that mean something where nothing is generated."""
@@ -210,11 +206,6 @@ def model_of(task: str, names: Container[str]) -> type[RunConfig]:
     return score_model(task) if scores else config_model(task)
 
 
-def path_options(model: type[RunConfig]) -> list[str]:
-    fields = model.model_fields
-    return [name for name, field in fields.items() if "Path" in str(field.annotation)]
-
-
 def make_config(
     task: str,
     values: Mapping[str, Any],
@@ -254,66 +245,6 @@ def make_config(
         if is_no_number(value, getattr(config, name)):
             raise problem((name,), option_problem(name, NO_NUMBER, value).problem, "change it")
     return config
-
-
-def config_schema() -> dict[str, Any]:
-    """Return the JSON schema of config files, by which editors check and complete them."""
-    branches = [_branch(name, config_model(name)) for name in tasks()]
-    branches += [_scoring_branch(name) for name in tasks()]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "contrafact run",
-        "description": "The options of a run; `contrafact run --config FILE` runs it.",
-        "type": "object",
-        "required": ["task"],
-        "properties": {"task": {"enum": list(tasks()), "description": "The task."}},
-        "oneOf": branches,
-    }
-
-
-def _scoring_branch(task: str) -> dict[str, Any]:
-    named = [{"required": [name]} for name in SOURCES]
-    by_grid = {"required": ["grid"], "properties": {"grid": {"oneOf": named}}}
-    return {**_branch(task, score_model(task)), "title": f"{task}, scored",
-            "oneOf": [*named, by_grid]}  # fmt: skip
-
-
-def _branch(task: str, model: type[RunConfig]) -> dict[str, Any]:
-    options = {
-        name: _plain(schema) for name, schema in model.model_json_schema()["properties"].items()
-    }
-    several = {
-        name: {"type": "array", "minItems": 1, "items": schema}
-        for name, schema in options.items()
-        if name not in NOT_IN_A_GRID
-    }
-    grid = {
-        "description": "Options and the values each takes: every combination is a run.",
-        "type": "object",
-        "properties": several,
-        "additionalProperties": False,
-    }
-    return {
-        "title": task,
-        "properties": {**options, "grid": grid, "task": {"const": task}},
-        "additionalProperties": False,
-    }
-
-
-def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a field's schema without what only help pages need, and without null."""
-    kept = {
-        key: value
-        for key, value in schema.items()
-        if key not in ("title", "default", "metavar", "panel", "option", "flags", "format")
-    }
-    kinds = [kind for kind in kept.pop("anyOf", ()) if kind.get("type") != "null"]
-    kinds = [{k: v for k, v in kind.items() if k != "format"} for kind in kinds]
-    if len(kinds) == 1:
-        kept |= kinds[0]
-    elif kinds:
-        kept["anyOf"] = kinds
-    return kept
 
 
 def config_text(

@@ -22,7 +22,6 @@ from contrafact.runs.config import (
     dump_config,
     make_config,
     model_of,
-    path_options,
 )
 from contrafact.runs.folder import CONFIG, MANIFEST
 
@@ -87,7 +86,9 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
         raise file.problem(("task",), error.problem, error.hint) from None
     names = [name for name in model.model_fields if name != "task"]
     axes = _axes(file, grid, names)
-    for name in path_options(model):
+    for name in names:
+        if "Path" not in str(model.model_fields[name].annotation):
+            continue
         if isinstance(values.get(name), str):
             values[name] = _path(file, values[name])
         if name in axes:

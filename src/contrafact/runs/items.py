@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
+from contrafact.family.run import COST_COLUMNS, Prepared, TaskRun
 from contrafact.family.task import number
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
@@ -50,9 +50,7 @@ __all__ = [
     "agreement",
     "cluster_labels",
     "failure_of",
-    "places_of",
     "read_items",
-    "system_rows",
     "tables_of",
     "verdict_rows",
     "verifier_usage",
@@ -178,18 +176,6 @@ def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
     return table
 
 
-def system_rows(
-    prepared: Prepared, evaluated: Evaluated, places: Mapping[str, int]
-) -> list[Mapping[str, Any]]:
-    """Return a system's rows of the per-item table, by draw, item and `TaskRun.order`."""
-    run = prepared.run
-
-    def order(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return row["draw"], places[row["sample_id"]], run.order(row)
-
-    return sorted(run.rows(evaluated), key=order)
-
-
 def verdict_rows(
     run: TaskRun[Any, Any], label: str, samples: Iterable[EvalSample]
 ) -> Iterator[dict[str, Any]]:
@@ -212,20 +198,13 @@ def verdict_rows(
                     }
 
 
-def places_of(prepared: Prepared) -> dict[str, int]:
-    """Return the places of units and items in the data, by id."""
-    places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
-    for position, item in enumerate(prepared.items):
-        places.setdefault(str(item.id), position)
-    return places
-
-
 def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     """Return what a run made, of the headers of its logs."""
     import pandas as pd
 
-    run, places = prepared.run, places_of(prepared)
-    evaluated: list[Evaluated] = []
+    run = prepared.run
+    places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
+    evaluated: list[tuple[dict[str, Any], list[EvalSample]]] = []
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
     for header in logs:
@@ -242,16 +221,16 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
             else:
                 scored.append(sample)
         wrote = facts.get("model") or model
-        evaluated.append(Evaluated(label, wrote, method, shots, scored, prepared.judge))
-    evaluated.sort(key=lambda one: one.method in prepared.baselines)
+        evaluated.append((prepared.facts(label, wrote, method, shots), scored))
+    evaluated.sort(key=lambda of_system: of_system[0]["method"] in prepared.baselines)
     rows: list[Mapping[str, Any]] = []
     verdicts: list[Mapping[str, Any]] = []
     calls: list[dict[str, Any]] = []
     key = _report_of(prepared).key
-    for one in evaluated:
-        rows += system_rows(prepared, one, places)
-        verdicts += verdict_rows(run, one.label, one.samples)
-        calls += _calls(run, one, key)
+    for of_all, samples in evaluated:
+        rows += run.rows(samples, of_all)
+        verdicts += verdict_rows(run, of_all["system"], samples)
+        calls += _calls(run, samples, of_all, key)
     return RunTables(pd.DataFrame(rows), pd.DataFrame(verdicts), usage, failures, calls)
 
 
@@ -481,15 +460,18 @@ def _request_key(event: "ModelEvent") -> str:
 
 
 def _calls(
-    run: TaskRun[Any, Any], evaluated: Evaluated, key: Iterable[str]
+    run: TaskRun[Any, Any],
+    samples: Iterable[EvalSample],
+    facts: Mapping[str, Any],
+    key: Iterable[str],
 ) -> Iterator[dict[str, Any]]:
     """Yield what was sent to the models that wrote, and what they sent back, in order.
 
     A call is named by what all rows of its sample have in common of what names a row.
     """
     names = ("system", "draw", *key)
-    for sample in evaluated.samples:
-        rows = list(run.rows(replace(evaluated, samples=[sample])))
+    for sample in samples:
+        rows = list(run.rows([sample], facts))
         shared = {n: rows[0][n] for n in names if rows and len({row[n] for row in rows}) == 1}
         for event in answered_calls(sample) if rows else ():
             if event.role == "grader":

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -82,15 +82,7 @@ def prepare_score(
         "columns": dict(source.columns or {}),
         "partial": source.partial or None,
     }
-    prepared = prepare_outputs(reader, partial=source.partial, source=asked)
-    if not file.origin:
-        return prepared
-    # The manifest says where the outputs were downloaded from.
-    manifest, update = prepared.manifest, {"source": file.origin}
-    files = {name: one.model_copy(update=update) for name, one in manifest.files.items()}
-    data = manifest.data if files else manifest.data.model_copy(update=update)
-    updated = manifest.model_copy(update={"files": files, "data": data})
-    return replace(prepared, manifest=updated)
+    return prepare_outputs(reader, partial=source.partial, source=asked, origin=file.origin)
 
 
 @dataclass
@@ -205,7 +197,13 @@ class OutputReader:
     def _given(self, fields: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int, OutputRow]:
         output = self.run.read_output(RecordedRow(fields, row, self.units, self.settings))
         draw = _draw(fields.get("draw"))
-        unknown = [one for one in output.sample_ids if not self._known(one, output)]
+        known = self.units.by_id
+        if self.settings.data is None and output.item is None:
+            raise InputError(
+                "the file names items and does not hold them",
+                hint="add --data FILE, which has them",
+            )
+        unknown = [one for one in output.sample_ids if self.settings.data and one not in known]
         if unknown:
             raise InputError(
                 f"'{unknown[0]}' is no item of the data",
@@ -226,16 +224,6 @@ class OutputReader:
         named = system_label(model, method, 0) if model and method else model
         name = system or named or self.system or self.file.stem
         return name, model or name, method or "given"
-
-    def _known(self, sample: str, found: OutputRow) -> bool:
-        if self.settings.data is not None:
-            return sample in self.units.by_id
-        if found.item is None:
-            raise InputError(
-                "the file names items and does not hold them",
-                hint="add --data FILE, which has them",
-            )
-        return True
 
 
 def _draw(value: Any) -> int:
@@ -275,9 +263,13 @@ def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[An
 
 
 def prepare_outputs(
-    reader: OutputReader, *, partial: bool = False, source: Mapping[str, Any] | None = None
+    reader: OutputReader,
+    *,
+    partial: bool = False,
+    source: Mapping[str, Any] | None = None,
+    origin: str = "",
 ) -> Prepared:
-    """Return the run that scores what was read."""
+    """Return the run that scores what was read, from where it was downloaded (``origin``)."""
     run, settings, file = reader.run, reader.settings, reader.file
     items, notes = reader.items_given
     if settings.data is None:
@@ -318,11 +310,12 @@ def prepare_outputs(
         source=source or {},
     )
     remarks = [*notes, *_notes(reader, systems, len(asked), len(limited) < len(items))]
-    data = file_record(file if settings.data is None else settings.data, len(limited), remarks)
-    return _scored(
-        run, settings, limited, recorded, data,
-        {} if brought else {"outputs": file_record(file, reader.rows)},
-    )  # fmt: skip
+    if settings.data is None:
+        files, data = {}, file_record(file, len(limited), remarks, source=origin)
+    else:
+        files = {"outputs": file_record(file, reader.rows, source=origin)}
+        data = file_record(settings.data, len(limited), remarks)
+    return _scored(run, settings, limited, recorded, data, files)
 
 
 def _scored(

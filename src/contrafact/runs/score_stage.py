@@ -34,7 +34,7 @@ from contrafact.errors import InputError
 from contrafact.family.inspect_tasks import solver_and_scorer
 from contrafact.family.manifest import hash_file
 from contrafact.family.outputs import RecordedSystem
-from contrafact.family.run import Evaluated, Prepared, TaskRun, forget_loaded
+from contrafact.family.run import Prepared, TaskRun, forget_loaded
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
 from contrafact.files.tables import write_frame
@@ -49,8 +49,6 @@ from contrafact.runs.items import (
     Failure,
     RunTables,
     failure_of,
-    places_of,
-    system_rows,
     verdict_rows,
     verifier_usage,
     with_verdicts,
@@ -91,6 +89,9 @@ _SAMPLES_AT_ONCE = 500
 _PARTED = (VERDICTS, KEPT)
 """The tables of a part, in the order of writing: a part is finished when its items are there."""
 
+_NO_FACTS = ("transport", "shared_cache", "preset", "task", "judges", "judge_args", "limit")
+"""Settings that decide no verdict, or are facts of their own."""
+
 _PASSED = {1.0: "passed", 0.0: "failed"}
 
 
@@ -130,7 +131,6 @@ class OutputJudge:
         self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
     ) -> None:
         self._prepared, self._judges, self._slots = prepared, judges, slots
-        self._places = places_of(prepared)
         # By system what works on its samples and scores them: made once.
         self._work_of: Callable[[str], tuple[Any, Any]] = cache(
             partial(solver_and_scorer, prepared)
@@ -190,11 +190,10 @@ class OutputJudge:
     def rows(self, asked: RecordedSample, judged: EvalSample) -> dict[str, list[Mapping[str, Any]]]:
         """Return the rows of a judged sample in a run's tables, by table."""
         prepared, system = self._prepared, asked.system
-        facts = (system.name, system.model, system.method, system.shots)
-        evaluated = Evaluated(*facts, [judged], prepared.judge)
+        facts = prepared.facts(system.name, system.model, system.method, system.shots)
         return {
             VERDICTS: [*verdict_rows(prepared.run, system.name, [judged])],
-            KEPT: system_rows(prepared, evaluated, self._places),
+            KEPT: [*prepared.run.rows([judged], facts)],
         }
 
 
@@ -316,14 +315,11 @@ class ScoreStage(Stage):
         return Asked(first, at_once, settings.judges, settings.judge_args)
 
     def facts(self) -> dict[str, Any]:
-        settings, reader = self.settings, self._reading(Path(f"{self.source}.jsonl"))
+        settings, reader = self.settings, self._key_reading
         pack = open_pack(settings.prompts)
         if settings.judges:
             reader.run.judging(pack, settings)
-        flat = flat_settings(settings)
-        kept = {name: flat[name] for name in sorted(flat)
-                if name not in ("transport", "shared_cache", "preset", "task", "judges",
-                                "judge_args", "limit")}  # fmt: skip
+        flat = sorted(flat_settings(settings).items())
         return {
             "task": f"{self.task} {reader.run.version}",
             "judge": list(settings.judges),
@@ -332,7 +328,7 @@ class ScoreStage(Stage):
             "prompts": pack.used_hash,
             "columns": dict(self.columns),
             "judge-arg": sorted(settings.judge_args),
-            "options": {name: value for name, value in kept.items() if value},
+            "options": {name: value for name, value in flat if value and name not in _NO_FACTS},
         }
 
     def open_judges(self, wrap: Wrap = lambda model: model) -> list[Model]:
@@ -456,7 +452,7 @@ async def _judged_tables(
             continue
         for table, rows in judge.rows(asked, sample).items():
             for row in rows:
-                if (giver := parts.get(run.part_of(row)) or parts.get("")) is not None:
+                if (giver := parts.get(row.get(run.part_column, "")) or parts.get("")) is not None:
                     tables[table].append({**row, INDEX: giver.index})
     return tables
 

@@ -100,16 +100,12 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
     kept = matrix if form == "strict" else square
     actual = kept.sum(axis=-1)
     total = actual.sum(axis=-1)
-    present = (actual + predicted) > 0
-    classes = present.sum(axis=-1)
+    classes = ((actual + predicted) > 0).sum(axis=-1)
 
     def mean(
         numerator: NDArray[np.float64], denominator: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        shares = np.divide(
-            numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
-        )
-        return ratio(np.where(present, shares, 0.0).sum(axis=-1), classes)
+        return ratio(np.nan_to_num(ratio(numerator, denominator)).sum(axis=-1), classes)
 
     # Gorodkin's R_K, which is Matthews' coefficient for two classes.
     correct = right.sum(axis=-1)

@@ -67,6 +67,7 @@ __all__ = [
     "resampling",
     "standard_error",
     "variance_of_mean",
+    "widened_for_few",
     "wilson_bounds",
 ]
 
@@ -468,12 +469,15 @@ def clustered_proportion(
     if groups < MIN_CLUSTERS:
         return Proportion(k, n, effective, groups, share, math.nan, math.nan, level)
     if groups < n:
-        # The design effect is itself an estimate, from few clusters a rough one.
-        z, t = normal_quantile(0.5 + level / 2.0), t_quantile(groups - 1, 0.5 + level / 2.0)
-        effective *= (z / t) ** 2
+        effective /= widened_for_few(groups, level)
     low, high = wilson_bounds(share, effective, level)
     low, high = 0.0 if k == 0 else low, 1.0 if k == n else high
     return Proportion(k, n, effective, groups, share, low, high, level)
+
+
+def widened_for_few(clusters: int, level: float) -> float:
+    """Return the factor on a design effect that is itself a rough estimate, from few clusters."""
+    return (t_quantile(clusters - 1, 0.5 + level / 2.0) / normal_quantile(0.5 + level / 2.0)) ** 2
 
 
 def wilson_bounds(share: float, worth: float, level: float) -> tuple[float, float]:

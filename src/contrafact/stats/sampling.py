@@ -20,7 +20,6 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.distributions import normal_quantile, t_quantile
 from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
@@ -32,6 +31,7 @@ from contrafact.stats.intervals import (
     cluster_sums,
     exact_bounds,
     finite_values,
+    widened_for_few,
     wilson_bounds,
 )
 
@@ -296,6 +296,4 @@ def _design_effect(
     if off is not None:
         together = cluster_sums(off[:, None], codes, groups)[:, 0]
         effect = max(1.0, float((together**2).sum() / (off**2).sum()))
-    # The effect is itself an estimate, from few clusters a rough one.
-    z, t = normal_quantile(0.5 + level / 2.0), t_quantile(groups - 1, 0.5 + level / 2.0)
-    return effect * (t / z) ** 2
+    return effect * widened_for_few(groups, level)

@@ -186,10 +186,7 @@ def _blinded(
     spec: StudySpec, drawn: pd.DataFrame, rng: np.random.Generator, kind: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the sheet and the key of what was drawn, items in random order under new names."""
-    if spec.order_first:
-        order, names = rng.permutation(len(drawn)), item_names(len(drawn), rng)
-    else:
-        names, order = item_names(len(drawn), rng), rng.permutation(len(drawn))
+    names, order = item_names(len(drawn), rng), rng.permutation(len(drawn))
     if spec.together:
         order = np.arange(len(drawn))
     verdicts = {one.verdict: one for one in spec.questions if one.verdict and one.criterion}

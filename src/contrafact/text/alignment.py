@@ -11,16 +11,7 @@ from typing import NamedTuple
 from contrafact.text.diff import opcodes
 from contrafact.text.tokens import normal, sentence_spans
 
-__all__ = [
-    "Alignment",
-    "Change",
-    "Sentence",
-    "Span",
-    "Token",
-    "align",
-    "sentences",
-    "tokenize",
-]
+__all__ = ["Alignment", "Change", "Sentence", "Span", "Token", "align", "sentences", "tokenize"]
 
 Span = tuple[int, int]
 """Where something begins and ends: characters of a text, or tokens where that is stated."""

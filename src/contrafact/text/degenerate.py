@@ -188,9 +188,7 @@ class Shown:
 
 
 def copied_share(
-    text: str,
-    shown: Container[tuple[str, ...]],
-    own: Container[tuple[str, ...]] = (),
+    text: str, shown: Container[tuple[str, ...]], own: Container[tuple[str, ...]] = ()
 ) -> float:
     """Return the share of a text's words that are in runs which were shown and not in ``own``."""
     whole = words(text)

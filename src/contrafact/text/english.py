@@ -59,23 +59,16 @@ def _tables() -> dict[str, list[str]]:
     return {part: [*index[part], *irregular[part]] for part in ("noun", "verb", "adj", "adv")}
 
 
-_ENDINGS = (
-    ("'s", ("",)),
-    ("ies", ("y",)),
-    ("es", ("", "e")),
-    ("s", ("",)),
-    ("ied", ("y",)),
-    ("ed", ("", "e")),
-    ("ing", ("", "e")),
-    ("er", ("", "e")),
-    ("est", ("", "e")),
-    ("ly", ("",)),
-)
+_ENDINGS = {
+    **dict.fromkeys(("'s", "s", "ly"), ("",)),
+    **dict.fromkeys(("ies", "ied"), ("y",)),
+    **dict.fromkeys(("es", "ed", "ing", "er", "est"), ("", "e")),
+}
 
 
 def _forms(word: str) -> list[str]:
     forms = [word]
-    for ending, others in _ENDINGS:
+    for ending, others in _ENDINGS.items():
         if word.endswith(ending) and len(word) > len(ending) + 2:
             base = word[: -len(ending)]
             forms += [base + other for other in others]

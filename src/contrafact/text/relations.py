@@ -228,10 +228,6 @@ def _sum(values: list[float]) -> float:
     return values[0] - sum(values[1:])
 
 
-def _hundred(values: list[float]) -> float:
-    return 100 - sum(values)
-
-
 @dataclass(frozen=True, slots=True)
 class Relation:
     """An arithmetic relation of quantities, whose indices are in the order of its formula."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from contrafact.text.identifiers import Identifier
 
-__all__ = ["TIME_KINDS", "TimeReference", "time_parts", "times"]
+__all__ = ["TimeReference", "time_parts", "times"]
 
 TIME_KINDS = ("year", "quarter", "half", "date", "time")
 _SPANS = r"year|quarter|month|week|decade|session|summer|winter|spring|autumn|century"

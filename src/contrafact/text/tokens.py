@@ -6,14 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-__all__ = [
-    "alternation",
-    "folded",
-    "normal",
-    "same_root",
-    "sentence_spans",
-    "stem",
-]
+__all__ = ["alternation", "folded", "normal", "same_root", "sentence_spans", "stem"]
 
 # A full stop with closing quotes or brackets, before a space and what can begin a sentence; the end
 # of a line; the marks by which feeds separate headlines; a semicolon, which ends a statement.

@@ -92,11 +92,7 @@ def edit_reward(
             judged = await judging.judge(models, _story(story), read.text, query=query)
             return _reward_of(judged, form)
 
-        async def rewards() -> list[float | None]:
-            asked = zip(texts, stories, phrasings, strict=True)
-            return await asyncio.gather(*(reward(*arguments) for arguments in asked))
-
-        return _finished(rewards())
+        return _all_of([reward(*one) for one in zip(texts, stories, phrasings, strict=True)])
 
     return cobe_reward
 
@@ -146,11 +142,15 @@ def _text(completion: Any) -> str:
     )
 
 
-def _finished(work: Coroutine[Any, Any, list[float | None]]) -> list[float | None]:
+def _all_of(rewards: Sequence[Coroutine[Any, Any, float | None]]) -> list[float | None]:
     """Run to the end, also where a trainer's own event loop is running in this thread."""
+
+    async def together() -> list[float | None]:
+        return await asyncio.gather(*rewards)
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return asyncio.run(together())
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(asyncio.run, together()).result()

@@ -4,7 +4,7 @@ A story is edited and judged in each of its three phrasings, by ``inspect eval c
 --model … --model-role grader=…`` or by ``contrafact run cobe``, which adds tables and the report.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -37,7 +37,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
+from contrafact.family.run import Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.prompts import PromptPack
@@ -126,8 +126,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
             variants.setdefault(story.core_set_id, []).append(story.text)
         return Solving(
             item_of=lambda state: query_of(state.metadata),
-            unanswered=lambda reason: Output(text=None, invalid=reason),
-            shown=lambda output: output.text or output.reply or "",
             check=partial(_check_edit, Batch([story.text for story in inputs.items]), variants),
         )
 
@@ -136,16 +134,15 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         chosen = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
         return judged_edit(**chosen)
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        return item_rows(evaluated.samples, **evaluated.facts)
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        return item_rows(samples, **facts)
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         metadata = sample.metadata
         part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
         return [(part, score_metadata(sample, SCORER).get("verdicts") or {})]
-
-    def order(self, row: Mapping[str, Any]) -> Hashable:
-        return str(row["phrasing"])
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:

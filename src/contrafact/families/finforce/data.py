@@ -98,10 +98,7 @@ def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[R
 
 
 def load_headlines(
-    path: str | Path,
-    notes: RowNotes | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
+    path: str | Path, notes: RowNotes | None = None, *, columns: Mapping[str, str] | None = None
 ) -> list[Headline]:
     """Return the headlines of a file, in its order, each once.
 

@@ -25,14 +25,7 @@ from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Verdict
 
-__all__ = [
-    "FAULTS",
-    "SCORER",
-    "Judging",
-    "counterfactuals",
-    "criteria_of",
-    "rates",
-]
+__all__ = ["SCORER", "Judging", "counterfactuals", "criteria_of", "rates"]
 
 SCORER = "counterfactuals"
 """The scorer's name in logs, behind the package's."""

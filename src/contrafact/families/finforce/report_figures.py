@@ -4,7 +4,7 @@ Every figure is a mean over draws of the examples, and an overall figure the mea
 (FIN-FORCE, sections 3.5 and B.4). Draws and sides are resampled with the same headlines.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from contrafact.family.display import Column, GridChart, Panel, finished_table, 
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import measure_table, notes_on
-from contrafact.stats.replicates import Bootstrap, Replicates, Sampler, mean_over
+from contrafact.stats.replicates import Bootstrap, Sampler, mean_over
 
 CRITERION_NAMES = {
     "forward_compatibility": "Forward-compatibility",
@@ -67,10 +67,11 @@ _BETWEEN = "risk-opportunity"
 class _Figure:
     """A figure, draw by draw, and its basis: values, or two other figures.
 
-    It is the mean of the two ``parts``, or their difference if it is a ``difference``.
+    ``draws`` has a line of replicates for each draw. The figure is the mean of the two ``parts``,
+    or their difference if it is a ``difference``.
     """
 
-    draws: tuple[Replicates, ...]
+    draws: NDArray[np.float64]
     n: int
     headlines: int
     values: NDArray[np.float64] | None = None
@@ -87,7 +88,7 @@ def side_figures(part: Part) -> Iterator[Estimate]:
     rows, sampler = part.rows, part.bootstrap.sampler(part.rows["sample_id"])
     for scope, figures in _figures(rows, sampler).items():
         for (measure, form), figure in figures.items():
-            replicates = mean_over(figure.draws)
+            replicates = mean_over(list(figure.draws))
             if np.isnan(replicates[0]):
                 continue
             interval = sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
@@ -95,7 +96,9 @@ def side_figures(part: Part) -> Iterator[Estimate]:
                 low, high = _bounds(figure, part.bootstrap)
                 if not np.isnan(low):
                     interval = replace(interval, low=low, high=high, method=_EXACT)
-            yield Estimate(measure, form, interval, scope, _spread(figure.draws))
+            by_draw = figure.draws[~np.isnan(figure.draws[:, 0]), 0]
+            spread = float(by_draw.std(ddof=1)) if len(by_draw) > 1 else float("nan")
+            yield Estimate(measure, form, interval, scope, spread)
         scored = rows[rows["perplexity"].notna()]
         if scope in SIDES:
             scored = scored[scored["side"] == scope]
@@ -123,12 +126,6 @@ def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
     return (a - d, b - c) if figure.difference else ((a + c) / 2, (b + d) / 2)
 
 
-def _spread(draws: Sequence[Replicates]) -> float:
-    figures = np.array([draw[0] for draw in draws])
-    figures = figures[~np.isnan(figures)]
-    return float(figures.std(ddof=1)) if len(figures) > 1 else float("nan")
-
-
 def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
     """Return the figures of one system by scope and key, draw by draw (sections 3.5, 5, B.4)."""
     sides = _by_side(rows, sampler)
@@ -143,7 +140,7 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
         # Δ perplexity: counterfactuals minus headlines; negative reads more fluently (section 3.5).
         perplexity = figures.get(("perplexity", "valid"))
         if headline is not None and perplexity is not None:
-            draws = tuple(draw - headline.draws[0] for draw in perplexity.draws)
+            draws = perplexity.draws - headline.draws
             figures["delta_perplexity", "valid"] = replace(
                 perplexity, draws=draws, values=None, labels=None
             )
@@ -161,8 +158,7 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
 
 
 def _of_two(a: _Figure, b: _Figure, n: int, headlines: int, difference: bool = False) -> _Figure:
-    pairs = zip(a.draws, b.draws, strict=True)
-    draws = tuple(x - y if difference else (x + y) / 2 for x, y in pairs)
+    draws = a.draws - b.draws if difference else (a.draws + b.draws) / 2
     return _Figure(draws, n, headlines, parts=(a, b), difference=difference)
 
 
@@ -186,7 +182,7 @@ def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
         return None
     values = scored["headline_perplexity"].to_numpy(float)
     labels = scored["sample_id"].to_numpy(object)
-    return _Figure(tuple(sampler.means([(values, labels)])), len(values), len(values))
+    return _Figure(np.stack(sampler.means([(values, labels)])), len(values), len(values))
 
 
 def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
@@ -210,8 +206,8 @@ def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
                 continue
             values, labels = map(np.concatenate, zip(*of_draws, strict=True))
             sides[side][key] = _Figure(
-                # A draw without values stays in the list, so that measures combine draw by draw.
-                tuple(means.get((side, key, draw), missing) for draw in draws),
+                # A draw without values has its line, so that measures combine draw by draw.
+                np.stack([means.get((side, key, draw), missing) for draw in draws]),
                 len(values),
                 len(set(labels)),
                 None if key[0] in ("perplexity", *COSTS) else values,
@@ -291,26 +287,21 @@ def few_shot_change(data: ChapterData) -> Section:
         Column("model", "Model", "text"),
         Column("shots", "Shots", "count"),
         Column("draws", "Draws", "count"),
-    ]
-    if data.scored and data.meta.one_fluency_model:
-        columns.append(Column("perplexity", "Mean", "signed", "Perplexity", "low", False))
-    if data.judged:
-        columns += [
-            Column(f"{measure}_{form}", label, "points", group, "high", False)
-            for form, group in (
-                ("valid", "Over valid outputs, points"),
-                ("strict", "Strict, points"),
-            )
+        Column("perplexity", "Mean", "signed", "Perplexity", "low", False),
+        *(
+            Column(f"{measure}_{form}", label, "points", f"{group}, points", "high", False)
+            for form, group in (("valid", "Over valid outputs"), ("strict", "Strict"))
             for measure, label in SHORT_NAMES.items()
-        ]
+        ),
+    ]
     caption = (
         "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
         "perplexity and a higher score are better; an interval that leaves out zero says that the "
         "change is more than chance. Scores in percentage points."
     )
     frame = pd.DataFrame(lines)
-    # A pair has no change in the valid form if one of the two has no valid text.
-    columns = [column for column in columns if column.key in frame]
+    if not data.meta.one_fluency_model:  # the change would be the models' as well
+        columns = [column for column in columns if column.key != "perplexity"]
     notes = notes_on(data, "perplexity", *SHORT_NAMES)
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, columns, frame, notes)
@@ -330,7 +321,10 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
     ids = pd.concat([few["sample_id"], zero["sample_id"]])
     sampler = data.bootstrap.sampler(ids)
     a, b = (
-        {key: mean_over(figure.draws) for key, figure in _figures(part, sampler)["overall"].items()}
+        {
+            key: mean_over(list(figure.draws))
+            for key, figure in _figures(part, sampler)["overall"].items()
+        }
         for part in (few, zero)
     )
     line: dict[str, object] = {

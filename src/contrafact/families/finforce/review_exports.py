@@ -26,11 +26,7 @@ from contrafact.families.finforce.screen import (
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 
-_OUTCOMES: dict[str, Decision] = {
-    "final": "kept",
-    "removed": "dropped",
-    "hard case": "hard case",
-}
+_OUTCOMES: dict[str, Decision] = {"final": "kept", "removed": "dropped", "hard case": "hard case"}
 
 
 @dataclass(frozen=True)
@@ -187,8 +183,7 @@ def decided(file: str, decisions: list[Path], *, unreviewed: bool) -> Decided:
     answers = read_sheets(_exported(decisions, known, reviewed), known)
     if both := answers.keys() & reviewed.keys():
         raise InputError(
-            f"'{min(both)}' is decided on in a sheet and in a review",
-            hint="leave one of them out",
+            f"'{min(both)}' is decided on in a sheet and in a review", hint="leave one of them out"
         )
     return Decided(kept, answers, reviewed, len(rows) - len(kept))
 

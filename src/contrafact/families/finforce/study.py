@@ -54,7 +54,6 @@ STUDY = StudySpec(
     strata=("system", "judge", "side"),
     n=500,
     choose=lambda stratum, size, rng: rng.choice(len(stratum), size, replace=False).tolist(),
-    order_first=True,
     labels=("judge", "system", "draw", "sample_id", "side"),
     published=_published,
 )

@@ -7,7 +7,7 @@ fluency, tables and the report.
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -32,7 +32,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, TaskRun, cost_columns
+from contrafact.family.run import Inputs, TaskRun, cost_columns
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving, score_metadata, verdict_columns
 from contrafact.files.tables import RowNotes
@@ -56,6 +56,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     name = "finforce"
     noun = "headlines"
     parts = SIDES
+    part_column = "side"
     methods = METHODS
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
@@ -153,15 +154,17 @@ class FinforceRun(TaskRun[Headline, Headline]):
         names = ("judged", "judge_faults", "structured", "prompts", "cache_scope")
         return counterfactuals(**{name: arguments[name] for name in names if name in arguments})
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        for sample in evaluated.samples:
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        for sample in samples:
             generation = Generation(**sample.store[OUTPUT])
             panels = score_metadata(sample, SCORER).get("verdicts", {})
-            cost = cost_columns(sample, evaluated.model, self.local_calls(sample))
+            cost = cost_columns(sample, facts["model"], self.local_calls(sample))
             trace = generation.trace
             for side, output in generation.outputs.items():
                 row: dict[str, Any] = {
-                    **evaluated.facts,
+                    **facts,
                     "draw": sample.epoch,
                     "sample_id": str(sample.id),
                     "side": side,
@@ -185,12 +188,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
         panels = score_metadata(sample, SCORER).get("verdicts", {})
         return [({"side": side}, verdicts) for side, verdicts in panels.items()]
-
-    def part_of(self, row: Mapping[str, Any]) -> str:
-        return str(row["side"])
-
-    def order(self, row: Mapping[str, Any]) -> Hashable:
-        return SIDES.index(row["side"])
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path

@@ -21,7 +21,6 @@ from contrafact.family.display import (
     OWN,
     Column,
     GridChart,
-    MatrixChart,
     Panel,
     Table,
     finished_table,
@@ -48,9 +47,6 @@ _FORMS: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")
 _RIGHT: Mapping[Form, str] = {"valid": "right", "strict": "right_strict"}
 _HEADINGS = {"valid": "Over valid outputs", "strict": "Strict"}
 _AUROC_RESAMPLES = 2_000
-_SHORT = {
-    "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
-}  # fmt: skip
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
@@ -374,18 +370,18 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
     title = "Confusion matrices"
     table = Table("confusion", title, caption, columns, frame, group_by="system")
     answers = [*labels, *(["invalid"] if frame["invalid"].any() else [])]
-    chart = MatrixChart(
+    shares = frame[answers].div(frame[answers].sum(axis="columns"), axis="index")
+    by_gold = shares.set_index(frame["system"]).groupby(frame["gold"].to_numpy(), sort=False)
+    systems = list(frame["system"].unique())
+    chart = GridChart(
         "confusion",
-        title,
-        "Gold labels by line, answers by column, shaded by the share of the line.",
+        "Answers by gold label",
+        "Of the items of each gold label, the share answered with each; all draws.",
+        systems,
+        ["no label" if name == "invalid" else name for name in answers],
         [
-            (
-                str(system),
-                [_SHORT.get(gold, gold) for gold in part["gold"]],
-                part[answers].to_numpy(float),
-            )
-            for system, part in frame.groupby("system", sort=False)
+            Panel.of_columns(f"gold: {gold}", part.reindex(systems), answers)
+            for gold, part in by_gold
         ],
-        [_SHORT.get(name, name) for name in answers],
     )
     return Section("confusion", title, (chart, table), "Confusion", {"confusion": frame})

@@ -19,7 +19,7 @@ from contrafact.family.task import log_scorer
 from contrafact.stats.classification import confusion_matrix, measures
 from contrafact.stats.intervals import standard_error
 
-__all__ = ["answered", "pairwise_accuracy"]
+__all__ = ["answered"]
 
 
 @metric(name="label_rates")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSample
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
@@ -29,7 +30,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Evaluated, Inputs, TaskRun, refuse
+from contrafact.family.run import Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Solving
 from contrafact.judges.replies import Reading, read_label
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["DETECT", "DIAGNOSE", "rfc_detect", "rfc_diagnose", "shown_texts"]
+__all__ = ["rfc_detect", "rfc_diagnose", "shown_texts"]
 
 REASONING = frozenset({"stepwise", "reflect"})
 """Methods that reason before they answer, whether or not reasons are asked for."""
@@ -72,8 +73,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
     output_layouts: ClassVar = (
         ("id", "label"), ("id", "reply"), ("text", "label"), ("text", "reply"),
     )  # fmt: skip
-
-    silenced: ClassVar = {"rationale": False, "logprobs": False}
 
     def __init__(self, name: TaskName, task: Callable[..., Task]):
         super().__init__(task)
@@ -153,10 +152,11 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         return answered()
 
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        facts = evaluated.facts
-        del facts["judge"]
-        return items_frame(evaluated.samples, **facts)
+    def rows(
+        self, samples: Sequence[EvalSample], facts: Mapping[str, Any]
+    ) -> Iterable[Mapping[str, Any]]:
+        names = ("system", "model", "method", "shots")  # no judge
+        return items_frame(samples, **{name: facts[name] for name in names})
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path

@@ -233,11 +233,7 @@ _COMPARED = re.compile(
 
 
 def _chained(
-    text: str,
-    quantity: Quantity,
-    previous: Quantity,
-    stated: Statement,
-    moves: list[Movement],
+    text: str, quantity: Quantity, previous: Quantity, stated: Statement, moves: list[Movement]
 ) -> tuple[Direction | None, bool] | None:
     """Return what a quantity takes from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
     if not stated.leads or quantity.kind == "duration":

@@ -130,22 +130,11 @@ _FRACTIONS = {
 }
 _VERBS: dict[float, str] = {2: "doubl", 3: "tripl", 4: "quadrupl"}
 _FOLDS: dict[float, str] = {
-    2: "two",
-    3: "three",
-    4: "four",
-    5: "five",
-    6: "six",
-    7: "seven",
-    8: "eight",
+    **dict(enumerate(("two", "three", "four", "five", "six", "seven", "eight"), 2)),
     10: "ten",
 }
 _PARTS: dict[float, str] = {25: "quarter", 50: "half", 75: "three-quarter", 100: "full"}
-_IN_WORDS = {
-    "fraction": _FRACTIONS,
-    "multiple": _VERBS,
-    "fold": _FOLDS,
-    "part": _PARTS,
-}
+_IN_WORDS = {"fraction": _FRACTIONS, "multiple": _VERBS, "fold": _FOLDS, "part": _PARTS}
 """The values that there are words for, by style."""
 
 

@@ -91,11 +91,7 @@ _BREAK = re.compile(r"[,;:()]|\b(?:while|but|and|as|after|although|which|whereas
 
 
 def role_and_unit(
-    text: str,
-    quantity: Quantity,
-    cue: Cue | None,
-    *,
-    central_bank: bool,
+    text: str, quantity: Quantity, cue: Cue | None, *, central_bank: bool
 ) -> tuple[Role, str | None]:
     kind, style, after = quantity.kind, quantity.form.style, quantity.end
     if kind == "duration":

@@ -8,10 +8,12 @@ whether it has another meaning: "May" is a hedge or a month, "since" a reason or
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
+
+from contrafact.text.tokens import alternation
 
 __all__ = ["LISTS", "Spot", "spots"]
 
@@ -22,9 +24,8 @@ LISTS = (
 _SECTIONS = {"v": "verb", "n": "noun", "a": "adjective"}
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
 _WORD = re.compile(r"\w+")
-_HYPHENS = frozenset("-‐‑–")
-# Letters that Python's regular expressions take for ASCII ones when they ignore case.
-_ODD_LETTERS = str.maketrans({"ſ": "s", "\u212a": "k", "İ": "i", "ı": "i"})
+# Hyphens, and letters that Python's regular expressions take for ASCII ones when they ignore case.
+_ALIKE = str.maketrans("ſ\u212aİı‐‑–", "skii---")
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
 # Verbs and adjectives of one syllable that double their last consonant: slip, trim, hit, big.
 _DOUBLES = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
@@ -48,53 +49,30 @@ def spots(text: str) -> Iterator[Spot]:
     overlap: the leftmost counts, then the longest. Terms that a guard refuses (the month in "in
     May", the "since" of "since 2019") are left out.
     """
-    small, guards, by_beginning = text.translate(_ODD_LETTERS).lower(), _guards(), _by_beginning()
-    words = [(match[0], *match.span()) for match in _WORD.finditer(small)]
-    by_list: dict[str, list[Spot]] = {name: [] for name in LISTS}
-    ends = dict.fromkeys(LISTS, 0)  # of the last term of each list
-    for i, (word, start, _) in enumerate(words):
-        after = words[i + 1][0] if i + 1 < len(words) else ""
-        candidates = (*by_beginning.get((word, after), ()), *by_beginning.get((word, ""), ()))
-        for name, others, term in candidates:
-            matched = words[i : i + len(others) + 1]
-            if start < ends[name] or (others and not _go_on(small, matched, others)):
-                continue
-            end = ends[name] = matched[-1][2]
+    small, guards = text.translate(_ALIKE).lower(), _guards()
+    for name, (pattern, plain) in _terms().items():
+        for match in pattern.finditer(small):
+            start, end = match.span()
+            term = plain[" ".join(_WORD.findall(match[0]))]
             guard = guards.get((name, term))
             if guard is None or not _refuses(guard, text[start:end], small, start, end):
-                by_list[name].append(Spot(name, term, start, end))
-    return itertools.chain.from_iterable(by_list.values())
-
-
-def _go_on(small: str, words: Sequence[tuple[str, int, int]], others: Sequence[str]) -> bool:
-    """Return whether the words of a text after the first are the other words of a term."""
-    if [word for word, _, _ in words[1:]] != others:
-        return False
-    gaps = (small[one[2] : other[1]] for one, other in itertools.pairwise(words))
-    return all(gap.isspace() or gap in _HYPHENS for gap in gaps)
+                yield Spot(name, term, start, end)
 
 
 @cache
-def _by_beginning() -> dict[tuple[str, str], list[tuple[str, list[str], str]]]:
-    """Return the terms by their first two words, the second "" for a term of one word.
-
-    A term is its list, its words after the first, and its plain form; the longest come first.
-    """
-    by_beginning: dict[tuple[str, str], list[tuple[str, list[str], str]]] = {}
+def _terms() -> dict[str, tuple[re.Pattern[str], dict[str, str]]]:
+    """Return a list's pattern, which prefers longer terms, and the plain forms of its terms."""
+    terms: dict[str, tuple[re.Pattern[str], dict[str, str]]] = {}
     for name in LISTS:
-        terms: dict[str, str] = {}
+        plain: dict[str, str] = {}
         for template in _data("lists")[name]:
-            plain = " ".join(word.rpartition("/")[0] or word for word in template.split())
+            first = " ".join(word.rpartition("/")[0] or word for word in template.split())
             for form in term_forms(template):
                 # If two forms are spelled alike, the first counts.
-                terms.setdefault(" ".join(_WORD.findall(form.lower())), plain)
-        for term, plain in terms.items():
-            first, *others = term.split(" ")
-            beginning = first, others[0] if others else ""
-            by_beginning.setdefault(beginning, []).append((name, others, plain))
-    for candidates in by_beginning.values():
-        candidates.sort(key=lambda candidate: -len(candidate[1]))
-    return by_beginning
+                plain.setdefault(" ".join(_WORD.findall(form.lower())), first)
+        any_of = alternation(plain).replace(r"[\s-]", r"(?:\s+|-)")
+        terms[name] = re.compile(rf"(?<!\w)(?:{any_of})(?!\w)"), plain
+    return terms
 
 
 @cache

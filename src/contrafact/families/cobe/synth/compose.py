@@ -181,7 +181,7 @@ def _share(blocks: Sequence[int]) -> list[Any]:
     return [_here[0](index) for index in blocks]
 
 
-def line_of(row: Row) -> str:
+def line_of(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 

@@ -94,7 +94,4 @@ def _shown(shot: Headline) -> dict[str, str]:
         "opportunity_counterfactual": delimit(shot.reference.opportunity),
         "risk_counterfactual": delimit(shot.reference.risk),
     }
-    return {
-        "headline": headline,
-        "answer": json.dumps({WRAPPER: [answer]}, ensure_ascii=False),
-    }
+    return {"headline": headline, "answer": json.dumps({WRAPPER: [answer]}, ensure_ascii=False)}

@@ -35,7 +35,6 @@ __all__ = [
     "check_pair",
     "check_pairs",
     "contract",
-    "open_options",
 ]
 
 LONGEST = 20_000

@@ -1,8 +1,9 @@
-"""The provider of verifiers: ``verifier/NAME`` is a family's; a reader's name may follow a colon."""
+"""The provider of verifiers: ``verifier/NAME`` is a family's; ``verifier/NAME:R`` has a reader."""
 
 import asyncio
 import json
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,13 +15,38 @@ from contrafact.family import families, family_named
 from contrafact.judges.judge import JUDGE_CONFIG
 from contrafact.judges.verifier import METADATA, VERIFIER, Decision, Subject, reader_of
 from contrafact.models.asking import answer, no_answer
+from contrafact.models.estimate import CallEstimate, judge_estimates
 from contrafact.models.opening import IN_PROCESS, open_model
 
-__all__ = ["VerifierAPI"]
+__all__ = ["VerifierAPI", "reader_estimates"]
 
 
 _KEPT = 256
 """How many texts' replies of a reader are kept, as each criterion of a text asks for them."""
+
+
+def reader_estimates(
+    judges: Sequence[str], subjects: Sequence[Subject], times: float, *, tokens: bool
+) -> list[CallEstimate]:
+    """Return one estimate for the reader of every verifier that has one.
+
+    Args:
+        subjects: Some texts, as the verifiers judge them; each is read once.
+        times: How often they are read in the whole run.
+        tokens: Whether to count tokens as well as calls.
+    """
+    rows: list[CallEstimate] = []
+    for judge in judges:
+        if reader := reader_of(judge):
+            name = judge.removeprefix(VERIFIER).partition(":")[0]
+            asked = [family_named(s["family"]).readers[name].load()(s) for s in subjects]
+            questions = [question for question in asked if question is not None]
+            length = max((question.tokens for question in questions), default=0) // 2
+            prompts = [question.prompt for question in questions]
+            rows += judge_estimates(
+                [reader], prompts, times, reply_tokens=length, tokens=tokens, role="reader"
+            )
+    return rows
 
 
 class VerifierAPI(ModelAPI):

@@ -17,7 +17,6 @@ from contrafact.families.finforce.judging import CRITERIA
 from contrafact.family.exam_file import Exam
 from contrafact.family.run_facts import RunFacts
 from contrafact.report.build import RESULTS_VERSION
-from contrafact.runs.config import config_schema
 
 __all__ = [
     "agents_page",
@@ -86,7 +85,7 @@ def columns_page() -> str:
         "# Columns and fields",
         "Made from the code. Where several judges were asked, `items.parquet` has besides a column "
         "`criterion · judge` for each. JSON schemas: [exam](schemas/exam.schema.json), "
-        "[config](schemas/config.schema.json), [results](schemas/results.schema.json).",
+        "[results](schemas/results.schema.json).",
         "## items.parquet",
         "One row an output that ended with a score.",
     ]
@@ -144,7 +143,6 @@ def schemas() -> dict[str, str]:
     """Return JSON schemas by their place in the site."""
     made = {
         "exam": Exam.model_json_schema(),
-        "config": config_schema(),
         "results": results_schema(),
     }
     return {

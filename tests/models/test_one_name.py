@@ -158,7 +158,7 @@ def inputs(tmp_path: Path, monkeypatch: Any) -> Path:
     response = {"id": cobe.units(stories)[0].id, "output": "It went otherwise."}
     (tmp_path / "responses.json").write_text(json.dumps([response]), encoding="utf-8")
 
-    few = "supervised: {examples: 16}\nheld_out: {each: 8, curve: 8, points: 1}\n"
+    few = "supervised: {examples: 16}\nheld_out: {each: 8}\n"
     (tmp_path / "few.yaml").write_text(few, encoding="utf-8")
 
     def stop(name: str, **options: Any) -> Any:

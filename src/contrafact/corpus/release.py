@@ -12,9 +12,6 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
 from contrafact.files.atomic import guard_folder
@@ -181,6 +178,10 @@ def sha256_text(text: str) -> str:
 
 def card_of(template: Path, **values: object) -> str:
     """Return the card of a dataset, which a template makes of what is known of it."""
+    # It takes longer to load than the command that only shows its help.
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     environment = ImmutableSandboxedEnvironment(
         autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -105,6 +105,9 @@ class Verdict(Record):
     )
     judge: str = Field(description="The model that judged, or 'panel' for a majority.")
     reply: str = Field(default="", description="The judge's reply, as it came.")
+    read: str | None = Field(
+        default=None, description="Who read the text for a verifier: its grammar, or a reader."
+    )
 
     @model_validator(mode="after")
     def _passed_or_invalid(self) -> Self:

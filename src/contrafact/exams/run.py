@@ -19,7 +19,8 @@ from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.exam_file import Exam, write_exam
 from contrafact.family.manifest import PackRecord
-from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
+from contrafact.family.settings import TaskOptions, check_verifiers, judge_names, with_reader
+from contrafact.family.verifier import reader_estimates
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
 from contrafact.models.calls import counted_calls
@@ -88,6 +89,10 @@ class PreparedExam:
                 reply_tokens=_VERDICTS_TOKENS if self.examiner.together else _VERDICT_TOKENS,
                 tokens=tokens,
             )
+            subjects = {q.item: q.subject for q in asked if q.subject is not None}
+            read = sampled(list(subjects.values()))
+            times = len(subjects) / max(1, len(read))
+            found += reader_estimates([judge], read, times, tokens=tokens)
         return found
 
     def conclude(self, out: Path, answers: Mapping[str, Mapping[str, Any]]) -> Exam:
@@ -139,7 +144,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
     if known.exam is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = known.exam.load()
-    judges = judge_names(options.judge)
+    judges = with_reader(judge_names(options.judge), getattr(own, "reader", None))
     check_verifiers(family, judges)
     pack = open_pack(options.prompts)
     examiner = spec.examiner(pack, own)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contrafact.family.settings import TaskOptions
     from contrafact.family.study import StudySpec
     from contrafact.family.training import EditSpec, TrainingSpec
-    from contrafact.judges.verifier import Verifier
+    from contrafact.judges.verifier import Question, Subject, Verifier
 
 __all__ = [
     "Command",
@@ -172,6 +172,8 @@ class Family:
         commands: Commands of its own by name; the one called as the family is its group.
         study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
         verifiers: Judges that are no language models, by the name that ``--judge`` takes.
+        readers: What the reader of a verifier is asked next about a subject, by the verifier's
+            name; it returns None where nothing is left to ask.
         editing: How editors of its texts are taught.
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
@@ -188,6 +190,9 @@ class Family:
     study: "Mapping[str, Lazy[StudySpec]]" = field(default_factory=dict)
     exam: "Lazy[ExamSpec] | None" = None
     verifiers: "Mapping[str, Lazy[Verifier]]" = field(default_factory=dict)
+    readers: "Mapping[str, Lazy[Callable[[Subject], Question | None]]]" = field(
+        default_factory=dict
+    )
     training: "Lazy[TrainingSpec] | None" = None
     editing: "Lazy[EditSpec] | None" = None
     data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)

@@ -19,7 +19,9 @@ from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
 from contrafact.family.settings import RunSettings
+from contrafact.family.verifier import reader_estimates
 from contrafact.files.tables import table_file
+from contrafact.judges.verifier import Subject
 from contrafact.models.asking import answered_calls
 from contrafact.models.estimate import (
     CallEstimate,
@@ -129,6 +131,10 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def judge_prompts(self, judging: Any, unit: UnitT) -> Sequence[str]:
         """Return what a judge is asked about a typical output of one unit, for estimates."""
         return ()
+
+    def judge_subject(self, judging: Any, unit: UnitT) -> Subject | None:
+        """Return a typical output of one unit as verifiers judge it; for estimates of readers."""
+        return None
 
     def label(self, model: str, method: str, shots: int, settings: RunSettings) -> str:
         """Return a system's name in tables: model, method, number of examples."""
@@ -289,6 +295,9 @@ class Prepared:
             rows += judge_estimates(
                 self.settings.judges, prompts, outputs, reply_tokens=length, tokens=tokens
             )
+            subjects = [run.judge_subject(self.judging, unit) for unit in sample]
+            texts = [subject for subject in subjects if subject is not None]
+            rows += reader_estimates(self.settings.judges, texts, outputs, tokens=tokens)
         return rows
 
     @cached_property

@@ -30,6 +30,7 @@ __all__ = [
     "ConfigPart",
     "FluencyOptions",
     "Names",
+    "ReaderOptions",
     "RunSettings",
     "Sampling",
     "ShotOptions",
@@ -41,6 +42,7 @@ __all__ = [
     "identity",
     "judge_names",
     "scoring_fields",
+    "with_reader",
 ]
 
 DEFAULT_FLUENCY_MODEL = "smollm2-135m"
@@ -111,6 +113,21 @@ class StructuredOptions(TaskOptions):
     structured: bool = Field(default=True, description="Ask providers for JSON by schema.")
 
 
+class ReaderOptions(TaskOptions):
+    """Options of tasks that a verifier with a reader judges."""
+
+    reader: str | None = Field(
+        default=None,
+        description="Model that reads for `--judge proof` what its grammar cannot.",
+        json_schema_extra={"metavar": "R"},
+    )
+
+    @field_validator("reader")
+    @classmethod
+    def _inspect_name(cls, name: str | None) -> str | None:
+        return name and inspect_name(name)
+
+
 class FluencyOptions(TaskOptions):
     """Options of tasks whose texts are scored for fluency."""
 
@@ -131,16 +148,36 @@ def judge_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return judges' names as Inspect knows them, each once; ``proof`` is ``verifier/proof``."""
     verifiers = {name for family in families().values() for name in family.verifiers}
     full_names = (
-        f"{VERIFIER}{name}" if name in verifiers else inspect_name(name) for name in names
+        f"{VERIFIER}{name}" if name.partition(":")[0] in verifiers else inspect_name(name)
+        for name in names
     )
     return tuple(dict.fromkeys(full_names))
+
+
+def with_reader(judges: Sequence[str], reader: str | None) -> tuple[str, ...]:
+    """Return judges' names, the verifiers among them with a reader, if one is named.
+
+    Raises:
+        InputError: A reader is named, and no verifier that could have one.
+    """
+    if reader is None:
+        return tuple(judges)
+    read = {
+        f"{VERIFIER}{verifier}" for family in families().values() for verifier in family.readers
+    }
+    if not any(judge.partition(":")[0] in read for judge in judges):
+        raise InputError(
+            "--reader reads for a verifier, and no judge is one",
+            hint="add --judge proof, or leave --reader out",
+        )
+    return tuple(f"{judge}:{reader}" if judge in read else judge for judge in judges)
 
 
 def check_verifiers(family: str, judges: Sequence[str]) -> None:
     """Check that a family has the verifiers among its judges; `InputError` if it has not."""
     has = family_named(family).verifiers
     for judge in judges:
-        name = judge.removeprefix(VERIFIER)
+        name = judge.removeprefix(VERIFIER).partition(":")[0]
         if judge.startswith(VERIFIER) and name not in has:
             raise InputError(
                 f"{family} has no verifier '{name}'",
@@ -261,6 +298,8 @@ class RunSettings(BaseModel):
 
     @model_validator(mode="after")
     def _own_verifiers(self) -> Self:
+        # A verifier and its reader are one judge, by one name.
+        object.__setattr__(self, "judges", with_reader(self.judges, self.option("reader")))
         if any(map(is_verifier, self.judges)):
             check_verifiers(family_of_task(self.task).name, self.judges)
         return self

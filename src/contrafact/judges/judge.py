@@ -27,7 +27,7 @@ from pydantic import Field
 from contrafact.errors import InputError
 from contrafact.judges.probabilities import answer_masses
 from contrafact.judges.replies import answer_in, read_bool, read_letter
-from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
+from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier, reader_of
 from contrafact.models.asking import CUT_OFF, answer, cut_off, no_answer
 from contrafact.models.requests import SharedSchema, closed_object
 from contrafact.records import Verdict
@@ -175,7 +175,8 @@ async def _verified(
     cache: bool | CachePolicy,
 ) -> _V:
     # Outside an evaluation there is no log that a call would stand in.
-    decide = getattr(model.api, "decide", None) if bound_judges.get() else None
+    direct = bound_judges.get() and not reader_of(model)
+    decide = getattr(model.api, "decide", None) if direct else None
     if decide is None:
         decision = await decision_by(model, prompt, criterion, subject, cache=cache)
     else:
@@ -187,6 +188,7 @@ async def _verified(
         invalid=invalid,
         judge=str(model),
         reply=decision.reason,
+        read=decision.read,
         **({"probability": decision.probability} if kind is LetterVerdict else {}),
     )
 

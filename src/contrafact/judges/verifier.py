@@ -4,6 +4,9 @@ A verifier is asked through Inspect's model interface like any judge (``verifier
 panels, exams, logs, resuming and judging again are the same. What it is asked is not in the words
 of the prompt: the message carries the *subject*, the texts as data, in its metadata.
 
+A verifier may have a *reader*, a language model: its family then asks that model what a text says,
+where the verifier cannot read it, and hands the replies to the verifier with the subject.
+
 Undecided is an invalid verdict with its reason: it votes for nothing, and its coverage (valid
 verdicts over all) stands beside its rates.
 """
@@ -14,17 +17,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from inspect_ai.model import CachePolicy, Model
+    from inspect_ai.model import CachePolicy, Model, ResponseSchema
 
 __all__ = [
     "METADATA",
     "UNDECIDED",
     "VERIFIER",
     "Decision",
+    "Question",
     "Subject",
     "Verifier",
     "decision_by",
     "is_verifier",
+    "reader_of",
 ]
 
 VERIFIER = "verifier/"
@@ -44,21 +49,42 @@ METADATA = "contrafact"
 class Decision:
     """What a verifier says of one criterion: whether it holds, None where that is undecided.
 
-    The reason is what decides it, or why nothing does; the probability is that it holds.
+    The reason is what decides it, or why nothing does; the probability is that it holds. ``read``
+    says who read the text that was judged, where a verifier can have a reader.
     """
 
     passed: bool | None
     reason: str
     probability: float | None = None
+    read: str | None = None
 
 
 Verifier = Callable[[str, Subject], Decision]
 """Decides one criterion about one subject."""
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a verifier's reader is asked.
+
+    Attributes:
+        schema: Of its reply.
+        tokens: The most that a reply without reasoning takes.
+    """
+
+    prompt: str
+    schema: "ResponseSchema"
+    tokens: int
+
+
 def is_verifier(judge: "Model | str") -> bool:
     """Tell whether a judge is a verifier."""
     return str(judge).startswith(VERIFIER)
+
+
+def reader_of(judge: "Model | str") -> str:
+    """Return the language model that reads for a verifier, ``verifier/NAME:READER``; or nothing."""
+    return str(judge).partition(":")[2] if is_verifier(judge) else ""
 
 
 async def decision_by(
@@ -78,4 +104,4 @@ async def decision_by(
     )
     output = await judge.generate([message], cache=cache)
     reply = json.loads(output.completion)
-    return Decision(reply["passed"], reply["reason"], reply.get("probability"))
+    return Decision(**reply)

@@ -139,6 +139,7 @@ def judge_estimates(
     *,
     reply_tokens: int,
     tokens: bool,
+    role: str = "judge",
 ) -> list[CallEstimate]:
     """Return one estimate for every judge.
 
@@ -148,7 +149,7 @@ def judge_estimates(
         tokens: Whether to count tokens as well as calls.
     """
     calls = [PlannedCall(prompt, reply_tokens) for prompt in prompts]
-    return [_planned(judge, "judge", calls, times, tokens) for judge in judges]
+    return [_planned(judge, role, calls, times, tokens) for judge in judges]
 
 
 def paid_calls(rows: Iterable[CallEstimate]) -> int:

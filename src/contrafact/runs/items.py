@@ -193,6 +193,7 @@ def verdict_rows(
                         "judge": vote["judge"],
                         "passed": number(vote["passed"]),
                         "invalid": vote["invalid"],
+                        **({"read": vote["read"]} if vote.get("read") else {}),
                         **{n: number(vote[n]) for n in ("probability", "mass") if n in vote},
                     }
 

@@ -39,7 +39,7 @@ from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
 from contrafact.files.tables import write_frame
 from contrafact.judges.judge import bound_judges
-from contrafact.judges.verifier import is_verifier
+from contrafact.judges.verifier import is_verifier, reader_of
 from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
@@ -200,7 +200,7 @@ class OutputJudge:
 def is_direct(prepared: Prepared) -> bool:
     """Tell whether a run is judged without a log: many outputs are there, and no model is asked."""
     many = prepared.recorded is not None and prepared.samples > MOST_LOGGED
-    return many and all(map(is_verifier, prepared.settings.judges))
+    return many and all(is_verifier(j) and not reader_of(j) for j in prepared.settings.judges)
 
 
 def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> RunTables:

@@ -18,7 +18,7 @@ from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.verifier import proof
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
-from contrafact.family.settings import TaskOptions
+from contrafact.family.settings import ReaderOptions
 from contrafact.judges.verifier import Subject
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
@@ -33,11 +33,16 @@ _DRAWN = (
 )
 
 
-class CobeExamOptions(TaskOptions):
+class CobeExamOptions(ReaderOptions):
     data: Path | None = Field(
         default=None,
         description="Stories with known answers; fresh ones if none.",
         json_schema_extra={"metavar": "FILE"},
+    )
+    retold: bool | None = Field(
+        default=None,
+        description="Put answers retold in free words, which no grammar reads; so by default with "
+        "a reader.",
     )
     judge_context: bool = Field(
         default=False, description="Show the judge story and query as well."
@@ -93,6 +98,15 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
     return list(items.values())
 
 
+def retold_known() -> "list[KnownStory]":
+    """Return the bundled stories whose answers language models retold in words of their own.
+
+    What each answer tells was kept, so that its verdicts are those that were proven of the answer
+    retold (`docs/readings`).
+    """
+    return load_known(Path(__file__).parent / "samples" / "retold.jsonl.gz")
+
+
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":
     from contrafact.families.cobe.synth.compose import compose
 
@@ -118,7 +132,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
         return [delimit(text) for text in (item.text, *context)]
 
     def subject(item: ExamItem) -> Subject:
-        return subject_of(item.material, item.text)
+        return judging.subject(item.material, item.text)
 
     return Examiner(prompts, shown, letter(), subject)
 
@@ -151,6 +165,8 @@ def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]
     causes = options.judge_causes
     if options.data is not None:
         return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)
+    if options.retold or (options.retold is None and options.reader):
+        return draw_crossed(cobe_items(retold_known(), causes=causes), n, seed)
     n = n or _DRAWN
     # Two items for each story, so that there are many stories and each weighs little: a text is
     # asked about in the story for which it is right, and in one for which it is wrong.

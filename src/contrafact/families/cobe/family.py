@@ -34,6 +34,7 @@ FAMILY = Family(
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     editing=Lazy(f"{_HERE}.editing:EDITING"),
     verifiers={"proof": Lazy(f"{_HERE}.verifier:proof")},
+    readers={"proof": Lazy(f"{_HERE}.read.reader:question")},
     data={"cobe": Lazy(f"{_HERE}.statistics:SPEC")},
     rank=3,
     demo=Lazy(f"{_HERE}.settings:DEMO"),

@@ -36,6 +36,8 @@ none, and the run reports it. The columns, in this order:
 ``answer``             the representative answer, or None
 ``unchanged``          the text of E1, or None; ``changed`` E2, ``numerical`` E4, ``latent`` E5
 ``causes`` …           as E1, where ``--judge-causes`` asks it; else there are no such columns
+``by_grammar`` …       how many criteria a verifier decided on what its grammar read, ``by_reader``
+                       on what a reader read, ``by_nobody`` not at all; no such columns without one
 =====================  ================================================================
 
 Nothing is dropped or fixed here. A criterion was asked where its value is a number or its
@@ -43,6 +45,7 @@ Nothing is dropped or fixed here. A criterion was asked where its value is a num
 as 0, in all rows that a judge saw or whose response was invalid, and so does a degenerate response.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -52,7 +55,10 @@ from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import number, score_metadata
+from contrafact.judges.verifier import is_verifier
 
+READ_BY = ("grammar", "reader", "nobody")
+"""By whom a response was read for a verifier's verdict."""
 SCORER = "edit"
 """The scorer's name in logs, behind the package's."""
 REFERENCE = "reference (proven)"
@@ -105,8 +111,18 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
         for name in CRITERION_NAMES:
             row |= _verdict(name, verdicts.get(name, {}))
         row = {column: row[column] for column in ITEM_COLUMNS}
-        rows.append(row | (_verdict(CAUSES, verdicts[CAUSES]) if CAUSES in verdicts else {}))
+        row |= _verdict(CAUSES, verdicts[CAUSES]) if CAUSES in verdicts else {}
+        rows.append(row | _read_by(verdicts))
     return rows
+
+
+def _read_by(verdicts: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many criteria verifiers decided by each way of reading; nothing without one."""
+    votes = [
+        vote for both in verdicts.values() for vote in both["members"] if is_verifier(vote["judge"])
+    ]
+    read = Counter(vote.get("read") or "nobody" for vote in votes)
+    return {f"by_{name}": read[name] for name in READ_BY} if votes else {}
 
 
 def _verdict(name: str, verdict: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.judges.judge import LetterVerdict
 from contrafact.judges.rubric import Judged, Rubric, letter
+from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion
 
@@ -71,11 +72,16 @@ class Judging:
         return await self._rubric.judge(
             judges,
             self.asked(story),
-            subject=subject_of(story, response),
+            subject=self.subject(story, response),
             story=story.text,
             query=query or story.queries[0],
             response=response,
         )
+
+    def subject(self, story: Story, response: str) -> Subject:
+        """Return what verifiers judge, with the pack that a reader of theirs is asked by."""
+        root = self.pack.root
+        return {**subject_of(story, response), **({"prompts": str(root)} if root else {})}
 
     def asked(self, story: Story) -> list[Criterion]:
         texts = criteria_of(story) | ({CAUSES: ""} if self.causes else {})

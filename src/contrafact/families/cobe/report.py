@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
-from contrafact.families.cobe.items import REFERENCE
+from contrafact.families.cobe.items import READ_BY, REFERENCE
 from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
@@ -163,7 +163,31 @@ def _results(data: ChapterData) -> Section:
         table = _with_table_5(table)
     title, named = "Accuracy over the three phrasings", {"accuracy": "All stories"}
     chart = measure_chart(data, "accuracy", title, named, axis=_AXIS)
-    return Section("results", "Results", (table, chart, _known(data)))
+    return Section("results", "Results", (table, chart, _read_by(data), _known(data)))
+
+
+def _read_by(data: ChapterData) -> Table | None:
+    """Return who read the responses for a verifier's verdicts; None where no verifier judged."""
+    names = [f"by_{name}" for name in READ_BY]
+    if not set(names) <= set(data.items.columns):
+        return None
+    read = data.items.dropna(subset=names).groupby("system", sort=False)[names].sum()
+    frame = read.loc[[name for name in data.systems if name in read.index]].astype(int)
+    frame = frame.reset_index(names="system")
+    labels = ("Its grammar", "A reader", "Nobody")
+    columns = (
+        Column("system", "System", "text"),
+        *(
+            Column(name, label, "count", "Verdicts, by who read the response")
+            for name, label in zip(names, labels, strict=True)
+        ),
+    )
+    caption = (
+        "The proof decides what follows; what a response says is read by the grammar of the "
+        "story's file, or by a language model (--reader). What neither could read is undecided: "
+        "valid figures leave it out, strict ones count it as failed."
+    )
+    return Table("read_by", "Who read the responses", caption, columns, frame)
 
 
 def _known(data: ChapterData) -> Table | None:

@@ -26,7 +26,7 @@ from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.stories import Form, reward_of
-from contrafact.family.settings import judge_names
+from contrafact.family.settings import judge_names, with_reader
 from contrafact.judges.replies import answer_text
 from contrafact.judges.verifier import UNDECIDED
 from contrafact.prompts import PromptPack, open_pack
@@ -42,6 +42,7 @@ def edit_reward(
     form: Form = "conjunction",
     context: bool = False,
     causes: bool = False,
+    reader: str | None = None,
     pack: PromptPack | None = None,
 ) -> _RewardFunction:
     """Return a reward function for ``trl``'s trainers.
@@ -53,6 +54,8 @@ def edit_reward(
             ``share``: the share that pass of all criteria asked, a denser signal.
         context: Whether the judge sees scenario and query as well.
         causes: Whether ``causes`` is one of the criteria, as with ``--judge-causes``.
+        reader: A language model that reads for ``proof`` what its grammar cannot, asked once or
+            twice for a completion. A completion whose reading is no use gets None, not 0.0.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
@@ -66,7 +69,9 @@ def edit_reward(
     """
     if form not in get_args(Form):
         raise InputError(f"form is {form!r}", hint=f"use {' or '.join(get_args(Form))}")
-    named = [judges] if isinstance(judges, str | Model) else list(judges)
+    given = [judges] if isinstance(judges, str | Model) else list(judges)
+    models = [judge for judge in given if isinstance(judge, Model)]
+    names = with_reader(judge_names([judge for judge in given if isinstance(judge, str)]), reader)
     judging = Judging(pack or open_pack(), context, causes=causes)
 
     def cobe_reward(
@@ -80,25 +85,28 @@ def edit_reward(
             )
         phrasings = columns.get("query") or [""] * len(prompts)
         texts = [_text(completion) for completion in completions]
-        models = [
-            get_model(judge_names([judge])[0]) if isinstance(judge, str) else judge
-            for judge in named
-        ]
+        panel = [*map(get_model, names), *models]
 
         async def reward(text: str, story: Any, query: str) -> float | None:
             read = answer_text(text)
             if read.invalid:
                 return 0.0
-            judged = await judging.judge(models, _story(story), read.text, query=query)
-            return _reward_of(judged, form)
+            judged = await judging.judge(panel, _story(story), read.text, query=query)
+            return _reward_of(judged, form, read=reader is not None)
 
         return _all_of([reward(*one) for one in zip(texts, stories, phrasings, strict=True)])
 
     return cobe_reward
 
 
-def _reward_of(judged: JudgedEdit, form: Form) -> float | None:
-    """Return the reward of a response; None for a conjunction that an invalid reply leaves open."""
+def _reward_of(judged: JudgedEdit, form: Form, *, read: bool) -> float | None:
+    """Return the reward of a response.
+
+    It is None for a conjunction that an invalid reply leaves open, and for any reward that a
+    verifier leaves open although the response was ``read`` for it.
+    """
+    if read and judged.passed is None:
+        return None
     open_verdicts = (verdict for verdict in judged.panel.values() if verdict.passed is None)
     reasons = [verdict.invalid or "" for verdict in open_verdicts]
     unread = not all(reason.startswith(UNDECIDED) for reason in reasons)

@@ -3,14 +3,14 @@
 from pydantic import Field
 
 from contrafact.family import DemoPart, Lazy
-from contrafact.family.settings import ShotOptions, StructuredOptions
+from contrafact.family.settings import ReaderOptions, ShotOptions, StructuredOptions
 
 CAUSES = "causes"
 """The criterion that is asked besides, on request, with story and query: would the causes that
 connectors name be there, had the story gone as is supposed?"""
 
 
-class CobeOptions(ShotOptions, StructuredOptions):
+class CobeOptions(ShotOptions, StructuredOptions, ReaderOptions):
     judge_context: bool = Field(
         default=False, description="Show the judge the scenario and the query too."
     )

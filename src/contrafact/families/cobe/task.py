@@ -40,6 +40,7 @@ from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
+from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
@@ -89,6 +90,10 @@ class CobeRun(TaskRun[Story, StoryQuery]):
 
     def judge_prompts(self, judging: Judging, unit: StoryQuery) -> Sequence[str]:
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)
+
+    def judge_subject(self, judging: Judging, unit: StoryQuery) -> Subject:
+        """Return the story's answer behind words of no file, so that a reader has to read it."""
+        return judging.subject(unit.story, f"In free words: {unit.story.answer or unit.story.text}")
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
         item: Mapping[str, Any] | None = None

@@ -249,13 +249,21 @@ def wrong_connectors(
 def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
     """Return what is wrong, by E1, E2, E4 or E5, with what is told of a variable; or nothing.
 
-    CoBe, section 3.2, criteria 1, 2, 4 and 5. Whatever else a text says of a variable, E2 fails
-    where it still holds as before; the others pass only where nothing else is said.
+    CoBe, section 3.2, criteria 1, 2, 4 and 5; the table in `contrafact.families.cobe.read.told`
+    has every case. ``told`` has values, for a quantity ways as well, and None for "left open".
     """
     if criterion == "E1":
-        return "" if told == {facts.about["E1"][name]} else f"'{name}' does not stay"
+        if name in facts.text.quantities:
+            stays = {direction_of(facts, name, now) for now in told} == {"nowhere"}
+        else:
+            stays = told == {facts.about["E1"][name]}
+        return "" if stays else f"'{name}' does not stay"
     if criterion == "E2":
-        return f"'{name}' is as it was" if facts.about["E2"][name] in told else ""
+        if facts.about["E2"][name] in told:
+            return f"'{name}' is as it was"
+        supposed = facts.proof.intervention.get(name)
+        missing = supposed is not None and told != {supposed}
+        return f"'{name}', which is supposed, is not told" if missing else ""
     if criterion == "E5":
         value = facts.implied[name]
         return "" if told <= {value, None} else f"'{name}' is not {value}"
@@ -268,6 +276,8 @@ def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value |
 
 def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:
     """Return which way a figure goes in a text: up, down or nowhere; None where none is told."""
+    if now in ("up", "down", "nowhere"):
+        return str(now)
     before = facts.proof.facts[name]
     if not isinstance(before, int) or not isinstance(now, int):
         return None

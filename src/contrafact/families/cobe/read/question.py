@@ -1,0 +1,205 @@
+"""What a reader is asked about a response, and how its reply is read.
+
+CoBe, section 3.2: what a response *tells* is read; what *follows* is decided by the causal model.
+The reader is a language model that sees the response, the story for reference, and every fact of
+the story with its two outcomes, in an order that is drawn. It sees neither the request nor which
+outcome is right. It copies the words that say so, and words that are not in the response count for
+nothing.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from contrafact.causal.model import Value
+from contrafact.families.cobe.read.told import ToldReading
+from contrafact.families.cobe.synth.prove import Facts
+from contrafact.families.cobe.synth.reading import Claim, Mention
+from contrafact.judges.replies import read_json_object
+from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.text.delimit import delimit
+
+__all__ = [
+    "KINDS",
+    "OTHERS",
+    "READ",
+    "WAYS",
+    "AskedFact",
+    "asked_facts",
+    "read_reply",
+    "reader_prompt",
+    "reader_template",
+]
+
+READ = "cobe/read"
+"""The template of the question."""
+
+WAYS = {"higher": "up", "lower": "down", "same": "nowhere"}
+OTHERS = ("both", "open", "unsaid")
+KINDS = {"because": True, "despite": False}
+_GAP = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
+_MARKS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFact:
+    """A fact as the reader is asked about it.
+
+    Attributes:
+        label: Its name in the question, ``F1`` and on.
+        name: Its variable.
+        outcomes: What each answer that tells its value says of the variable.
+        shown: What the template shows of it.
+    """
+
+    label: str
+    name: str
+    outcomes: Mapping[str, Value]
+    shown: Mapping[str, str]
+
+
+def asked_facts(facts: Facts, response: str, attempt: int) -> list[AskedFact]:
+    """Return the facts that are asked about a response, in an order drawn from it and the attempt.
+
+    They are all that the story tells and what it implies; which outcome of an event comes first is
+    drawn as well.
+    """
+    draw = Random(f"{attempt} {response}")
+    names = [name for name in (*facts.text.told, *facts.implied) if name in facts.reader.wordings]
+    draw.shuffle(names)
+    asked = []
+    for number, name in enumerate(names, 1):
+        label, forms = f"F{number}", facts.reader.wordings[name]
+        if "amounts" in forms:
+            before = forms["amounts"][0].replace("{n}", f"{facts.proof.facts[name]:,}")
+            shown = {"amount": forms["entity"], "before": before}
+            asked.append(AskedFact(label, name, WAYS, {"label": label, **shown}))
+            continue
+        values = draw.sample((True, False), 2)
+        first, second = (forms[str(value).lower()]["clauses"][0] for value in values)
+        outcomes = dict(zip("AB", values, strict=True))
+        shown = {"label": label, "a": first, "b": second}
+        asked.append(AskedFact(label, name, outcomes, shown))
+    return asked
+
+
+def reader_template(pack: PromptPack) -> PromptTemplate:
+    return pack.template(READ, required={"response", "facts"}, optional={"story"})
+
+
+def reader_prompt(
+    template: PromptTemplate, story: str, response: str, asked: Sequence[AskedFact]
+) -> str:
+    """Return the question; an empty ``story`` leaves the story out."""
+    values: dict[str, object] = {
+        "response": delimit(response),
+        "facts": [fact.shown for fact in asked],
+        "story": delimit(story) if story else "",
+    }
+    return template.render(**{name: values[name] for name in template.variables})
+
+
+def read_reply(reply: str, asked: Sequence[AskedFact], response: str) -> ToldReading | str:
+    """Return what a reader's reply says that the response tells, or why the reply cannot be used.
+
+    A fact whose words are not in the response, that is answered twice or by no known word, is
+    unread, and only that one. A link whose words are not there leaves unclear what is joined.
+    """
+    read = read_json_object(reply)
+    if read.value is None:
+        return f"the reader's reply: {read.invalid}"
+    answers, links = read.value.get("facts"), read.value.get("links")
+    if not isinstance(answers, list) or not isinstance(links, list):
+        return "the reader's reply: 'facts' or 'links' is no list"
+    source = _plain(response)
+    told: dict[str, frozenset[Value | None]] = {}
+    unread = {fact.name: "the reader gave no answer" for fact in asked}
+    by_label = {fact.label: fact for fact in asked}
+    seen: set[str] = set()
+    for answer in answers:
+        fact = by_label.get(str(answer.get("fact"))) if isinstance(answer, Mapping) else None
+        if fact is None:
+            return "the reader's reply: an answer to no fact that was asked"
+        if fact.label in seen:
+            told.pop(fact.name, None)
+            unread[fact.name] = "the reader answered twice"
+            continue
+        seen.add(fact.label)
+        values = _values(fact, str(answer.get("holds")))
+        words = answer.get("words")
+        if values is None:
+            unread[fact.name] = f"the reader answered '{str(answer.get('holds'))[:20]}'"
+        elif values and not _quoted(words, source):
+            unread[fact.name] = "the words that the reader quotes are not in the response"
+        else:
+            told[fact.name] = values
+            del unread[fact.name]
+    claims, unclear = _claims(links, by_label, told, source)
+    return ToldReading(told, unread, tuple(claims), unclear)
+
+
+def _values(fact: AskedFact, holds: str) -> frozenset[Value | None] | None:
+    """Return what is told of a variable by an answer; None where it is no answer to the fact."""
+    if holds in fact.outcomes:
+        return frozenset((fact.outcomes[holds],))
+    if holds == "both":
+        ways = set(fact.outcomes.values())
+        return frozenset(ways if len(ways) == 2 else ("up", "down"))
+    return {"open": frozenset((None,)), "unsaid": frozenset()}.get(holds)
+
+
+def _claims(
+    links: Sequence[Any],
+    by_label: Mapping[str, AskedFact],
+    told: Mapping[str, frozenset[Value | None]],
+    source: str,
+) -> tuple[list[Claim], str]:
+    """Return the links between facts, and why it is unclear what is joined; empty if clear."""
+    claims: list[Claim] = []
+    unclear = ""
+    for link in links:
+        if not isinstance(link, Mapping) or link.get("kind") not in KINDS:
+            unclear = unclear or "a link of the reader's reply cannot be read"
+            continue
+        causes, effect = link.get("causes"), link.get("effect")
+        names = [*causes, effect] if isinstance(causes, list) and causes else []
+        facts = [by_label.get(str(name)) for name in names]
+        words = json.dumps(str(link.get("words"))[:60], ensure_ascii=False)
+        if not _quoted(link.get("words"), source):
+            unclear = unclear or f"the reader quotes a link that is not there: {words}"
+        elif not names or None in facts:
+            unclear = unclear or f"it joins what is no fact of the story: {words}"
+        else:
+            *before, after = (
+                Mention(fact.name, _only(told.get(fact.name)), False)
+                for fact in facts
+                if fact is not None
+            )
+            claims.append(Claim(tuple(before), after, KINDS[str(link["kind"])]))
+    return claims, unclear
+
+
+def _only(values: frozenset[Value | None] | None) -> Value | None:
+    return next(iter(values)) if values and len(values) == 1 else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(_MARKS).lower().split())
+
+
+def _quoted(words: object, source: str) -> bool:
+    """Return whether words stand in a text, in order; an ellipsis stands for what is left out."""
+    if not isinstance(words, str):
+        return False
+    parts = [part.strip(" .,;:!?\"'") for part in _GAP.split(_plain(words))]
+    parts = [part for part in parts if part]
+    at = 0
+    for part in parts:
+        at = source.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return bool(parts)

@@ -1,0 +1,83 @@
+"""What a reader is asked next: once, and a second time where what is not said would decide."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from inspect_ai.model import ResponseSchema
+from inspect_ai.util import JSONSchema
+
+from contrafact.causal.model import Value
+from contrafact.families.cobe.read.question import (
+    KINDS,
+    OTHERS,
+    WAYS,
+    asked_facts,
+    read_reply,
+    reader_prompt,
+    reader_template,
+)
+from contrafact.families.cobe.synth.prove import Facts
+from contrafact.families.cobe.verifier import decisions, opened
+from contrafact.judges.verifier import Question, Subject
+from contrafact.models.requests import SharedSchema, closed_object
+from contrafact.prompts import open_pack
+
+__all__ = ["question"]
+
+_TOKENS = 60
+"""What a reader's answer on one fact, or one link, takes at most."""
+
+
+@cache
+def reply_schema() -> ResponseSchema:
+    """Return the schema of a reply."""
+    text = JSONSchema(type="string")
+    answers = ["A", "B", *WAYS, *OTHERS]
+    fact = {"fact": text, "holds": JSONSchema(type="string", enum=answers), "words": text}
+    link = {
+        "causes": JSONSchema(type="array", items=text),
+        "effect": text,
+        "kind": JSONSchema(type="string", enum=list(KINDS)),
+        "words": text,
+    }
+    both = {
+        "facts": JSONSchema(type="array", items=closed_object(fact)),
+        "links": JSONSchema(type="array", items=closed_object(link)),
+    }
+    return SharedSchema(name="reading", json_schema=closed_object(both), strict=True)
+
+
+def question(subject: Subject) -> Question | None:
+    """Return what the reader is asked next about a subject of `data.subject_of`.
+
+    Nothing where the grammar decides every criterion of the story, or the story has no proof, and
+    nothing after the first reply (``readings``) unless it finds something not said that would
+    decide. ``prompts`` is the folder of the prompt pack, if it is not the default one.
+    """
+    facts = opened(subject)
+    replies: Sequence[str] = subject.get("readings", ())
+    if isinstance(facts, str) or len(replies) > 1:
+        return None
+    response = subject["response"]
+    if replies:
+        read = read_reply(replies[0], asked_facts(facts, response, 0), response)
+        if isinstance(read, str) or not _decides(facts, read.told):
+            return None
+    else:
+        decided = decisions({**subject, "readings": ()})
+        if all(decided[name].passed is not None for name in subject["criteria"]):
+            return None
+    template = reader_template(open_pack(subject.get("prompts")))
+    asked = asked_facts(facts, response, len(replies))
+    prompt = reader_prompt(template, subject["text"], response, asked)
+    return Question(prompt, reply_schema(), _TOKENS * (2 * len(asked) + 2))
+
+
+def _decides(facts: Facts, told: Mapping[str, frozenset[Value | None]]) -> bool:
+    """Return whether something that is not said decides a criterion: by E5 nothing does."""
+    return any(
+        name in about and not values
+        for name, values in told.items()
+        for criterion, about in facts.about.items()
+        if criterion != "E5"
+    )

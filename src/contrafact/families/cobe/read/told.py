@@ -1,0 +1,207 @@
+"""What a text tells, and what the criteria say of it: one table, whoever read the text.
+
+CoBe, section 3.2 and appendix C.2. A text tells of every fact of its story that it stayed, changed,
+is left open, or nothing, or both. What each criterion makes of that:
+
+========== ====== ============ ============= ============== =======
+told       E1     E2, supposed E2, follows   E4             E5
+========== ====== ============ ============= ============== =======
+as it was  passes fails        fails         fails          passes
+changed    fails  passes       passes        by direction   fails
+left open  fails  fails        passes        fails          passes
+not said   fails  fails        passes        fails          passes
+both       fails  fails        fails         fails          fails
+========== ====== ============ ============= ============== =======
+
+From the appendix: E1 "T only if still present and correct, F if missing or changed", E2 "T only if
+changed or removed". From section 3.2: E4 "the direction should align", E5 "should not be changed".
+Ours: what is supposed has to be said (E2); what is left open is neither present (E1) nor as it was
+(E2), and moves nowhere (E4); of two versions the wrong one counts; E5 fails only where
+it is denied.
+
+E3 looks at the text alone (Q0): a link fails where its effect goes the other way than its causes
+bring about, on every path between them, and is open where paths or readers differ.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from contrafact.causal.model import Model, Value
+from contrafact.families.cobe.settings import CAUSES
+from contrafact.families.cobe.synth.prove import Facts, criterion_problem, direction_of
+from contrafact.families.cobe.synth.reading import Claim
+from contrafact.judges.verifier import Decision
+
+__all__ = ["CRITERIA", "ToldReading", "decide", "read_by_grammar"]
+
+CRITERIA = ("E1", "E2", "E3", "E4", "E5", CAUSES)
+
+_HOLDS = {
+    "E1": "all that must stay is there",
+    "E2": "all that must change has changed",
+    "E3": "no connector is wrong",
+    "E4": "it goes the right way",
+    "E5": "nothing that is implied is denied",
+    CAUSES: "every cause that is named is there",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldReading:
+    """What a text tells of the variables of its story.
+
+    Attributes:
+        told: For every variable the values that the text gives it: a value, or for a quantity the
+            way it goes ("up", "down", "nowhere"); None where the text leaves it open. Of a variable
+            that is not named, or has no value, the text says nothing.
+        unread: The variables of which it is not known what the text says, and why.
+        claims: What its connectors join.
+        unclear: Why it is not known what they join; empty where it is.
+    """
+
+    told: Mapping[str, frozenset[Value | None]]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    unclear: str = ""
+
+
+def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
+    """Return what a response tells in the wordings of its file, or why it cannot be read whole."""
+    read = facts.responses.read(response)
+    if isinstance(read, str):
+        return read
+    reading = facts.reader.read(read.text)
+    if reading.mentions != read.mentions:
+        return "its clauses can be read in two ways"
+    unclear = ""
+    if read.unclear:
+        unclear = f"cannot tell what joins what in '{read.unclear[0]}'"
+    elif reading.loose:
+        unclear = "a connector joins nothing that is told"
+    said = reading.values
+    clauses: dict[str, set[Value | None]] = {}
+    for mention in reading.mentions:
+        if not mention.noun:
+            clauses.setdefault(mention.name, set()).add(mention.value)
+    # "The oven stayed hot … because of the cold oven": the name is what the story had, or an error.
+    unread = {
+        name: "its name says otherwise than its clause"
+        for name, values in clauses.items()
+        if values != said[name]
+    }
+    told = {name: frozenset(values) for name, values in said.items() if name not in unread}
+    return ToldReading(told, unread, () if unclear else reading.claims, unclear)
+
+
+def decide(facts: Facts, reading: ToldReading) -> dict[str, Decision]:
+    """Decide every criterion by what a text tells, also those that the story does not ask."""
+    decided = {"E3": _connectors(facts, reading), CAUSES: _causes(facts, reading)}
+    for criterion, variables in facts.about.items():
+        each = [_fact(facts, reading, criterion, name) for name in variables]
+        decided[criterion] = _first(each, criterion)
+    return decided
+
+
+def _first(each: list[Decision], criterion: str) -> Decision:
+    """Return what several decisions give: one that fails decides, then one that is open."""
+    each = sorted(each, key=lambda one: (one.passed is not False, one.passed is True))
+    passes = not each or each[0].passed
+    return Decision(True, _HOLDS[criterion]) if passes else each[0]
+
+
+def _fact(facts: Facts, reading: ToldReading, criterion: str, name: str) -> Decision:
+    if name in reading.unread:
+        return Decision(None, f"'{name}': {reading.unread[name]}")
+    why = criterion_problem(facts, criterion, name, set(reading.told.get(name, ())))
+    return Decision(not why, why)
+
+
+def _connectors(facts: Facts, reading: ToldReading) -> Decision:
+    each = [_link(facts, reading, claim) for claim in reading.claims]
+    if reading.unclear:
+        each.append(Decision(None, reading.unclear))
+    return _first(each, "E3")
+
+
+def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
+    """Decide E3 for one link: whether its effect goes the way that its causes bring about."""
+    effect = claim.effect.name
+    for name in (*(cause.name for cause in claim.causes), effect):
+        if name in reading.unread:
+            return Decision(None, f"'{name}': {reading.unread[name]}")
+        if len(reading.told.get(name, ())) > 1:
+            return Decision(None, f"'{name}', which is joined, is told in two ways")
+    signs = [sign_of(facts.model, cause.name, effect) for cause in claim.causes]
+    if None in signs:
+        other = claim.causes[signs.index(None)].name
+        return Decision(None, f"readers differ on '{effect}': '{other}' is no cause of it")
+    after = claim.effect.value
+    if effect in facts.text.quantities:
+        after = {"up": True, "down": False}.get(direction_of(facts, effect, after) or "")
+    if after is None or any(cause.value is None for cause in claim.causes):
+        return Decision(None, f"what is joined to '{effect}' is left open")
+    goes = [
+        ((bool(cause.value) == (sign == 1)) == after) == claim.follows if sign else None
+        for cause, sign in zip(claim.causes, signs, strict=True)
+    ]
+    if all(goes):
+        return Decision(True, _HOLDS["E3"])
+    names = ", ".join(f"'{cause.name}'" for cause in claim.causes)
+    way = "does not come of" if claim.follows else "comes of"
+    # "The driver drove on, but the delay was 5 minutes": with a number it can be plain contrast.
+    contrast = effect in facts.text.quantities and not claim.follows
+    reversed_ = not any(goes) and None not in goes and not contrast
+    return Decision(False if reversed_ else None, f"'{effect}' {way} {names}")
+
+
+def sign_of(model: Model, cause: str, effect: str) -> int | None:
+    """Return which way a cause moves an effect: 1, -1, 0 where that differs; None if it is none.
+
+    A direct cause moves it as its mechanism says in most settings; another as all paths agree.
+    """
+    mechanism = model.mechanism(effect)
+    if cause in mechanism.parents:
+        return _edge(mechanism.table, mechanism.parents.index(cause))
+    signs = set(_paths(model, cause, effect))
+    if not signs:
+        return None
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _paths(model: Model, cause: str, effect: str) -> Iterator[int]:
+    """Yield the product of the signs along every path from a cause to an effect."""
+    mechanism = model.mechanism(effect)
+    for index, parent in enumerate(mechanism.parents):
+        edge = _edge(mechanism.table, index)
+        if parent == cause:
+            yield edge
+        else:
+            yield from (edge * before for before in _paths(model, cause, parent))
+
+
+def _edge(table: Mapping[tuple[Value, ...], Value], index: int) -> int:
+    with_cause = sum(int(value) for key, value in table.items() if key[index])
+    without = sum(int(value) for key, value in table.items() if not key[index])
+    return (with_cause > without) - (with_cause < without)
+
+
+def _causes(facts: Facts, reading: ToldReading) -> Decision:
+    """Decide whether the causes that connectors name are so in the story after the intervention.
+
+    An event that is set has no cause. What an outcome is in spite of has to be so as well.
+    """
+    each = [Decision(None, reading.unclear)] if reading.unclear else []
+    for claim in reading.claims:
+        if claim.follows and claim.effect.name in facts.proof.intervention:
+            why = "it is what was supposed, and nothing that is told brings it about"
+            return Decision(False, f"'{claim.effect.name}': {why}")
+        for cause in claim.causes:
+            name = cause.name
+            criterion = next((key for key, about in facts.about.items() if name in about), "")
+            if not criterion or cause.value is None or name in reading.unread:
+                each.append(Decision(None, f"'{name}', which is named as a cause, is left open"))
+            elif len(reading.told.get(name, ())) > 1:
+                each.append(Decision(None, f"'{name}', a named cause, is told in two ways"))
+            elif criterion_problem(facts, criterion, name, {cause.value}):
+                each.append(Decision(False, f"'{name}', which is named as a cause, is not so"))
+    return _first(each, CAUSES)

@@ -301,11 +301,11 @@ def _bound(field: FieldInfo, kind: str) -> Any:
 
 
 def _flags(name: str, field: FieldInfo) -> Sequence[str]:
-    """Return what is typed for a field; what is true unless it is denied has ``--no-…`` besides."""
+    """Return what is typed for a field; one that can be denied has ``--no-…`` besides."""
     extra: Any = field.json_schema_extra or {}
     word = (extra.get("option") or name).replace("_", "-")
-    truth = field.annotation in (bool, bool | None) and field.default is True
-    return extra.get("flags") or [f"--{word}/--no-{word}" if truth else f"--{word}"]
+    denied = field.annotation in (bool, bool | None) and field.default is not False
+    return extra.get("flags") or [f"--{word}/--no-{word}" if denied else f"--{word}"]
 
 
 def checked_value(name: str, kind: Any, value: Any) -> Any:

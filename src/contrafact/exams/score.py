@@ -25,6 +25,7 @@ from contrafact.family.exam_file import (
 )
 from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
+from contrafact.judges.verifier import is_verifier, reader_of
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import (
@@ -212,9 +213,11 @@ def unread_notes(rows: pd.DataFrame, judge: str) -> list[str]:
     if rows.empty or rows["passed"].notna().any():
         return []
     counts = rows["invalid"].value_counts()
+    alone = is_verifier(judge) and not reader_of(judge)
+    remedy = "name a reader for it (--reader), or another judge" if alone else "name another judge"
     return [
         f"no verdict of {judge} can be read ({counts.iloc[0]} of {len(rows)}: {counts.index[0]}): "
-        "this exam says nothing of it, and corrects nothing; name another judge"
+        f"this exam says nothing of it, and corrects nothing; {remedy}"
     ]
 
 

@@ -273,7 +273,7 @@ def test_tools_images_and_bad_schemas_are_refused(model: Model) -> None:
         run(ChatMessageTool(content="3"), [], plain)
     with pytest.raises(InputError, match="log-probabilities of the prompt"):
         run(hello, [], GenerateConfig(prompt_logprobs=1))
-    with pytest.raises(InputError, match="give one answer to a call"):
+    with pytest.raises(InputError, match="give only one answer per call"):
         run(hello, [], GenerateConfig(num_choices=3))
     with pytest.raises(InputError, match=r"llama\.cpp refused the request"):
         run(hello, [], GenerateConfig(max_tokens=1, extra_body={"temperature": "hot"}))

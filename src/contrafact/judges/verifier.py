@@ -1,11 +1,11 @@
-"""Verifiers: judges that work a verdict out by proof or by rule, or leave it open.
+"""Verifiers: judges that derive a verdict by proof or by rule, or leave it open.
 
-A verifier is asked through Inspect's model interface like any judge (``verifier/NAME``), so that
-panels, exams, logs, resuming and judging again are the same. What it is asked is not in the words
-of the prompt: the message carries the *subject*, the texts as data, in its metadata.
+A verifier is called through Inspect's model interface like any judge (``verifier/NAME``), so that
+panels, exams, logs, resuming and judging again work the same way. It does not read the prompt: the
+metadata of the message hold the *subject*, the texts as data.
 
-Undecided is an invalid verdict with its reason: it votes for nothing, and its coverage (valid
-verdicts over all) stands beside its rates.
+An undecided verdict is invalid, with its reason: it casts no vote, and the verifier's coverage
+(valid verdicts over all) is shown beside its rates.
 """
 
 import json
@@ -31,20 +31,20 @@ VERIFIER = "verifier/"
 """The provider of verifiers, in a model's name."""
 
 UNDECIDED = "undecided"
-"""How the reason of a verdict begins that a verifier does not give."""
+"""The begin of the reason why a verifier gives no verdict."""
 
 Subject = Mapping[str, Any]
-"""What is judged, as data: ``family`` and whatever that family's verifiers read."""
+"""The judged data: ``family`` and the fields that the family's verifiers read."""
 
 METADATA = "contrafact"
-"""Where a message's metadata has the criterion and the subject."""
+"""The keys of the criterion and the subject in a message's metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a verifier says of one criterion: whether it holds, None where that is undecided.
+    """A verifier's decision on one criterion: whether it holds, None if undecided.
 
-    The reason is what decides it, or why nothing does; the probability is that it holds.
+    The reason says what decides it, or why it is undecided; the probability is that it holds.
     """
 
     passed: bool | None
@@ -53,11 +53,11 @@ class Decision:
 
 
 Verifier = Callable[[str, Subject], Decision]
-"""Decides one criterion about one subject."""
+"""A function that decides one criterion about one subject."""
 
 
 def is_verifier(judge: "Model | str") -> bool:
-    """Tell whether a judge is a verifier."""
+    """Return whether a judge is a verifier."""
     return str(judge).startswith(VERIFIER)
 
 
@@ -69,7 +69,7 @@ async def decision_by(
     *,
     cache: "bool | CachePolicy" = False,
 ) -> Decision:
-    """Ask a verifier one criterion; what another judge is asked by stands in the log."""
+    """Ask a verifier one criterion; the prompt for other judges is kept in the log."""
     from inspect_ai.model import ChatMessageUser
 
     message = ChatMessageUser(

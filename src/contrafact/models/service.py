@@ -201,9 +201,7 @@ class _Guarded(ModelAPI):
             why = shorten(printable(words), 200)[0]
             say_once(f"{self._watched} does not accept {name}, now left out ({why})")
         if is_cut(input, output):
-            say_once(
-                f"{self._watched}: it reports far fewer prompt tokens than the prompt has words"
-            )
+            say_once(f"{self._watched}: it reports far fewer prompt tokens than words were sent")
         return made
 
     async def _reply(self, replies: list[Body], tries: Tries, *asked: Any) -> Any:
@@ -254,7 +252,7 @@ class _Guarded(ModelAPI):
         return tuple(map(cleaned, made)) if isinstance(made, tuple) else cleaned(made)
 
     def connection_key(self) -> str:
-        """See Inspect's `ModelAPI`: under ``max_connections`` an account's models share connections.
+        """See Inspect's `ModelAPI`: with ``max_connections``, an account's models share them.
 
         Without it, Inspect chooses the number, and each model has its own connections.
         """
@@ -285,7 +283,10 @@ class _Guarded(ModelAPI):
         spent = state.seconds_since_start or 0.0
         if self._time_of_call is not None and spent + wait > self._time_of_call:
             if asked > wait / 2:
-                why = f"the service asks to wait {asked:,.0f} s; a call's limit is {self._time_of_call} s"
+                why = (
+                    f"the service asks to wait {asked:,.0f} s; "
+                    f"a call's limit is {self._time_of_call} s"
+                )
                 raise NoAnswer(f"{why}: {_text_of(error)}") from error
             wait = max(0.0, self._time_of_call - spent)
         now = time.monotonic()

@@ -122,5 +122,5 @@ def test_a_folder_without_what_llama_cpp_reads_says_how_to_run_it(tmp_path):
 
     (tmp_path / ADAPTER_FILE).write_bytes(b"GGUF" + bytes(16))
     stated.write_text("[]")
-    with pytest.raises(InputError, match="names no model"):
+    with pytest.raises(InputError, match="does not name the model"):
         gguf_paths(str(tmp_path))

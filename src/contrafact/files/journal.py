@@ -96,7 +96,7 @@ class Journal:
             return False
         if not self.record.exists():
             raise InputError(
-                f"exists, and was not written by a {self._what}",
+                f"exists, and no {self._what} has written it",
                 file=self._out,
                 hint="name another file with --out, or move this one away",
             )

@@ -43,7 +43,7 @@ FEW_WORDS = 0.2
 """If a smaller part of the shorter text is shared, it is only words like "the"."""
 
 # Matching takes at least quadratic time in the differing words, more on repetitive text. A headline
-# has some 20 words and a story a few hundred; with more than this, the changed middle is one change.
+# has some 20 words, a story a few hundred; with more than this, the changed middle is one change.
 _MAX_WORDS = 2_000
 
 # A word with its inner apostrophes, points and hyphens, or one other sign; then its spaces.

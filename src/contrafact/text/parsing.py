@@ -71,9 +71,7 @@ MAX_CHARACTERS = 20_000
 headline or story has as many."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_ENDLESS = re.compile(
-    r"\S{200,}"
-)  # no word; spaCy's tokenizer would take quadratic time
+_ENDLESS = re.compile(r"\S{200,}")  # no word; spaCy's tokenizer would take quadratic time
 # A word with its inner points, hyphens and apostrophes; a possessive 's is a word of its own.
 _WORD = re.compile(r"\w+(?:[.\-]\w+|['’](?!s\b)\w+)*|(?<=\w)['’]s\b")
 

@@ -83,7 +83,7 @@ def test_a_service_without_schemas_is_asked_without_from_then_on_which_is_said_o
     )
     found, requests = ask("noschema", *(f"<news>{n}</news>" for n in "abc"), config=config)
     assert all("take fright" in text for text in found) and requests == 4
-    assert capfd.readouterr().err.count("takes no JSON schema") == 1
+    assert capfd.readouterr().err.count("does not accept JSON schema") == 1
 
 
 def test_a_service_that_takes_no_temperature_is_asked_without_where_it_is_0(ask, capfd):
@@ -113,7 +113,7 @@ def test_one_error_that_names_a_grammar_leaves_schemas_on(start_service, monkeyp
     assert all("take fright" in output.completion for output in found)
     assert stats["met"] == {"grammar": 2} and sum(stats["answered"].values()) == 2
     assert stats["with_schema"] == 4
-    assert "takes no JSON schema" not in capfd.readouterr().err
+    assert "does not accept JSON schema" not in capfd.readouterr().err
 
 
 def test_a_reply_that_drips_is_waited_for_as_long_as_its_call_may_take(ask):

@@ -219,7 +219,10 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
         (("generate", "f.xlsx#No", "--out", "o.csv"), "there is no sheet 'No' (found: 'Feed')"),
         (("generate", "f.csv", "--out", "o.csv"), "no column 'headline' (found: Kopf, Nr); name"),
         (("generate", "f.csv", "--out", "o.csv", "--columns", "Kopf"), "not of the form WANTED="),
-        (("generate", "f.csv", "--out", "o.csv", "--columns", "head=Kopf"), "'head' is not a field"),
+        (
+            ("generate", "f.csv", "--out", "o.csv", "--columns", "head=Kopf"),
+            "'head' is not a field",
+        ),
         (
             ("generate", "f.csv", "--out", "o.csv", "--columns", "headline=Kof"),
             "f.csv: there is no column 'Kof' for 'headline' (found: Kopf, Nr)",

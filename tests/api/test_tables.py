@@ -81,7 +81,7 @@ ODD = [
     (lambda: cf.stories(difficulty={"facts": "x"}), "facts: must be a list"),
     (lambda: cf.check(["a", "b"]), "data: no column 'manipulation' (found: text); name it"),
     (lambda: cf.check([{1: "a"}]), "data: no column 'manipulation' (found: 1); name it"),
-    (lambda: cf.check([PAIR], columns={"orignal": "x"}), "'orignal' is no field"),
+    (lambda: cf.check([PAIR], columns={"orignal": "x"}), "'orignal' is not a field"),
     (lambda: cf.check([PAIR, {**PAIR, "original": b"x"}]), "data:2: 'original' is bytes"),
     (lambda: cf.check(pd.concat({"a": pd.DataFrame([PAIR])}, axis=1)), "columns of two levels"),
     (lambda: cf.check([PAIR], out="x.csv"), "x.csv: the result is JSON Lines; name it .jsonl"),

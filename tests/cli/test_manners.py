@@ -157,7 +157,7 @@ WRONG = {
     "generate news.jsonl --model M": "Missing option '--out'",
     "generate none.csv --model M --out o.csv": "none.csv: no such file",
     "generate none.csv --model M --out -": "none.csv: no such file",
-    "rfc bucket news.jsonl --out -": "standard output is not written to here; name a file",
+    "rfc bucket news.jsonl --out -": "this cannot be written to standard output; name a file",
     "generate folder --model M --out o.csv": "folder: is a folder",
     "generate news.jsonl --model M --out folder": "folder: is a folder",
     "generate news.jsonl --model M --out o.csv/": "o.csv/: is a folder",

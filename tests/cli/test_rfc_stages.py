@@ -284,7 +284,7 @@ def test_the_schema_of_decisions_is_printed(quick_contrafact):
         ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
         ("study score none.csv", "none.csv: no such file"),
         ("study score note.csv none.csv", "none.csv: no such file"),
-        ("study score note.csv", "note.csv: no key lies next to this sheet"),
+        ("study score note.csv", "note.csv: no key is next to this sheet"),
     ],
 )
 def test_what_is_wrong_is_reported_in_one_line(

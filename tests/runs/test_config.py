@@ -167,7 +167,7 @@ def test_what_is_wrong_in_a_file_is_one_line(run, service, what, tmp_path):
 
 BROKEN = [
     ("a.yaml", "model: x\ndata: a: b\n", ":2: not YAML: mapping values are not allowed here; write "
-               "key: value, one a line, indent by spaces, and put odd texts in quotation marks"),
+               "key: value, one per line, indent by spaces, and put odd texts in quotes"),
     ("a.yaml", "a: 1\nb: [1, 2\nc: 3\n", ":2: not YAML: while parsing a flow sequence, exp"),
     ("a.yaml", "a:\n\tb: 1\n", ":2: not YAML: while scanning for the next token, found character"),
     ("a.yaml", "a: 1\nb\nc: 1\n", ":2: not YAML: while scanning a simple key, could not"),
@@ -217,7 +217,7 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     for arguments, config, message in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
-        (("--config", "a.toml"), None, "a.toml: settings are not read from TOML; write them as"),
+        (("--config", "a.toml"), None, "a.toml: a config cannot be TOML; write it as"),
         (("--config",), None, "--config"),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),

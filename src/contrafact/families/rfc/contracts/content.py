@@ -1,8 +1,7 @@
-"""What is put in, what is left, and whether the manipulation is the one announced.
+"""Rules on inserted text, unchanged parts, and changes of another kind than announced.
 
 RFC-BENCH, appendices Q.1, R.1–R.4 (no new facts, events, explanations, actors), S.1 to S.3. The
-texts are compared word by word; nothing here knows what a word means. A rule finds what is put in
-where nothing stood, what is left as it was, and a change that is none of the kind announced.
+texts are compared word by word, without regard to what the words mean.
 """
 
 import re
@@ -22,11 +21,11 @@ def _content(tokens: list[Token]) -> list[Token]:
 
 
 def _new_words(pair: Pair, change: Change) -> tuple[list[Token], int]:
-    """Return the new words of content of a change, and how many it takes out for good."""
+    """Return a change's new content words, and the number of content words that it removes."""
     before, after = pair.tokens(change)
     known = pair.original.stems
     fresh = [token for token in _content(after) if stem(token.key) not in known]
-    if pair.manipulation == "sentiment":  # the adjectives and adverbs are what it is about
+    if pair.manipulation == "sentiment":  # which is meant to change adjectives and adverbs
         fresh = [t for t in fresh if not any(map(is_modifier, (t.key, *t.key.split("-"))))]
     kept = pair.rewritten.stems
     return fresh, sum(stem(token.key) not in kept for token in _content(before))
@@ -115,7 +114,7 @@ def only_figures_changed(pair: Pair) -> Iterator[Finding]:
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 HEADLINE = 160
-"""Characters that a headline has at most (ours)."""
+"""The most characters of a headline (ours)."""
 
 
 @rule(

@@ -106,7 +106,7 @@ def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
 
 
 def _sides_of_a_change(pair: Pair) -> set[int]:
-    """Return where one figure of three stays: "raised by 25 points to 3.50% from 3.25%"."""
+    """Return the starts of figures that stay while the two others of their relation move."""
     a, b, to = pair.original.quantities, pair.rewritten.quantities, dict(matched_quantities(pair))
     found: set[int] = set()
     for relation in relations(pair.original):
@@ -176,7 +176,7 @@ def moves_kept(pair: Pair) -> Iterator[Finding]:
 
 
 def ways(text: str) -> set[str]:
-    """Return where the words of a text go, by verbs of movement and of results."""
+    """Return the directions that the verbs of movement and of results in a text express."""
     found = {str(m.direction) for m in movements(text) if m.direction and not m.is_noun}
     return found | {str(match.lastgroup) for match in _VERDICTS.finditer(text)}
 
@@ -226,7 +226,7 @@ def _compared(pair: Pair) -> Iterator[tuple[str, str, int, int]]:
             yield "range-order", "is the low end, the high end being", i, q.link[1]
     for c in comparatives(side):
         apart = abs(worth(found[c.this])) - abs(worth(found[c.that]))
-        if c.sign * apart > 0 or not c.sign:  # as the words have it
+        if c.sign * apart > 0 or not c.sign:  # the figures agree with the words
             yield "order-changed", "is compared with", c.this, c.that
 
 

@@ -1,7 +1,7 @@
 """The tone of a sentiment rewrite by a classifier: the paper's check by FinBERT.
 
-RFC-BENCH, section 2.2.2. Without such a model nothing here looks at tone: whether good news stayed
-good is a question of meaning, and left to a judge.
+RFC-BENCH, section 2.2.2. Without such a model no rule looks at tone: whether good news stayed good
+is a question of meaning, and left to a judge.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Estimate how many pairs of a file are really sound: a judge's passes, corrected by labels or exam.
+"""Estimates of how many pairs are really sound: a judge's passes, corrected by labels or an exam.
 
 If people labelled a random part of the file, their labels decide (`stats.correction`), and nothing
 is assumed about the judge. An exam says less. Its sound items show how often the judge passes a

@@ -256,8 +256,8 @@ class CheckStage(RowStage):
         )
         if undecided and self.settings is None:
             typer.echo(
-                f"{undecided:,} pairs are undecided: no fact contradicts them, but a judge (--judge) "
-                "or a person must decide what they mean",
+                f"{undecided:,} pairs are undecided: no fact contradicts them, but a judge "
+                "(--judge) or a person must decide what they mean",
                 err=True,
             )
         result.code = max(result.code, int(failed > 0))

@@ -206,8 +206,8 @@ class RewriteStage(RowStage):
         show_table("Rewritten, and dropped by reason", (*columns, *reasons_of), rows, stderr=True)
         if left := sum(counts[kind, "undecided"] for kind in MANIPULATIONS):
             typer.echo(
-                f"{left:,} are undecided: no fact contradicts them, but nobody has judged what they "
-                "mean; judge them (`rfc check --judge M`), or have people review them",
+                f"{left:,} are undecided: no fact contradicts them, but nobody has judged what "
+                "they mean; judge them (`rfc check --judge M`), or have people review them",
                 err=True,
             )
         if self.model is None and others:

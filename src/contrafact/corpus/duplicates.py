@@ -48,7 +48,7 @@ _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
 
 def _sign(one: str) -> str:
-    """Return what replaces a character: itself if it has meaning (currencies as words), or a space."""
+    """Return a character if it has meaning (a currency sign as its own word), else a space."""
     if one.isalnum() or one in ".%+-−":
         return one
     return f" {one} " if one in _SAYING or unicodedata.category(one) == "Sc" else " "
@@ -443,7 +443,7 @@ class _Before:
             if not (entry.figures - one.figures and one.figures - entry.figures)
             and (alike := _similarity(grams, one.grams())) >= self._threshold
         ]
-        for alike, behind in sorted(near, reverse=True):  # the earlier of equally similar texts first
+        for alike, behind in sorted(near, reverse=True):  # of equally similar texts, the earlier
             one = candidates[-behind]
             if same_but_for_form(one.text, entry.text):
                 return one.id, "near", alike, one.place < 0

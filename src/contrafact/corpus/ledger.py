@@ -92,7 +92,7 @@ class LedgerEvent(BaseModel):
         return cls.model_validate({"item_id": item, "article_id": item} | given | more)
 
     def identity(self) -> bytes:
-        """Return a digest of the event without its time, equal in repeated reports of a decision."""
+        """Return a digest of the event without its time: repeated reports have the same digest."""
         if self.model_extra:
             shared = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
         else:  # nearly always, and several times faster

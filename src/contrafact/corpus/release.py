@@ -86,7 +86,7 @@ def check_facts(facts: Facts) -> None:
 def schema_of(
     title: str, fields: Fields, nullable: Collection[str], own: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a row; ``own`` adds to the schema of some fields."""
+    """Return the JSON schema (draft 2020-12) of a row; ``own`` adds keywords to some fields."""
     properties: dict[str, Any] = {}
     for name, (kind, meaning) in fields.items():
         plain = "string" if kind == "date" else kind

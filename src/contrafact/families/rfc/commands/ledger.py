@@ -49,9 +49,7 @@ def ledger(options: _Options) -> None:
     _show_undecided(events)
     rates = pd.DataFrame(audit_rates(events, level=level))
     if rates.empty:
-        typer.echo(
-            "No event has an inclusion probability, so the errors left cannot be estimated."
-        )
+        typer.echo("No event has an inclusion probability, so the errors left cannot be estimated.")
     else:
         shown = rates.drop(columns=["level", "method"])
         title = f"Errors by audit, with {level:.0%} intervals"

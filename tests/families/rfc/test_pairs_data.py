@@ -75,7 +75,7 @@ def test_the_published_shape_gives_the_manipulated_half_and_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"manipulation": "typo"}, "'typo' is no manipulation"),
+        ({"manipulation": "typo"}, "'typo' is not a manipulation"),
         ({"manipulation": None}, "the manipulation is missing"),
         ({"rewritten": " "}, "'rewritten' is empty"),
         ({"rewritten": 7}, "'rewritten' is not text"),

@@ -360,7 +360,7 @@ GOOD = (
         (GOOD.replace('"when"', '"then"'), "when: is missing"),
         (GOOD.replace("2026-01-01", "yesterday"), "when: "),
         (GOOD.replace('"pass"', '"passed"'), "decision: "),
-        (GOOD.replace('"pass"', '"revise"'), "'revise' is no decision of annotation"),
+        (GOOD.replace('"pass"', '"revise"'), "'revise' is not a decision of annotation"),
         (
             GOOD.replace("annotation", "revision").replace('"pass"', '"revise"'),
             "'rewritten' belongs",

@@ -76,7 +76,7 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
     ("row", "message"),
     [
         ({"manipulation": "flipping", "url": "x"}, "no column 'rewritten'"),
-        ({"manipulation": "flopping", "rewritten": "It fell."}, "is no manipulation"),
+        ({"manipulation": "flopping", "rewritten": "It fell."}, "is not a manipulation"),
         ({"id": "a", "manipulation": "causal", "rewritten": "It fell."}, "is there twice"),
     ],
 )

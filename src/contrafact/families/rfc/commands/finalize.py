@@ -115,7 +115,7 @@ def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.Da
     show_counts(result.counts)
     overruled = sum("against_rules" in row for row in retained)
     if overruled:
-        typer.echo(f"{overruled:,} of them stand by an expert's decision against a rule.")
+        typer.echo(f"{overruled:,} of them are kept by an expert's decision, against a rule.")
     if waiting:
         typer.echo(
             f"{out}.review.jsonl: {len(waiting):,} pairs are undecided; judge them "
@@ -165,7 +165,7 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
         if passed is not None:
             return Standing([*first.values()])
         open_ = [text for rule, text in _findings(checked, "review") if rule == NO_VERDICT]
-        why = checked.get("undecided") or "; ".join(open_) or "nobody has said what it means"
+        why = checked.get("undecided") or "; ".join(open_) or "nobody has judged what it means"
         return Standing([*first.values()], str(why))
 
     return standing

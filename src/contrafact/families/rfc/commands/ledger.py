@@ -71,4 +71,4 @@ def _show_undecided(events: "list[LedgerEvent]") -> None:
         event.stage for event in last.values() if (event.model_extra or {}).get("undecided")
     )
     for stage, number in open_ones.items():
-        typer.echo(f"{stage} left {number:,} undecided: nobody has said what they mean")
+        typer.echo(f"{stage} left {number:,} undecided: nobody has judged what they mean")

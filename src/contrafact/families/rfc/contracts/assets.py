@@ -77,12 +77,12 @@ def assets(side: Side) -> list[Asset]:
     "entity-lost",
     about="names",
     paper="Q.1, 2; R.1–R.4",
-    to_review="one only left out or, but in numerical perturbation, only new; in causal distortion "
-    "what may be of the cause",
+    to_review="an asset only left out or, except in numerical perturbation, only new; in causal "
+    "distortion, an asset that may belong to the cause",
 )
 def assets_kept(pair: Pair) -> Iterator[Finding]:
-    """A currency, metal, commodity, crypto-asset or index stays what it is, and none is new: no
-    euro stands for a pound, whatever the capitals.
+    """Currencies, metals, commodities, crypto-assets and indices stay the same, and none is new: no
+    euro replaces a pound, with or without capitals.
     """
     had, has = ({a.key for a in assets(side)} for side in (pair.original, pair.rewritten))
     causal = pair.manipulation == "causal"  # the new cause may be of "oil", the old one of "gas"

@@ -41,7 +41,7 @@ ACRONYM_LETTERS = range(2, 6)
 def names_swapped(
     pair: Pair, *, longest: Annotated[int, "ours: words of a name, at most"] = 4
 ) -> Iterator[Finding]:
-    """No name stands where another stood."""
+    """No name is replaced by another."""
     for change in pair.changes:
         before, after = pair.tokens(change)
         if not before or not after or len(before) > longest or len(after) > longest:
@@ -101,7 +101,7 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
     "private-person",
     about="names",
     paper="Q.1, 2; Q.3; R.2; R.4",
-    to_review="in causal distortion, a part of the world",
+    to_review="in causal distortion, a region of the world",
 )
 def names_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite names nobody and nothing that the original does not; least of all a person."""

@@ -28,8 +28,8 @@ def tone_kept(
     clear: Annotated[float, "ours: a tone from -1 to 1 that a model is sure of"] = 0.2,
     weaker: Annotated[float, "ours: by how much a model finds it weaker"] = 0.1,
 ) -> Iterator[Finding]:
-    """Good news stays good, and bad bad, by the model of ``--polarity-model``; nothing is said
-    without one.
+    """Good news stays good, and bad news bad, by the model of ``--polarity-model``; nothing is
+    checked without a model.
     """
     if pair.polarity is None:
         return

@@ -88,7 +88,7 @@ def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Re
 
 def why_kept(outcome: RewriteOutcome) -> str:
     if outcome.undecided:
-        return f"no fact is against it at try {outcome.attempts}; undecided: {outcome.undecided}"
+        return f"it breaks no fact at try {outcome.attempts}; undecided: {outcome.undecided}"
     return f"its contract holds at try {outcome.attempts}"
 
 

@@ -286,7 +286,7 @@ def test_what_cannot_be_released_is_one_line(quick_contrafact, raw, tmp_path):
         (("s.jsonl",), "no decisions are given"),
         (("raw.jsonl", "--unreviewed"), "is not a file of screened headlines"),
         (("s.jsonl", "--unreviewed", "--version", "one"), "'one' is not a version"),
-        (("s.jsonl", "--unreviewed", "--name", "a/b"), "'a/b' is no name"),
+        (("s.jsonl", "--unreviewed", "--name", "a/b"), "'a/b' is not a name"),
     ):
         assert message in refused(*arguments)
     assert not (tmp_path / "out").exists()

@@ -127,8 +127,8 @@ HEADLINE = 160
 def part_left(
     pair: Pair, *, least: Annotated[int, "ours: fewest content words of a part that counts"] = 4
 ) -> Iterator[Finding]:
-    """Neither the headline nor the whole story, if it says that something moves, stays the same word
-    for word while the other changes.
+    """Neither the headline nor the whole story, if it says that something moves, stays unchanged
+    while the other changes.
     """
     a, b = pair.original, pair.rewritten
     before, after = _parts(a), _parts(b)

@@ -110,7 +110,7 @@ def test_bad_rows_are_reported_by_line_and_kept(generate, tmp_path):
         "in.jsonl:11: the headline is a link, and links are not followed",
         "in.jsonl:12: the headline is a number",
         "in.jsonl:13: the headline is a link, and links are not followed",
-        "13 rows: 2 valid, 11 without a headline to work on",
+        "13 rows: 2 valid, 11 without a usable headline",
     ):
         assert expected in done.stderr
     back = read(tmp_path / "out.jsonl")

@@ -1,4 +1,4 @@
-"""What a chapter of a report knows of the runs it covers, and the warnings that follow from it."""
+"""The facts about the runs that a report's chapter covers."""
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,7 +9,7 @@ Setting = str | int | float | bool | None
 
 
 class Cost(BaseModel):
-    """What one model cost in one role."""
+    """The cost of one model in one role."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -21,7 +21,7 @@ class Cost(BaseModel):
 
 
 class RunFacts(BaseModel):
-    """The facts of one run, as its manifest has them."""
+    """The facts about one run, from its manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,7 +67,7 @@ class RunFacts(BaseModel):
 
 
 class ReportMeta(BaseModel):
-    """What all the runs of one chapter are, and what was measured next to their items."""
+    """The facts about all runs of a chapter, with the verdicts of a panel's members."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -92,10 +92,10 @@ class ReportMeta(BaseModel):
 
     @property
     def one_fluency_model(self) -> bool:
-        """Whether perplexities compare: those of different models do not."""
+        """Whether perplexities can be compared: all come from the same model."""
         return len(self.fluency_models) <= 1
 
     @property
     def self_judged(self) -> bool:
-        """Whether in any run a model judged what it had written itself."""
+        """Whether a model judged its own texts in any run."""
         return any(run.self_judged for run in self.runs)

@@ -1,4 +1,4 @@
-"""The provider of verifiers: ``verifier/NAME`` is a family's."""
+"""The Inspect provider of families' verifiers, named ``verifier/NAME``."""
 
 import json
 from typing import Any
@@ -30,7 +30,8 @@ class VerifierAPI(ModelAPI):
             raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(names)}")
         if model_args:
             raise InputError(
-                f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
+                f"a verifier takes no argument '{next(iter(model_args))}'",
+                hint="leave --judge-arg out",
             )
 
     def decide(self, criterion: str, subject: Subject) -> Decision:
@@ -44,11 +45,11 @@ class VerifierAPI(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Return the decision on what the last message is about, as `decision_by` reads it."""
+        """Return the decision on the last message's subject, in the form read by `decision_by`."""
         asked = (input[-1].metadata or {}).get(METADATA)
         if not asked:
             raise InputError(
-                "a verifier judges what it is handed as data, not what a prompt says",
+                "a verifier judges data that it is given, not the text of a prompt",
                 hint="use a verifier as a judge only",
             )
         decision = self.decide(asked["criterion"], asked["subject"])

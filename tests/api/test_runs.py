@@ -144,7 +144,7 @@ def test_outputs_made_elsewhere_are_judged(models):
     assert models.stats()["answered"] == before
     several = [{**row, "system": name} for row in rows[:1] for name in ("one", "two")]
     assert set(cf.score("finforce", several, **options).items["system"]) == {"one", "two"}
-    with pytest.raises(cf.InputError, match="no layout of finforce"):
+    with pytest.raises(cf.InputError, match="do not fit finforce"):
         cf.score("finforce", [{"x": 1}], **options)
     with pytest.raises(cf.InputError, match="no option 'judge_fault'; did you mean 'judge_faults'"):
         cf.score("finforce", rows, judge_fault=True, **options)
@@ -164,11 +164,11 @@ def test_a_finished_run_is_judged_again(run, models):
         ((found,), {}, "no judge is named"),
         (("finforce",), {}, "no outputs of finforce are given"),
         (("nix",), {}, "there is no task 'nix', and no run folder of that name"),
-        ((found,), {"judge": models.judge, "system": "x"}, "system has no use where a run"),
+        ((found,), {"judge": models.judge, "system": "x"}, "system has no effect when a run"),
         (("finforce", found), {}, "a run is judged again on its own"),
         ((found, [{"id": 1}]), {}, "a run is judged again on its own"),
-        (("finforce", [{"id": 1}]), {"temperature": 1}, "temperature is of what generates"),
-        (("finforce", [{"id": 1}]), {"shots": 1}, "shots is of what generates"),
+        (("finforce", [{"id": 1}]), {"temperature": 1}, "temperature is an option for generating"),
+        (("finforce", [{"id": 1}]), {"shots": 1}, "shots is an option for generating"),
     ):
         with pytest.raises(cf.InputError) as caught:
             cf.score(*arguments, **options)

@@ -124,8 +124,8 @@ def test_the_tables_are_those_of_a_run(
     if made is wide:
         assert reasons == {
             5: "the headline is empty",
-            7: "row 1 has an output of the same item",
-            11: "row 3 has an output of the same item",
+            7: "row 1 has an output for the same item",
+            11: "row 3 has an output for the same item",
         }
         assert all(by_row[n][0]["headline"] == rows[n]["headline"] for n in by_row)
 

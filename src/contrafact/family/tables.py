@@ -274,10 +274,10 @@ def invalid_table(
     caption: str = "",
     more: Mapping[Column, Callable[[pd.DataFrame], int | None]] | None = None,
 ) -> Table:
-    """Return how many outputs each system was asked for, and how many could not be read.
+    """Return a table of how many outputs each system was asked for, and how many are invalid.
 
-    ``more`` are columns behind these, and what they count of a system's rows: None where there is
-    nothing to count.
+    ``more`` are further columns, each with a function that counts a system's rows, or returns None
+    if there is nothing to count.
     """
     items = data.items
     any_degenerate = bool(items["degenerate"].notna().any())

@@ -40,7 +40,7 @@ CAUSES = {
     REASONED: "reasoning only",
     CALLED: "tool call",
 }
-"""How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
+"""Beginnings of reasons for outputs without a proper reply, with their causes for tables."""
 
 
 def content_id(*parts: str, prefix: str = "") -> str:
@@ -58,13 +58,13 @@ def content_id(*parts: str, prefix: str = "") -> str:
 
 
 class Record(BaseModel):
-    """What every record is: frozen, without further fields, its texts as they were given."""
+    """The base of all records: frozen, without extra fields, with texts unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
 
 
 class Output(Record):
-    """What a method made of one item: a text, or the reason why there is none."""
+    """A method's output for one item: a text, or the reason why there is none."""
 
     text: str | None = Field(description="The text that is judged; none where it is invalid.")
     invalid: str | None = Field(default=None, description="The reason, where it is.")
@@ -114,7 +114,7 @@ class Verdict(Record):
 
 
 class NewsItem(Record):
-    """A news article as a source gives it: its title and its summary, and where it is from."""
+    """A news article from a source: its title, its summary, and its origin."""
 
     id: str = Field(description="Content hash of title and summary.")
     title: str = Field(description="The title as it was given.")
@@ -130,7 +130,7 @@ class NewsItem(Record):
 
     @classmethod
     def of(cls, title: str, summary: str = "", **fields: str | None) -> Self:
-        """Return the item with the id that its title and summary give it."""
+        """Return an item with the id made from its title and summary."""
         identity = content_id(title, summary, prefix="n")
         return cls.model_validate({"id": identity, "title": title, "summary": summary, **fields})
 

@@ -87,7 +87,7 @@ def test_a_running_event_loop_is_no_obstacle(run, models):
         ({"modle": "x"}, "finforce has no option 'modle'; did you mean 'model'?"),
         ({"temperature": -1}, "temperature: must be at least 0 (it is -1)"),
         ({"data": []}, "data has no rows; give at least one"),
-        ({"data": 3}, "data is int, and no table"),
+        ({"data": 3}, "data is int, not a table"),
         ({"data": [{"x": 1}]}, "data:1: no column 'headline' (found: x)"),
         ({"data": [{"headline": "fine"}, {"headline": " "}]}, "data:2: the headline is empty"),
         ({"data": "none.csv"}, "none.csv: no such file; check the path"),
@@ -190,7 +190,7 @@ def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(run, mo
         assert found.tokens == found.items[["input_tokens", "output_tokens"]].sum().sum() > 100
         assert found.dollars == found.items["dollars"].sum() > 0
         assert found.items["role"].tolist() == ["subject, zero-shot", "judge"]
-        assert f"no price is known of {models.judge}" in found.notes
+        assert f"no price is known for {models.judge}" in found.notes
     scored = cf.score("finforce", rows, judge=models.judge, fluency_model="none", estimate=True)
     assert (scored.calls, scored.dollars) == (4, 0)
     assert models.stats()["answered"] == before

@@ -161,7 +161,7 @@ def test_rows_are_judged_on_a_cluster(quick_contrafact, nodes, tmp_path):
     again = quick_contrafact(*command)
     assert "2 of the partitions were finished before" in again.stderr
     refused = quick_contrafact(*command, "--limit", "3")
-    assert refused.returncode == 2 and "--limit has no use with --engine ray" in refused.stderr
+    assert refused.returncode == 2 and "--limit has no effect with --engine ray" in refused.stderr
 
 
 def test_settings_that_no_output_can_use_are_refused_before_the_work(tmp_path):

@@ -254,7 +254,7 @@ WRONG = {
     "score rfc-diagnose nohead.jsonl --judge M --shots 2": "No such option: --shots",
     # exam, agree
     "news fetch nosuch --out o.jsonl": "Invalid value for 'SOURCE': 'nosuch' is not one of",
-    "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "has no use without --model",
+    "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "has no effect without --model",
     "exam --judge M": "--out is missing; name the exam's file",
     "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
     "exam --judge M --out folder": "folder: the result is a JSON file",
@@ -264,7 +264,7 @@ WRONG = {
     "review project nosuch": "there is no review project 'nosuch'; name one of",
     "review project none.toml": "none.toml: ",
     "review project --nope": "No such option",
-    "review import news.jsonl": "say what is asked: --project NAME",
+    "review import news.jsonl": "name its project: --project NAME",
     "review import news.jsonl --project nosuch": "there is no review project 'nosuch'",
     "review import": "Missing argument 'FILE'",
     "review export": "Missing option '--out'",

@@ -182,5 +182,5 @@ def test_labels_of_other_runs_are_refused(study, tmp_path):
     with pytest.raises(InputError, match="labels of 'another'"):
         check_labels(labels, tasks)
     del row["judge"]
-    with pytest.raises(InputError, match="there is no 'judge'"):
+    with pytest.raises(InputError, match="there is no column 'judge'"):
         read_labels([written(tmp_path, [row])])

@@ -140,7 +140,7 @@ WRONG = {
     "a grid that is a list": (BEGIN + "grid: [1, 2]\n", ":5: the grid is not options with their"),
     "a grid over what is no option": (BEGIN + "grid:\n  limits: [1]\n", ":6: 'limits' is not an "
                                       "option; did you mean 'limit'?"),
-    "a grid over what all runs share": (BEGIN + "grid:\n  out: [a]\n", ":6: 'out' is one "
+    "a grid over what all runs share": (BEGIN + "grid:\n  out: [a]\n", ":6: 'out' must be one "
                                         "for all runs of a grid; give it outside"),
     "a grid of one value": (BEGIN + "grid:\n  seed: 3\n", ":6: the grid's 'seed' is not a list"),
     "a bad value in a grid": (BEGIN + "grid:\n  temperature: [0, cold]\n", ":6: temperature: must "

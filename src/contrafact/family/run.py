@@ -355,10 +355,10 @@ def system_label(model: str, method: str, shots: int) -> str:
 
 
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
-    """Refuse the first given option that has no effect; each has a name, if it is set, and why."""
+    """Refuse the first option that is set but has no effect: name, whether it is set, reason."""
     for option, is_set, why in useless:
         if is_set:
-            raise InputError(f"{option} has no use here: {why}", hint="leave it out")
+            raise InputError(f"{option} has no effect here: {why}", hint="leave it out")
 
 
 def require_model(settings: RunSettings, methods: Methods) -> None:

@@ -130,7 +130,7 @@ class _Finding:
         return {str(b if a == best else a): float(p) for a, b, p in tests if best in (a, b)}
 
     def compared(self, *, apart: bool) -> list[str]:
-        """Return the systems that a test tells apart from the best, or does not (by ``apart``)."""
+        """Return the systems that a test tells apart from the best; or the others."""
         if len(self.best) > 1 or not self.data.several or not self.one_judge:
             return []
         tested = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]

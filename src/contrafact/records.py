@@ -66,18 +66,18 @@ class Record(BaseModel):
 class Output(Record):
     """A method's output for one item: a text, or the reason why there is none."""
 
-    text: str | None = Field(description="The text that is judged; none where it is invalid.")
-    invalid: str | None = Field(default=None, description="The reason, where it is.")
+    text: str | None = Field(description="The text to judge; None if the output is invalid.")
+    invalid: str | None = Field(default=None, description="The reason why it is invalid.")
     degenerate: str | None = Field(
         default=None,
-        description="Why the text is no answer though it can be read, where it is none.",
+        description="Why a readable text is not an answer, if it is not.",
     )
     reply: str | None = Field(default=None, description="The model's last reply, as it came.")
     repairs: tuple[str, ...] = Field(
         default=(), description="Names of the repairs that reading the reply took, in order."
     )
     trace: Mapping[str, Any] = Field(
-        default_factory=dict, description="What the method kept of its way there (steps, graph, …)."
+        default_factory=dict, description="The method's intermediate results (steps, graph, …)."
     )
 
     @model_validator(mode="after")
@@ -92,17 +92,15 @@ class Criterion(Record):
 
     name: str = Field(description="The field's name of the criterion, e.g. 'directionality'.")
     template: str = Field(description="The prompt template that asks it, named as in the pack.")
-    text: str = Field(default="", description="The statement that it checks, where an item has it.")
+    text: str = Field(default="", description="The statement that it checks, if the item gives it.")
 
 
 class Verdict(Record):
     """A judge's answer to one criterion about one text."""
 
     criterion: str = Field(description="The name of the criterion that was judged.")
-    passed: bool | None = Field(description="The answer; none where the reply was invalid.")
-    invalid: str | None = Field(
-        default=None, description="Why the reply could not be read, where it could not."
-    )
+    passed: bool | None = Field(description="The answer; None if the reply was invalid.")
+    invalid: str | None = Field(default=None, description="Why the reply could not be read, if so.")
     judge: str = Field(description="The model that judged, or 'panel' for a majority.")
     reply: str = Field(default="", description="The judge's reply, as it came.")
 

@@ -155,7 +155,7 @@ def test_missing_ratings_are_counted_and_spellings_are_one(quick_contrafact, tmp
         ("item,ann,ben,k\na,x,y,two\n", ("--count", "k"), ":2: 'two' is not a count"),
         ("item,ann,ben\na,x,y\n", ("--out", "r.csv"), "name it .json"),
         ("item,ann,ben\na,x,y\n", ("--rater", "eve"), "the raters are ann, ben"),
-        ("[{}, {}]", (), "has no columns"),
+        ("[{}, {}]", (), "holds no columns"),
         (
             "name,town,trade\nAnn,Rome,dyer\nBen,Oslo,cook\nCy,Bern,poet\n",
             (),

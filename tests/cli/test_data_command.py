@@ -77,7 +77,7 @@ def test_check_exits_with_1_on_violations(tmp_path):
         ("rows.csv", "name\nx\n", "no column 'headline'"),
         ("rows.json", "[", "bad JSON"),
         ("rows.csv", "", "the file is empty"),
-        ("rows.csv", "headline\n", "the file has no rows"),
+        ("rows.csv", "headline\n", "the file holds no rows"),
     ],
 )
 def test_check_raises_on_what_it_cannot_read(tmp_path, name, text, message):

@@ -152,7 +152,7 @@ def test_a_pipe_in_and_out_is_worked_on_as_a_file_is(generate):
     assert "engine is on fire" in json.loads(failed.stdout)["error"]
     for text, problem in (
         ('{"headline": "News"}\n\n{"headline": \n', "standard input:3: bad JSON"),
-        ("headline\n", "standard input: the file has no rows"),
+        ("headline\n", "standard input: the file holds no rows"),
     ):
         assert problem in one_line(generate("-", "--out", "-", input=text))
 

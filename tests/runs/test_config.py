@@ -302,7 +302,7 @@ def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    ("score: o.csv\nmodel: a/b\n", ":3: model is an option for generating, and nothing is generated"),
+    ("score: o.csv\nmodel: a/b\n", ":3: model is an option for generating, and nothing is"),
     ("score: o.csv\nrun: r\n", ":2: name either a file to score or a run; leave one of them out"),
     ("run: r\nsystem: mine\n", "system has no effect when a run is judged again"),
     ("score: none.csv\n", "none.csv: no such file"),

@@ -190,7 +190,7 @@ def check(
             options: Further options of the command, with underscores in their names: ``exam`` and
                 ``labels``, which give estimates of how many pairs are really sound, ``rule``,
                 ``bands``, ``polarity_model``, ``each``, ``numerical``, ``yes``, which allows more
-                than 1,000 paid calls, …, and ``columns``, the data's column for each differing name.
+                than 1,000 paid calls, …, and ``columns``, which maps column names.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed`` (None if undecided), ``violations``, and

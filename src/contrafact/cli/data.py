@@ -99,7 +99,7 @@ def check(options: _Check) -> None:
     rows = iter(read_rows(file, named_columns(options.columns)))
     first = next(rows, None)
     if first is None:
-        raise InputError("the file has no rows", file=name, hint="give at least one row")
+        raise InputError("the file holds no rows", file=name, hint="give at least one row")
     specs = {known: spec.load() for known, spec in _schemas().items() if schema in (None, known)}
     # A file that no schema recognises is checked against the first, which names missing columns.
     recognised = (spec for spec in specs.values() if schema or spec.recognises(first[1]))

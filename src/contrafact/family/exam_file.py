@@ -61,11 +61,11 @@ class Rate(_Part):
 
     k: int = Field(ge=0)
     n: int = Field(ge=0)
-    n_effective: float = Field(ge=0, description="Independent items that would say as much.")
+    n_effective: float = Field(ge=0, description="Independent items with the same information.")
     clusters: int = Field(ge=0, description="Clusters (headlines, stories) behind them.")
-    estimate: Number = Field(description="k / n; none without items.")
-    low: Number = Field(description="Lower bound; none with too few clusters.")
-    high: Number = Field(description="Upper bound; none with too few clusters.")
+    estimate: Number = Field(description="k / n; null without items.")
+    low: Number = Field(description="Lower bound; null with too few clusters.")
+    high: Number = Field(description="Upper bound; null with too few clusters.")
 
     @classmethod
     def of(cls, found: Proportion) -> "Rate":
@@ -81,10 +81,10 @@ class Rate(_Part):
 class Figure(_Part):
     """A figure that is not a share of items, with its interval."""
 
-    estimate: Number = Field(description="The figure; none where it is undefined.")
+    estimate: Number = Field(description="The figure; null if it is undefined.")
     low: Number = Field(default=None, description="Lower bound.")
     high: Number = Field(default=None, description="Upper bound.")
-    n: int = Field(default=0, ge=0, description="Items that it rests on.")
+    n: int = Field(default=0, ge=0, description="Items that it is based on.")
 
     @classmethod
     def of(cls, found: Interval) -> "Figure":
@@ -94,15 +94,17 @@ class Figure(_Part):
 class KindRate(_Part):
     """How often a judge was right on items of one kind."""
 
-    known: bool = Field(description="The verdict that these items should have.")
-    right: Rate = Field(description="How often it was given.")
+    known: bool = Field(description="The right verdict on these items.")
+    right: Rate = Field(description="How often the right verdict was given.")
 
 
 class OrderEffect(_Part):
     """The change in verdicts when the texts stand before the question instead of after it."""
 
-    changed: Rate = Field(description="Verdicts that differ, where both can be read.")
-    shift: Figure = Field(description="Share passed in the other order less that in the usual one.")
+    changed: Rate = Field(description="Verdicts that differ, if both can be read.")
+    shift: Figure = Field(
+        description="Share passed in the other order minus that in the usual order."
+    )
 
 
 class Seen(_Part):
@@ -115,15 +117,15 @@ class Seen(_Part):
 class CriterionExam(_Part):
     """A judge's results on one criterion, over replies that could be read."""
 
-    sensitivity: Rate = Field(description="Of what should pass, the share that it passes.")
-    specificity: Rate = Field(description="Of what should fail, the share that it fails.")
-    invalid: Rate = Field(description="Replies that could not be read, of all.")
+    sensitivity: Rate = Field(description="The share of right items that it passes.")
+    specificity: Rate = Field(description="The share of wrong items that it fails.")
+    invalid: Rate = Field(description="The share of replies that could not be read.")
     bias_true: Figure = Field(
-        description="Share passed of as many right as wrong items, less one half: above 0 it says "
+        description="Share passed of equally many right and wrong items, minus 1/2: above 0 it says "
         "true too often."
     )
     auroc: Figure | None = Field(
-        default=None, description="Of its probability of true, where the provider gave one."
+        default=None, description="From its probability of true, if the provider gave one."
     )
     length: Figure = Field(
         description="Share passed of items longer than the median less that of the others, items "
@@ -141,15 +143,15 @@ class CriterionExam(_Part):
 class SurfaceRow(_Part):
     """The result of classifiers that see only surface features of the items."""
 
-    auroc: Figure = Field(description="Of the best of them, on groups that it had not seen.")
-    limit: float = Field(description="What it may reach.")
+    auroc: Figure = Field(description="Of the best classifier, on unseen groups.")
+    limit: float = Field(description="The highest allowed value.")
     leaks: bool = Field(description="Whether its interval lies above the limit.")
 
 
 class Repeats(_Part):
     """How often a judge contradicts itself when asked the same thing again."""
 
-    times: int = Field(ge=1, description="How often each question was put.")
+    times: int = Field(ge=1, description="How often each question was asked.")
     same: dict[str, Figure] = Field(
         description="By criterion, the share of pairs of replies to one question that agree; "
         "empty where each was put once."

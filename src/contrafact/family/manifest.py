@@ -46,7 +46,7 @@ class Manifest(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     identity: str = Field(description="Equal for runs that are meant to give equal results.")
-    status: Literal["running", "failed", "finished"] = Field(description="How far it came.")
+    status: Literal["running", "failed", "finished"] = Field(description="The state of the run.")
     started: str = Field(description="When it was first started, UTC.")
     finished: str | None = Field(default=None, description="UTC.")
     contrafact: str = Field(description="Version of this package.")
@@ -61,9 +61,11 @@ class Manifest(BaseModel):
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
     repeated_calls: int = Field(
-        default=0, description="Calls under way when it was stopped, made again by going on."
+        default=0, description="Calls under way when it was stopped, repeated on resuming."
     )
-    cell: str = Field(default="", description="What tells it from other runs of its grid.")
+    cell: str = Field(
+        default="", description="The label that distinguishes it from other runs of its grid."
+    )
 
     def difference(self, earlier: "Manifest") -> str:
         """Return the names of the settings that differ from another run's, in words for users."""

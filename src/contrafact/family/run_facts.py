@@ -14,9 +14,9 @@ class Cost(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = Field(description="The model.")
-    method: str | None = Field(description="The method; none for what is not of one.")
+    method: str | None = Field(description="The method; null if the cost belongs to no method.")
     role: str = Field(description="subject, judge or fluency.")
-    dollars: float | None = Field(description="US dollars at list price; none where unknown.")
+    dollars: float | None = Field(description="US dollars at list price; null if unknown.")
     price: str = Field(description="Where the price comes from: free, listed or unknown.")
 
 
@@ -35,7 +35,7 @@ class RunFacts(BaseModel):
     fluency_model: str | None = Field(default=None, description="What scored perplexities.")
     asked: dict[str, bool] = Field(
         default_factory=dict,
-        description="How its judge was asked, where an exam could have asked otherwise.",
+        description="How its judge was asked, where an exam may differ.",
     )
     settings: dict[str, Setting] = Field(default_factory=dict, description="Of generation.")
     prompt_pack: str | None = None
@@ -46,12 +46,12 @@ class RunFacts(BaseModel):
     data: str | None = Field(default=None, description="The data file's or sample's name.")
     data_hash: str | None = Field(default=None, description="Its SHA-256.")
     data_count: int | None = Field(default=None, description="Items in it.")
-    limit: int | None = Field(default=None, description="How many of them the run was held to.")
+    limit: int | None = Field(default=None, description="The most items that the run took.")
     versions: dict[str, str] = Field(
-        default_factory=dict, description="Of the code, the task and what they run on."
+        default_factory=dict, description="Versions of the code, the task and their environment."
     )
     seed: int | None = None
-    started: str | None = Field(default=None, description="ISO 8601, as is finished.")
+    started: str | None = Field(default=None, description="Start time, ISO 8601.")
     finished: str | None = None
     complete: bool = Field(default=True, description="Whether every sample was finished.")
     calls: int | None = Field(default=None, description="Calls of models.")
@@ -59,11 +59,11 @@ class RunFacts(BaseModel):
     output_tokens: int | None = Field(default=None, description="Tokens that came back.")
     cut_prompts: dict[str, tuple[int, int]] = Field(
         default_factory=dict,
-        description="Of a model that cut prompts how many it cut, and how many it was sent.",
+        description="For each model that cut prompts: how many it cut, and how many it was sent.",
     )
     costs: tuple[Cost, ...] = Field(default=(), description="By model, method and role, if known.")
     self_judged: bool = Field(default=False, description="Whether a model judged its own texts.")
-    notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
+    notes: tuple[str, ...] = Field(default=(), description="Further notes for the reader.")
 
 
 class ReportMeta(BaseModel):

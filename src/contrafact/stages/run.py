@@ -222,7 +222,7 @@ def _checked_rows(
                 notes.found[note].append(line)
         yield row
     if row is None:
-        raise InputError(f"the file has no {stage.noun}", file=name, hint="give at least one row")
+        raise InputError(f"the file holds no {stage.noun}", file=name, hint="give at least one row")
 
 
 class _Here:

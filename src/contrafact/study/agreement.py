@@ -144,7 +144,7 @@ def ratings_of(
     columns = list(dict.fromkeys(column for _, row in rows for column in row))
     if not columns:
         what = "columns" if rows else "rows"
-        raise InputError(f"the file has no {what}", file=name, hint="give at least one item")
+        raise InputError(f"the file holds no {what}", file=name, hint="give at least one item")
     folded = {column.strip().casefold(): column for column in columns}
     long = all(column in folded for column in _LONG)
     if long and count is not None:

@@ -193,7 +193,7 @@ def settings_command(
     Args:
         models: The models of its parameters, by name.
         text: The command's help.
-        panel: The help page's panel for fields that name none.
+        panel: The help page's panel for fields without their own.
     """
 
     def call(**given: Any) -> None:
@@ -244,7 +244,7 @@ def parameters_of(
     """Return the fields of a model as parameters for Typer: its own first, then those of bases.
 
     Args:
-        panel: The help page's panel for fields that name none.
+        panel: The help page's panel for fields without their own.
         as_text: Names of paths that may be an address, whose slashes must not be changed.
     """
     return [

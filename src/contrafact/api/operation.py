@@ -30,7 +30,7 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 class Operation(Generic[_P, _R]):
-    """A function that may be called anywhere: ``run(…)``, or ``await run.aio(…)``.
+    """A function that can be called in any context: ``run(…)``, or ``await run.aio(…)``.
 
     If an event loop is running, as in a notebook, it is blocked until the work is done, and an
     interrupt stops the work. Operations of the same process wait for each other. Arguments are
@@ -42,7 +42,7 @@ class Operation(Generic[_P, _R]):
         self._function = function
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Do it, and return the result."""
+        """Run the operation and return its result."""
         work = functools.partial(self._work, args, kwargs)
         try:
             return _in_thread(work) if _loop_runs() else work()
@@ -138,4 +138,4 @@ class EstimatedOperation(Operation[_P, _R]):
         @overload
         def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Do it, and return the result."""
+            """Run the operation and return its result."""

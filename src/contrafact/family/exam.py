@@ -110,7 +110,7 @@ class ExamSpec:
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Draw ``n`` items at random, half of which should pass, evenly over kinds.
+    """Return ``n`` items drawn at random, half of which should pass, evenly over kinds.
 
     If a kind has too few, the other kinds of its half fill the gap; if a half has too few, the
     other half does. The order of the items is kept; all are returned if ``n`` is None.
@@ -138,7 +138,7 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
 
 
 def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Draw items in pairs with the same text (or `ExamItem.pair`), one of which should pass.
+    """Return items drawn in pairs with the same text (or `ExamItem.pair`), one of which should pass.
 
     So the text alone does not reveal the verdict. Of the items that should fail, those that fail
     criteria with few failures so far come first. `draw_items` draws what pairs cannot supply.

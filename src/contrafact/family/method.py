@@ -64,7 +64,7 @@ class Method(Protocol[ItemT, OutputT]):
 
 @dataclass(frozen=True)
 class MethodContext:
-    """What a method is made from.
+    """The inputs from which a method is made.
 
     Attributes:
         settings: The run's settings, with its models as far as they are known: a method refuses

@@ -29,7 +29,7 @@ def published_facts(package: str) -> dict[str, Any]:
 
 
 def published_notes(package: str) -> dict[str, str]:
-    """Return the notes on published figures, which stand below a table that shows the figure.
+    """Return the notes on published figures, to show below tables with these figures.
 
     The key is the figure's name: table, row and column joined by colons, or another name.
     """

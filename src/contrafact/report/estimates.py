@@ -163,7 +163,7 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
 
 def _roles(frame: pd.DataFrame) -> "pd.Series[str]":
-    """Return the role of each row's system; if no system has the role asked, others take it."""
+    """Return the role of each row's system; if none is ``asked``, other roles become ``asked``."""
     role = frame["model"].eq(NO_MODEL).map({True: "baseline", False: "asked"})
     mark = frame["method"].eq("given") & frame["system"].str.match(_MARK)
     role = role.mask(mark, "mark")

@@ -138,7 +138,7 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
 
 
 def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Return items drawn in pairs with the same text (or `ExamItem.pair`), one of which should pass.
+    """Return items drawn in pairs of the same text (or `ExamItem.pair`), one of which passes.
 
     So the text alone does not reveal the verdict. Of the items that should fail, those that fail
     criteria with few failures so far come first. `draw_items` draws what pairs cannot supply.

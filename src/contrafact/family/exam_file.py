@@ -121,8 +121,8 @@ class CriterionExam(_Part):
     specificity: Rate = Field(description="The share of wrong items that it fails.")
     invalid: Rate = Field(description="The share of replies that could not be read.")
     bias_true: Figure = Field(
-        description="Share passed, with right and wrong items weighted equally, minus 1/2: above 0 it "
-        "says true too often."
+        description="Share passed, right and wrong items weighted equally, minus 1/2: above 0 "
+        "it says true too often."
     )
     auroc: Figure | None = Field(
         default=None, description="From its probability of true, if the provider gave one."

@@ -21,7 +21,7 @@ __all__ = ["Rule", "Step", "review_files", "review_steps", "rule_for"]
 
 
 class Rule(ConfigPart):
-    """A rule that sends an item from a stage, if all its parts hold; the first that holds counts."""
+    """A rule that sends an item from a stage if all its parts hold; the first such rule counts."""
 
     to: str = Field(description="A stage, or an outcome: final, removed, hard case.")
     why: str = Field(min_length=1, description="The reason, as the history gives it.")

@@ -85,7 +85,7 @@ ODD = [
     (lambda: cf.check([PAIR, {**PAIR, "original": b"x"}]), "data:2: 'original' is bytes"),
     (lambda: cf.check(pd.concat({"a": pd.DataFrame([PAIR])}, axis=1)), "columns of two levels"),
     (lambda: cf.check([PAIR], out="x.csv"), "x.csv: the result is JSON Lines; name it .jsonl"),
-    (lambda: cf.check({"original": ["a"]}), "data is dict, and no table"),
+    (lambda: cf.check({"original": ["a"]}), "data is dict, not a table"),
     (lambda: cf.check(pd.DataFrame(columns=list(PAIR))), "data has no rows"),
     (lambda: cf.check([PAIR, None]), "data:2: the row is NoneType"),
     (lambda: cf.rewrite([ARTICLE], out="x.xlsx"), "x.xlsx: the result is JSON Lines"),

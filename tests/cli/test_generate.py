@@ -211,7 +211,7 @@ def test_rows_whose_calls_fail_are_kept_and_tried_again(generate, service, tmp_p
     answered = service.stats()["answered"]
     second = generate(*command)
     assert second.returncode == 1
-    assert "going on: 5 answers" in second.stderr
+    assert "resuming: 5 answers" in second.stderr
     assert service.stats()["answered"] == answered
     assert set(answered.values()) == {1}
     # What somebody wrote into the unfinished result is not lost.

@@ -53,7 +53,7 @@ def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_p
     asked += ("--model", service.model, "--limit", "9", "--out", "r")
     done = call(*asked, fresh=True)
     assert done.returncode == 0, done.stderr
-    assert "test.jsonl: --limit 9 is above its size: all 2 are taken" in done.stderr
+    assert "test.jsonl: --limit 9 exceeds its size: all 2 are taken" in done.stderr
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert manifest["data"]["source"] == f"hf://{REPO}@{commit}:test"
     assert manifest["data"]["items"] == 2

@@ -234,7 +234,10 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
         (("generate", "long.jsonl", "--out", "o.xlsx"), "a cell of Excel holds 32,767"),
         (("generate", "old.xls", "--out", "o.csv"), "is an old Excel file (.xls)"),
         (("generate", "broken.xlsx", "--out", "o.csv"), "is not an Excel workbook, or is damaged"),
-        (("run", "finforce", "--columns", "headline=Kopf"), "--columns has no use here: no file"),
+        (
+            ("run", "finforce", "--columns", "headline=Kopf"),
+            "--columns has no effect here: no file",
+        ),
         (
             ("run", "finforce", "--data", "f.csv", "--columns", "headline=Kof"),
             "f.csv: there is no column 'Kof' for 'headline' (found: Kopf, Nr)",

@@ -214,7 +214,7 @@ def test_facts_are_worked_out_before_the_first_call_only_where_many_may_be_asked
 def test_options_of_judges_need_one(check):
     for option in (["--each"], ["--exam", "x.json"], ["--estimate"], ["--no-structured"]):
         rows, shown, code = check(more=option)
-        assert code == 2 and rows == [] and f"{option[0]} has no use without --judge" in shown
+        assert code == 2 and rows == [] and f"{option[0]} has no effect without --judge" in shown
         assert len(shown.strip().splitlines()) == 1
 
 

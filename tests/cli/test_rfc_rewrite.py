@@ -163,7 +163,7 @@ def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("in.jsonl", "--judge", "openai/x"), "--judge has no use without --model"),
+        (("in.jsonl", "--judge", "openai/x"), "--judge has no effect without --model"),
         (("in.jsonl", "--bands", "in.jsonl"), "in.jsonl: is not a calibration"),
         (("nowhere.jsonl",), "no such file"),
         (("bad.jsonl",), "bad.jsonl:2: unknown manipulation 'sarcasm'"),

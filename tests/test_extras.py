@@ -98,7 +98,7 @@ def test_what_needs_an_extra_says_so_before_any_call(base, service, tmp_path, ex
             "run: pip install contrafact-ray",
         ),
         ("--engine spark", "there is no engine 'spark'; use --engine ray"),
-        ("--address auto", "--address has no use without --engine ray; leave it out"),
+        ("--address auto", "--address has no effect without --engine ray; leave it out"),
     ],
 )
 def test_an_engine_that_is_not_installed_is_refused_in_one_line(base, tmp_path, words, said):

@@ -121,6 +121,30 @@ def test_no_files_import_each_other_in_a_circle():
         pytest.fail(" imports ".join(error.args[1]))
 
 
+def test_every_room_keeps_its_budget_of_lines():
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## A budget for each room")[2].partition("\n## ")[0]
+    budgets = {
+        rooms: int(lines.replace(",", ""))
+        for rooms, lines in re.findall(r"^\| (.+?) \| ([\d,]+) \|$", table, re.MULTILINE)
+    }
+    counted = dict.fromkeys(budgets, 0)
+    for path in MODULES:
+        name = path.relative_to(SOURCE).as_posix()
+        homes = (
+            rooms
+            for rooms in budgets
+            for room in re.findall(r"`([^`]+)`", rooms)
+            if name == room or name.startswith(f"{room}/")
+        )
+        number = path.read_bytes().count(b"\n")
+        counted[next(homes, "beside them")] += number
+        counted["all"] += number
+    assert counted["all"] <= budgets["all"]
+    over = {rooms: lines for rooms, lines in counted.items() if lines > 1.1 * budgets[rooms]}
+    assert not over
+
+
 ENGINES = ("runs", "report", "study", "exams", "training", "cli", "api")
 OF_A_FAMILY = ("api/texts.py",)
 """Functions that are one family's own."""

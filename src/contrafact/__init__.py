@@ -1,14 +1,14 @@
-"""contrafact: generate, build, detect and judge counterfactual text, and say how well.
+"""contrafact: generate, build, detect and judge counterfactual text.
 
-The commands for Python: ``import contrafact as cf``, then ``cf.run(…)``. A function is
-imported when it is first used, so that the import itself takes no time.
+The Python API: ``import contrafact as cf``, then ``cf.run(…)``. A function is imported when it is
+first used, so that importing the package is fast.
 """
 
 import os
 from importlib import import_module
 from typing import Any
 
-# Some packages report their use to their makers unless this is set when they are imported.
+# Some packages send usage data to their makers unless this is set when they are imported.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 _PLACES = {

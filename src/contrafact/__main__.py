@@ -1,4 +1,4 @@
-"""``python -m contrafact``: the command ``contrafact``, where its script is not on the path."""
+"""``python -m contrafact``: the command ``contrafact``, if its script is not on the path."""
 
 from contrafact.cli.main import main
 

@@ -1,7 +1,7 @@
-"""What Inspect finds of this package, through the entry point ``inspect_ai``.
+"""The objects that Inspect finds in this package through the entry point ``inspect_ai``.
 
-Light on purpose: Inspect imports it to look a name up, so whatever is heavy (llama.cpp, spaCy,
-pandas) is imported only by what is asked for.
+Inspect imports this module to look up a name, so heavy packages (llama.cpp, spaCy, pandas) are
+imported only when an object that needs them is used.
 """
 
 from typing import Any
@@ -49,5 +49,5 @@ def whitebox() -> Any:
 
 @modelapi("verifier")
 def verifier() -> Any:
-    """Return the provider of ``verifier/…`` judges, which prove or look up what they say."""
+    """Return the provider of ``verifier/…`` judges, which prove or look up their verdicts."""
     return VerifierAPI

@@ -1,11 +1,11 @@
-"""What a command prints: one progress, one table, for every command.
+"""Printing by commands: progress and tables in the same form for all.
 
-On a terminal progress is a bar with the time remaining and a table is framed; elsewhere progress
-is a line every tenth, and a table is plain aligned columns. Progress goes to standard error.
+On a terminal, progress is a bar with the time remaining, and a table is framed; elsewhere, progress
+is a line at every tenth, and a table has plain aligned columns. Progress goes to standard error.
 
-What services, files and people wrote moves no cursor, and no key is shown: `guard_screen` puts a
-`Screen` before the streams for all that is printed, by whatever library; `rich_console` passes it,
-and cleans what it draws.
+Texts of services, files and people cannot move the cursor, and no key is shown: `guard_screen`
+wraps the output streams in a `Screen`, which filters everything printed, by any library;
+`rich_console` bypasses it and filters its own output.
 """
 
 import json
@@ -39,7 +39,7 @@ __all__ = [
 
 _REMEMBERED = 1_800.0  # seconds
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-# Controls but for tabs and the ends of lines, what reorders text or hides in it, lone surrogates.
+# Controls except tabs and line ends, characters that reorder text or are invisible, surrogates.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
@@ -47,7 +47,7 @@ _HIDDEN = re.compile(
 
 
 def _visible(text: str) -> str:
-    """Return a text with what does not show itself, or moves the cursor, escaped as in JSON."""
+    """Return a text with invisible and cursor-moving characters escaped as in JSON."""
     return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
@@ -57,9 +57,9 @@ def one_line(text: object) -> str:
 
 
 class Screen:
-    """A stream of text that shows no secret, and no character that hides or moves the cursor.
+    """A text stream without secrets, invisible characters and characters that move the cursor.
 
-    Colours are dropped: what draws in colours goes to the stream itself (`rich_console`).
+    Colours are removed; coloured output goes to the wrapped stream directly (`rich_console`).
     """
 
     def __init__(self, stream: Any) -> None:
@@ -74,13 +74,13 @@ class Screen:
         return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write texts."""
+        """Write each of the texts."""
         for line in lines:
             self.write(line)
 
 
 def guard_screen() -> None:
-    """Put a `Screen` before standard output and standard error, unless one is there."""
+    """Wrap standard output and standard error in a `Screen`, unless this has been done."""
     for name in ("stdout", "stderr"):
         if not isinstance(stream := getattr(sys, name), Screen):
             setattr(sys, name, Screen(stream))
@@ -92,7 +92,7 @@ def _console_class() -> type["Console"]:
     from rich.segment import Segment
 
     class Clean(Console):
-        """A console that draws nothing of a text but what shows itself."""
+        """A console that draws only the visible characters of a text."""
 
         def render(self, *args: Any, **options: Any) -> Any:
             for part in super().render(*args, **options):
@@ -111,11 +111,12 @@ def rich_console(*, stderr: bool = False, **options: Any) -> "Console":
 
 
 class Progress:
-    """Counts steps on standard error, whose number is known or not.
+    """Shows progress in steps on standard error.
 
     Args:
-        total: How many there are; None where nobody knows.
-        done: How many of them an earlier start of the same work has finished.
+    what: The noun for the steps.
+    total: The number of steps; None if unknown.
+    done: How many steps an earlier start of the same work has finished.
     """
 
     def __init__(self, what: str, total: int | None, done: int = 0):
@@ -142,16 +143,16 @@ class Progress:
     def __enter__(self) -> "Progress":
         self._bar.start()
         if self._terminal:
-            guard_screen()  # before what puts other programs' lines above the bar
+            guard_screen()  # also wraps the bar's redirection of other output
         if self.done:
-            self.say(f"going on: {self.done} of {self.total} {self.what} had finished")
+            self.say(f"resuming: {self.done} of {self.total} {self.what} had finished")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def step(self, number: int = 1, note: str = "") -> None:
-        """Count steps that are done."""
+        """Count finished steps, and show a note."""
         tenths = self._tenths()
         self.done += number
         if note:
@@ -162,7 +163,7 @@ class Progress:
             print(f"{self.what}: {self.done}/{self.total}{more}", file=sys.stderr, flush=True)
 
     def one(self, _: object = None) -> None:
-        """Count one step, whatever it brought."""
+        """Count one step; the argument is ignored."""
         self.step()
 
     def say(self, text: str) -> None:
@@ -173,14 +174,14 @@ class Progress:
             print(text, file=sys.stderr, flush=True)
 
     def show(self, draw: "Callable[[Console], RenderableType]") -> None:
-        """Print something above the bar; without a terminal, on standard output.
+        """Print a renderable object above the bar; without a terminal, on standard output.
 
         Args:
-            draw: Returns it for the console it is printed on.
+        draw: Returns the object for a console.
         """
         console = self._console if self._terminal else rich_console(soft_wrap=True)
         console.print(draw(console), highlight=False, soft_wrap=not self._terminal)
-        console.file.flush()  # a reader of a pipe gets it now, not with the next thousand lines
+        console.file.flush()  # so that a reader of a pipe gets it at once
 
     def _tenths(self) -> int:
         return 10 * self.done // max(1, self.total or 0)
@@ -188,9 +189,9 @@ class Progress:
 
 @contextmanager
 def downloads() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Yield what shows how far a download is: a bar for each name on a terminal, nothing elsewhere.
+    """Yield a function that shows a download's progress as a bar; without a terminal, nothing.
 
-    It takes the name, the bytes at hand, and the bytes in all, where these are known.
+    It takes the name, the bytes so far, and the total bytes or None if unknown.
     """
     from rich import progress as rich
 
@@ -214,7 +215,7 @@ _printed: set[str] = set()
 def say_once(text: str) -> None:
     """Print a line on standard error, unless this process has printed it before.
 
-    For what a reader of files found: several readers may read one file for one command.
+    It is for notes about files, since a command may read the same file several times.
     """
     if text not in _printed:
         _printed.add(text)
@@ -224,10 +225,10 @@ def say_once(text: str) -> None:
 def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, stderr: bool = False
 ) -> None:
-    """Print a table; columns whose every cell begins like a number are set to the right.
+    """Print a table; columns whose cells all begin like numbers are aligned right.
 
     Args:
-        stderr: Whether to print on standard error, where standard output is for data.
+    stderr: Whether to print on standard error, if standard output is for data.
     """
     stream = sys.stderr if stderr else sys.stdout
     columns, rows = [*map(one_line, columns)], [[*map(one_line, row)] for row in rows]
@@ -263,7 +264,7 @@ def show_frame(
 
     Args:
         shares: Columns of shares from 0 to 1, shown in percent.
-        upright: Whether to print a table of each row, where columns are too many for one line.
+        upright: Whether to print a table for each row, if there are too many columns for a line.
     """
     columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
     names = [column.replace("_", " ") for column in columns]

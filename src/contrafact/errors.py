@@ -1,4 +1,4 @@
-"""The errors of this program, what a user can fix and calls that failed, and reasons."""
+"""The program's errors (mistakes that users can fix, failed calls), and reasons."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,21 +27,21 @@ EXTRAS = {
     "sklearn": "baselines",
     "spacy": "nlp",
 }
-"""The extra that brings a module which only a part of the program needs."""
+"""The extra to install for each optional module."""
 
 
 @dataclass(frozen=True)
 class Reason:
     """Why something is so: a code that programs compare, and a text that people read.
 
-    No program reads the text. Tables and files have it in a column, and the code in another.
+    Programs do not read the text. Tables and files have separate columns for text and code.
     """
 
     code: str
     text: str
 
     def filled(self, **values: object) -> "Reason":
-        """Return the reason with what is true of its case in the places of its text."""
+        """Return the reason with values filled into its text."""
         return replace(self, text=self.text.format(**values))
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class InputError(Exception):
         super().__init__(str(self))
 
     def at(self, file: str | Path | None, line: int | None) -> "InputError":
-        """Return the same problem as one of a line of a file."""
+        """Return the same error, located at a line of a file."""
         return type(self)(self.problem, file=file, line=line, hint=self.hint)
 
     def __str__(self) -> str:
@@ -86,10 +86,10 @@ class InputError(Exception):
 
 
 class WriteError(InputError):
-    """A file cannot be written, for want of room perhaps: no row's fault, and no call's."""
+    """A file cannot be written, perhaps as the disk is full; no row or call is to blame."""
 
 
-_VALUES = {  # by how pydantic's name of an error begins
+_VALUES = {  # by the beginning of pydantic's error type
     "int": "must be a whole number",
     "float": "must be a number",
     "finite": "must be a number",
@@ -115,7 +115,7 @@ _VALUES = {  # by how pydantic's name of an error begins
 
 
 def value_problem(found: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value, by one of the errors in a `pydantic.ValidationError`."""
+    """Return a message on a wrong value, from an error in a `pydantic.ValidationError`."""
     named = {
         key: int(one) if isinstance(one, float) and one.is_integer() else one
         for key, one in (found.get("ctx") or {}).items()
@@ -127,19 +127,19 @@ def value_problem(found: Mapping[str, Any]) -> str:
 
 
 def installed(module: str) -> bool:
-    """Tell whether a module of an extra is there, without loading it."""
+    """Return whether a module of an extra is installed, without loading it."""
     return find_spec(module) is not None
 
 
 def require(module: str, what: str) -> None:
-    """Check that a module of an extra is there, without loading it.
+    """Check that a module of an extra is installed, without loading it.
 
     Args:
         module: The module, one of `EXTRAS`.
-        what: What needs it, in the plural.
+        what: The feature that needs it, in the plural, for the message.
 
     Raises:
-        InputError: It is not; the hint is the command that brings it.
+        InputError: It is not installed; the hint is the command that installs it.
     """
     if not installed(module):
         hint = f"run: pip install 'contrafact[{EXTRAS[module]}]'"
@@ -147,12 +147,12 @@ def require(module: str, what: str) -> None:
 
 
 class ModelError(Exception):
-    """Calls of a model failed for good; the same call, or command, tries them again.
+    """Calls of a model failed for good; repeating the function or command retries them.
 
     The command line prints it and exits with 1.
 
     Args:
-        causes: Why each failed; the most frequent are said.
+        causes: Why each failed; the message lists the most frequent causes.
     """
 
     def __init__(self, problem: str, causes: Iterable[str] = ()) -> None:

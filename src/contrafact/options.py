@@ -1,7 +1,7 @@
-"""One way to declare options: a model of settings is a command's options, and what it hands on.
+"""Declare options: a model of settings defines a command's options and holds their values.
 
-A field is an option, a key of a config file, Python's keyword and the manifest's setting: its name,
-its default, its bounds, its description as the help. A command is a function of such models.
+A field defines an option, a config key, a Python keyword and a manifest's setting at once: name,
+default, bounds, and a description as help. A command is a function of such models.
 """
 
 import inspect
@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 SAMPLING = "How the model writes"
-"""The panel of the help page for what changes a model's replies."""
+"""The panel of the help page for options that change a model's replies."""
 
 TRANSPORT = "How calls are made"
-"""The panel for what moves bytes about and changes no reply."""
+"""The panel for options of calls that change no reply."""
 
 ASKING = "With a model"
-"""The panel for options of commands that ask a model where rules leave something open."""
+"""The panel for options of commands that ask a model about cases that rules leave open."""
 
 NO_NUMBER = "a number is wanted"
 
@@ -54,18 +54,18 @@ _BOUNDS = ("max_retries", "timeout", "attempt_timeout")
 
 
 class Options(BaseModel):
-    """The settings of a command: fields that are an `option` or an `argument` each."""
+    """The settings of a command; each field is an `option` or an `argument`."""
 
-    # Its validator is built when a command runs, and not for a page of help.
+    # The validator is built when a command runs, not for a help page.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def refuse(self, names: Iterable[str], why: str, hint: str) -> None:
-        """Raise an `InputError` for the first of these options that is given and has no use."""
+        """Raise an `InputError` for the first of these options that is given but has no effect."""
         for name in names:
             field = type(self).model_fields[name]
             if getattr(self, name) not in (field.default, []):
                 flag = _flags(name, field)[0].rpartition("/")[2]
-                raise InputError(f"{flag} has no use {why}", hint=hint)
+                raise InputError(f"{flag} has no effect {why}", hint=hint)
 
 
 def option(
@@ -79,17 +79,17 @@ def option(
     callback: Callable[[Any], None] | None = None,
     **more: Any,
 ) -> Any:
-    """Return a field that users set.
+    """Return a field that users can set.
 
     Args:
-        default: Its default; ``...`` where it has to be given.
-        description: What the help page says of it.
-        name: What users call it, if not by the field's name.
-        flags: What is typed, if not the name with hyphens.
-        metavar: What stands for its value on the help page.
-        panel: The panel of the help page; the first if none.
-        callback: Called with its value before anything else is read.
-        more: Further arguments of `pydantic.Field`: bounds, a factory of the default.
+        default: Its default; ``...`` if it is required.
+        description: Its description on the help page.
+        name: Its name for users, if not the field's name.
+        flags: Its flags, if not the name with hyphens.
+        metavar: The placeholder for its value on the help page.
+        panel: The panel of the help page; by default, the first.
+        callback: Called with its value before any other option is read.
+        more: Further arguments of `pydantic.Field`: bounds, a default factory.
     """
     extra: dict[str, Any] = {"metavar": metavar, "panel": panel, "option": name}
     if flags:
@@ -102,15 +102,15 @@ def option(
 
 
 def argument(metavar: str, description: str, default: Any = ...) -> Any:
-    """Return a field of `Options` that is typed without a flag, at its place."""
+    """Return a field of `Options` that is a positional argument."""
     extra: dict[str, Any] = {"metavar": metavar, "argument": True}
     return Field(default, description=description, json_schema_extra=extra)
 
 
 class CallOptions(Options):
-    """How calls of models are made: options of commands that ask one.
+    """The options of calls, for commands that ask a model.
 
-    A bound that is None is what `contrafact.models.opening.TRANSPORT` says.
+    For a bound that is None, `contrafact.models.opening.TRANSPORT` has the default.
     """
 
     max_connections: int = option(16, "Calls under way at once.", panel=TRANSPORT, ge=1)
@@ -124,7 +124,7 @@ class CallOptions(Options):
 
     @property
     def bounds(self) -> dict[str, int | None]:
-        """The bounds of a call, as `contrafact.models.opening.call_config` takes them."""
+        """The bounds of a call, as arguments of `contrafact.models.opening.call_config`."""
         return {name: getattr(self, name) for name in _BOUNDS}
 
 
@@ -132,7 +132,7 @@ _PANEL = "Past one machine"
 
 
 class BulkOptions(Options):
-    """Work past one machine: options of commands that work through many rows."""
+    """The options for work on several machines, for commands that process many rows."""
 
     engine: str | None = option(
         None,
@@ -152,10 +152,10 @@ class BulkOptions(Options):
     )
 
     def settings(self) -> dict[str, Any] | None:
-        """Return how the engine works, by name; None without ``--engine``.
+        """Return the engine's settings, by name; None without ``--engine``.
 
         Raises:
-            InputError: One of them is given without it.
+        InputError: One of the options is given without ``--engine``.
         """
         if self.engine is not None:
             return self.model_dump(exclude={"engine"})
@@ -164,7 +164,7 @@ class BulkOptions(Options):
 
 
 class ModelBulkOptions(BulkOptions):
-    """The same of a command that asks models, and so has limits of calls and tokens."""
+    """The same options for a command that asks models, with limits of calls and tokens."""
 
     requests_per_minute: int | None = option(
         None, "Of all processes; no limit if none.", panel=_PANEL, ge=1, metavar="N"
@@ -175,7 +175,7 @@ class ModelBulkOptions(BulkOptions):
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a function of models of settings a command that has their options."""
+    """Return a command made from a function whose parameters are models of settings."""
     models = inspect.get_annotations(function, eval_str=True)
     models.pop("return", None)
     return settings_command(function, models, function.__doc__)
@@ -188,12 +188,12 @@ def settings_command(
     *,
     panel: str = "",
 ) -> Callable[..., None]:
-    """Return the command that hands settings on to a function.
+    """Return a command that calls a function with settings.
 
     Args:
         models: The models of its parameters, by name.
         text: The command's help.
-        panel: The help page's panel for fields that name none.
+        panel: The help page's panel for fields without their own.
     """
 
     def call(**given: Any) -> None:
@@ -218,7 +218,7 @@ def _settings(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
 def as_command(
     function: Callable[..., None], parameters: Sequence[inspect.Parameter], text: str | None
 ) -> Callable[..., None]:
-    """Return a function as Typer takes a command; it is called with what is given, by name."""
+    """Return a Typer command function that calls ``function`` with the given options by name."""
 
     def run(context: typer.Context | None = None, **values: Any) -> None:
         if context is not None:  # called by Typer, which names every option
@@ -241,11 +241,11 @@ def as_command(
 def parameters_of(
     model: type[BaseModel], *, panel: str = "", as_text: Collection[str] = ()
 ) -> list[inspect.Parameter]:
-    """Return the fields of a model as Typer takes parameters: its own first, then those of bases.
+    """Return the fields of a model as parameters for Typer: its own first, then those of bases.
 
     Args:
-        panel: The help page's panel for fields that name none.
-        as_text: Names of paths that may be an address, whose slashes stay as they are.
+        panel: The help page's panel for fields without their own.
+        as_text: Names of paths that may be an address, whose slashes must not be changed.
     """
     return [
         _parameter(name, field, panel, as_text=name in as_text) for name, field in _fields(model)
@@ -286,7 +286,7 @@ def _parameter(name: str, field: FieldInfo, panel: str, *, as_text: bool) -> ins
 
 
 def _typed(kind: Any) -> Any:
-    """Return the type of a field as Typer has it: what holds several is typed again and again."""
+    """Return a field's type for Typer; options that hold several values are repeated."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     held = next((one for one in kinds if one is not NoneType), None)
     if get_origin(held) is dict:
@@ -301,22 +301,22 @@ def _bound(field: FieldInfo, kind: str) -> Any:
 
 
 def _flags(name: str, field: FieldInfo) -> Sequence[str]:
-    """Return what is typed for a field; what is true unless it is denied has ``--no-…`` besides."""
+    """Return the flags of a field; an option that can be denied also has ``--no-…``."""
     extra: Any = field.json_schema_extra or {}
     word = (extra.get("option") or name).replace("_", "-")
-    truth = field.annotation in (bool, bool | None) and field.default is True
-    return extra.get("flags") or [f"--{word}/--no-{word}" if truth else f"--{word}"]
+    denied = field.annotation in (bool, bool | None) and field.default is not False
+    return extra.get("flags") or [f"--{word}/--no-{word}" if denied else f"--{word}"]
 
 
 def checked_value(name: str, kind: Any, value: Any) -> Any:
-    """Return a value as its type has it: a number for its text, a path for its name.
+    """Return a value converted to a type: a number from its text, a path from its name.
 
     Args:
-        name: What the message calls it.
-        kind: A type, perhaps `Annotated` with pydantic's bounds.
+        name: Its name in the message.
+        kind: A type, which may be `Annotated` with pydantic's bounds.
 
     Raises:
-        InputError: It is of another type, or out of bounds.
+        InputError: It has another type, or is out of bounds.
     """
     try:
         found = TypeAdapter(kind).validate_python(value)
@@ -328,26 +328,26 @@ def checked_value(name: str, kind: Any, value: Any) -> Any:
 
 
 def is_no_number(given: object, found: object) -> bool:
-    """Tell whether true or false was given and became the number that it is to Python."""
+    """Return whether true or false was given and Python converted it to a number."""
     return isinstance(given, bool) and not isinstance(found, bool)
 
 
 def option_problem(name: str, message: str, value: Any) -> InputError:
-    """Return what is wrong with an option's value as an error that names it."""
+    """Return the error on an option's value, naming the option."""
     text = f"{name}: {message[:1].lower()}{message[1:]} (it is {value!r:.60})"
     return InputError(text, hint="change it")
 
 
 def absolute(path: Path | None) -> str | None:
-    """Return a path as other processes find it, wherever they are started."""
+    """Return a path as absolute text, for processes with another working folder."""
     return None if path is None else str(path.absolute())
 
 
 def key_values(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return what an option of the form KEY=VALUE says; values are JSON where they can be.
+    """Return the mapping from an option's KEY=VALUE texts; values are read as JSON if possible.
 
     Args:
-        texts: What stood after it each time.
+    texts: The texts, one for each time that the option was given.
     """
     found: dict[str, Any] = {}
     for text in texts or ():

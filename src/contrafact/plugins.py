@@ -1,4 +1,4 @@
-"""How what is installed besides is found: families, ours like anyone's, and executors."""
+"""Find installed families, our own and others', and executors through entry points."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,11 +9,12 @@ from pathlib import Path
 __all__ = ["EXECUTOR_GROUP", "FAMILY_GROUP", "executor_entries", "family_entries", "family_folders"]
 
 FAMILY_GROUP = "contrafact.families"
-"""The entry-point group. An entry's name is the family's, its value the family's object."""
+"""The entry-point group of families: name of the family, and its `Family` object."""
 
 
 EXECUTOR_GROUP = "contrafact.executors"
-"""An entry's name is what ``--engine`` takes, its value an executor, with settings at the end."""
+"""The group of executors: the name for ``--engine``, and a function whose last argument is
+settings."""
 
 
 def executor_entries() -> dict[str, EntryPoint]:
@@ -23,13 +24,13 @@ def executor_entries() -> dict[str, EntryPoint]:
 
 @cache
 def family_entries() -> tuple[EntryPoint, ...]:
-    """Return the entry points of the group, by name."""
+    """Return the entry points of families, sorted by name."""
     return tuple(sorted(entry_points(group=FAMILY_GROUP), key=lambda entry: entry.name))
 
 
 @cache
 def family_folders() -> Mapping[str, Path]:
-    """Return each family's folder, by the family's name: the package of the family's object."""
+    """Return each family's folder, by the family's name: the folder of its object's package."""
     found = {}
     for entry in family_entries():
         spec = find_spec(entry.module.rpartition(".")[0])

@@ -40,7 +40,7 @@ CAUSES = {
     REASONED: "reasoning only",
     CALLED: "tool call",
 }
-"""How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
+"""Beginnings of reasons for outputs without a proper reply, with their causes for tables."""
 
 
 def content_id(*parts: str, prefix: str = "") -> str:
@@ -58,26 +58,26 @@ def content_id(*parts: str, prefix: str = "") -> str:
 
 
 class Record(BaseModel):
-    """What every record is: frozen, without further fields, its texts as they were given."""
+    """The base of all records: frozen, without extra fields, with texts unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
 
 
 class Output(Record):
-    """What a method made of one item: a text, or the reason why there is none."""
+    """A method's output for one item: a text, or the reason why there is none."""
 
-    text: str | None = Field(description="The text that is judged; none where it is invalid.")
-    invalid: str | None = Field(default=None, description="The reason, where it is.")
+    text: str | None = Field(description="The text to judge; None if the output is invalid.")
+    invalid: str | None = Field(default=None, description="The reason why it is invalid.")
     degenerate: str | None = Field(
         default=None,
-        description="Why the text is no answer though it can be read, where it is none.",
+        description="Why a readable text is not an answer, if it is not.",
     )
     reply: str | None = Field(default=None, description="The model's last reply, as it came.")
     repairs: tuple[str, ...] = Field(
         default=(), description="Names of the repairs that reading the reply took, in order."
     )
     trace: Mapping[str, Any] = Field(
-        default_factory=dict, description="What the method kept of its way there (steps, graph, …)."
+        default_factory=dict, description="The method's intermediate results (steps, graph, …)."
     )
 
     @model_validator(mode="after")
@@ -92,17 +92,15 @@ class Criterion(Record):
 
     name: str = Field(description="The field's name of the criterion, e.g. 'directionality'.")
     template: str = Field(description="The prompt template that asks it, named as in the pack.")
-    text: str = Field(default="", description="The statement that it checks, where an item has it.")
+    text: str = Field(default="", description="The statement that it checks, if the item gives it.")
 
 
 class Verdict(Record):
     """A judge's answer to one criterion about one text."""
 
     criterion: str = Field(description="The name of the criterion that was judged.")
-    passed: bool | None = Field(description="The answer; none where the reply was invalid.")
-    invalid: str | None = Field(
-        default=None, description="Why the reply could not be read, where it could not."
-    )
+    passed: bool | None = Field(description="The answer; None if the reply was invalid.")
+    invalid: str | None = Field(default=None, description="Why the reply could not be read, if so.")
     judge: str = Field(description="The model that judged, or 'panel' for a majority.")
     reply: str = Field(default="", description="The judge's reply, as it came.")
     read: str | None = Field(
@@ -117,7 +115,7 @@ class Verdict(Record):
 
 
 class NewsItem(Record):
-    """A news article as a source gives it: its title and its summary, and where it is from."""
+    """A news article from a source: its title, its summary, and its origin."""
 
     id: str = Field(description="Content hash of title and summary.")
     title: str = Field(description="The title as it was given.")
@@ -133,7 +131,7 @@ class NewsItem(Record):
 
     @classmethod
     def of(cls, title: str, summary: str = "", **fields: str | None) -> Self:
-        """Return the item with the id that its title and summary give it."""
+        """Return an item with the id made from its title and summary."""
         identity = content_id(title, summary, prefix="n")
         return cls.model_validate({"id": identity, "title": title, "summary": summary, **fields})
 

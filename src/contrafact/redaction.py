@@ -1,8 +1,8 @@
-"""Keys and passwords: what is written down, logged or shown has none of them.
+"""Keep keys and passwords out of everything that is written, logged or shown.
 
-Among settings a secret is known by its name (``api_key``), by where it stands (any header, any
-parameter of a query) or as a part of an address. `without_secrets` and `secrets_dropped` take them
-out, and remember their values; `redacted` takes those, and the environment's, out of any text.
+In settings, a secret is recognised by its name (``api_key``), by its place (any header, any
+parameter of a query) or as a part of an address. `without_secrets` and `secrets_dropped` remove
+secrets and remember their values; `redacted` removes these, and the environment's, from any text.
 """
 
 import base64
@@ -31,11 +31,11 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _ALL_SECRET = re.compile(r"header|query|params|cookies", re.IGNORECASE)
-"""Names of mappings of which every value may be a secret, whatever it is called."""
+"""Names of mappings whose values may all be secrets, whatever their keys."""
 _COUNTS = {"max_tokens", "reasoning_tokens"}
 _IN_ENVIRONMENT = re.compile(r"SECRET|PASSWORD|CREDENTIAL")
 _MADE_IN_ENVIRONMENT = re.compile(r"KEY|TOKEN")
-"""What programs make, so that a word under such a name (``KEYMAP``) is none of them."""
+"""Names for generated values, so that a plain word under such a name (``KEYMAP``) is no secret."""
 
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]*://)([^\s\"'<>]+)")
 _USERINFO = re.compile(r"(?<=://)[^/@\s\"'<>]+:[^/\s\"'<>]*@")
@@ -44,9 +44,9 @@ _KNOWN_PATH = re.compile(
     r"inference|engines?|llm|ai|proxy|gateway|serve|serverless|paas|beta|rest|public|endpoints?",
     re.IGNORECASE,
 )
-"""Parts of a path that are no secret; any other may be one."""
+"""Parts of a path that are not secret; any other part may be."""
 _NAME = re.compile(r"(?!(?:sk|pk|rk|key|token)[-_])\w{1,12}(?:[-.:]\w{1,12})*")
-"""Parts that look like the name of a model or of a server, and not like a key."""
+"""Parts that look like the name of a model or a server rather than a key."""
 _VERSION = re.compile(r"(?:api-)?version=[\w.-]+", re.IGNORECASE)
 _BY_FLAG = re.compile(
     r"((?:key|token|secret|password|authorization)[\"']?(?:\s*[=:]\s*|\s+)[\"']?"
@@ -57,19 +57,19 @@ _MADE = re.compile(
     r"(?=\w*\d)(?=\w*[A-Za-z])\w{20,}|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
     re.IGNORECASE,
 )
-"""What looks like a key in the path or the query of an address, whatever it is called."""
+"""Values in the path or query of an address that look like a key, whatever their name."""
 _SHORTEST = 8
-"""Characters: shorter values are left out of settings, and not looked for in texts."""
+"""The length of the shortest secret removed from texts; settings drop shorter ones too."""
 
 _values: set[str] = set()
 _public: set[str] = set()
 
 
 def secrets_dropped(value: Any) -> Any:
-    """Return settings without what looks like a secret, so that another key changes nothing.
+    """Return settings without values that look like secrets, so that another key changes nothing.
 
-    The path of an address tells servers apart: its parts stay that look like names. What is written
-    down goes through `without_secrets` first.
+    Parts of an address's path that look like names are kept, since they distinguish servers.
+    Settings to be written must go through `without_secrets` first.
     """
     if isinstance(value, dict):
         return {
@@ -103,7 +103,7 @@ def _names_secret(name: str) -> bool:
 
 
 def _is_secret(name: str, value: Any) -> bool:
-    """Tell whether a value is a secret, which is remembered, by its name."""
+    """Return whether a value is a secret, judged by its name; remember the secret."""
     if not _names_secret(name):
         return False
     if isinstance(value, dict | list | tuple):
@@ -126,7 +126,7 @@ def _address_left_out(found: re.Match[str]) -> str:
 
 
 def _without_address(scheme: str, rest: str, *, names: bool = False) -> tuple[str, list[str]]:
-    """Return an address without what may be a secret, and what may be one."""
+    """Return an address without its possible secrets, and the list of these."""
     place, hash_, fragment = rest.partition("#")
     place, mark, query = place.partition("?")
     host, slash, path = place.partition("/")
@@ -150,14 +150,14 @@ def _without_address(scheme: str, rest: str, *, names: bool = False) -> tuple[st
 
 
 def hide_in_address(address: str, hidden: dict[str, str]) -> str:
-    """Return an address as it may be kept, with stand-ins for its secrets; add these to ``hidden``.
+    """Return an address with placeholders for its secrets; add these to ``hidden``.
 
-    Secrets are user and password, a parameter of the query that is named so, and what looks like a
-    key in path or query. All else stays, since it tells one feed from another, but the fragment,
+    Secrets are user and password, query parameters with a secret's name, and values in path or
+    query that look like a key. The rest is kept, since it distinguishes feeds, except the fragment,
     which is never sent.
 
     Args:
-        hidden: Secrets by their stand-ins; a secret that is there already keeps its stand-in.
+    hidden: Secrets by their placeholders; a secret that is already there keeps its own.
     """
 
     def stand_in(secret: str) -> str:
@@ -190,7 +190,7 @@ def _remember(secret: str, *, certain: bool = True) -> None:
 
 @cache
 def _forms(secret: str, certain: bool) -> frozenset[str]:
-    """Return how a secret may stand in a text; nothing where it may as well be a word or a date."""
+    """Return the forms of a secret in texts; empty if it may be an ordinary word or date."""
     found = set()
     for one in (secret, *re.split(r"[\s;,]+|(?<=\w)=(?=[^=])", secret)):
         likely = re.search("[A-Za-z]", one) and re.search("[0-9]", one)
@@ -200,7 +200,7 @@ def _forms(secret: str, certain: bool) -> frozenset[str]:
 
 
 def make_public(text: str) -> None:
-    """Let a text be shown, such as a model's name, though a setting of a secret may hold it."""
+    """Allow a text to be shown, such as a model's name, even if a secret's setting holds it."""
     _public.add(text)
 
 
@@ -233,7 +233,7 @@ def redacted(text: str) -> str:
 
 
 def keep_out_of_logs() -> None:
-    """Let every record of a log, of whatever library, be without secrets from here on."""
+    """Remove secrets from all log records of all libraries from now on."""
     make = logging.getLogRecordFactory()
     if getattr(make, "redacts", False):
         return
@@ -242,7 +242,7 @@ def keep_out_of_logs() -> None:
         made = make(*args, **options)
         try:
             text = made.getMessage()
-        except (TypeError, ValueError):  # arguments that do not fit: logging tells
+        except (TypeError, ValueError):  # arguments that do not fit, which logging reports
             return made
         if (shown := redacted(text)) != text:
             made.msg, made.args = shown, ()

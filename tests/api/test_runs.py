@@ -87,7 +87,7 @@ def test_a_running_event_loop_is_no_obstacle(run, models):
         ({"modle": "x"}, "finforce has no option 'modle'; did you mean 'model'?"),
         ({"temperature": -1}, "temperature: must be at least 0 (it is -1)"),
         ({"data": []}, "data has no rows; give at least one"),
-        ({"data": 3}, "data is int, and no table"),
+        ({"data": 3}, "data is int, not a table"),
         ({"data": [{"x": 1}]}, "data:1: no column 'headline' (found: x)"),
         ({"data": [{"headline": "fine"}, {"headline": " "}]}, "data:2: the headline is empty"),
         ({"data": "none.csv"}, "none.csv: no such file; check the path"),
@@ -144,7 +144,7 @@ def test_outputs_made_elsewhere_are_judged(models):
     assert models.stats()["answered"] == before
     several = [{**row, "system": name} for row in rows[:1] for name in ("one", "two")]
     assert set(cf.score("finforce", several, **options).items["system"]) == {"one", "two"}
-    with pytest.raises(cf.InputError, match="no layout of finforce"):
+    with pytest.raises(cf.InputError, match="do not fit finforce"):
         cf.score("finforce", [{"x": 1}], **options)
     with pytest.raises(cf.InputError, match="no option 'judge_fault'; did you mean 'judge_faults'"):
         cf.score("finforce", rows, judge_fault=True, **options)
@@ -164,11 +164,11 @@ def test_a_finished_run_is_judged_again(run, models):
         ((found,), {}, "no judge is named"),
         (("finforce",), {}, "no outputs of finforce are given"),
         (("nix",), {}, "there is no task 'nix', and no run folder of that name"),
-        ((found,), {"judge": models.judge, "system": "x"}, "system has no use where a run"),
+        ((found,), {"judge": models.judge, "system": "x"}, "system has no effect when a run"),
         (("finforce", found), {}, "a run is judged again on its own"),
         ((found, [{"id": 1}]), {}, "a run is judged again on its own"),
-        (("finforce", [{"id": 1}]), {"temperature": 1}, "temperature is of what generates"),
-        (("finforce", [{"id": 1}]), {"shots": 1}, "shots is of what generates"),
+        (("finforce", [{"id": 1}]), {"temperature": 1}, "temperature is an option for generating"),
+        (("finforce", [{"id": 1}]), {"shots": 1}, "shots is an option for generating"),
     ):
         with pytest.raises(cf.InputError) as caught:
             cf.score(*arguments, **options)
@@ -190,7 +190,7 @@ def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(run, mo
         assert found.tokens == found.items[["input_tokens", "output_tokens"]].sum().sum() > 100
         assert found.dollars == found.items["dollars"].sum() > 0
         assert found.items["role"].tolist() == ["subject, zero-shot", "judge"]
-        assert f"no price is known of {models.judge}" in found.notes
+        assert f"no price is known for {models.judge}" in found.notes
     scored = cf.score("finforce", rows, judge=models.judge, fluency_model="none", estimate=True)
     assert (scored.calls, scored.dollars) == (4, 0)
     assert models.stats()["answered"] == before

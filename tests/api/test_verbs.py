@@ -119,7 +119,7 @@ def test_pairs_are_checked():
     assert "1 are undecided" in found.notes[0] and "'original' is blank" in found.notes[1]
     with pytest.raises(cf.InputError, match="nowhere"):
         cf.check([PAIR], rule="nowhere.at_all")
-    with pytest.raises(cf.InputError, match="--each has no use without --judge"):
+    with pytest.raises(cf.InputError, match="--each has no effect without --judge"):
         cf.check([PAIR], each=True)
 
 
@@ -211,7 +211,7 @@ def test_a_judge_is_examined_and_a_run_corrected_by_it(models, monkeypatch):
     rates = cf.correct(run, exam="exam.json").scores
     assert set(rates["judge"]) == {models.judge} and not rates["usable"].any()
     assert rates["why"].str.len().gt(0).all()
-    with pytest.raises(cf.InputError, match="nothing to correct by"):
+    with pytest.raises(cf.InputError, match="no exam or labels are given"):
         cf.correct(run)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     priced = cf.exam("openai/gpt-4o", family="cobe", n=6, estimate=True)

@@ -170,7 +170,7 @@ def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_f
     assert output.finished() == {parts[0].name}
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").touch()
-    with pytest.raises(InputError, match="no `verb` has written them"):
+    with pytest.raises(InputError, match="that no `verb` has written"):
         OutputFolder(Place(str(tmp_path / "other"))).begin({}, "`verb`")
 
 
@@ -276,7 +276,7 @@ def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says)
         held: list[socket.socket] = []
         threading.Thread(target=answer, daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        why = "what listens there is not Ray" if len(says) > 3 else "timed out"
+        why = "the server there is not Ray" if len(says) > 3 else "timed out"
         with pytest.raises(InputError, match=f"no cluster answers at '{address}': {why}"):
             check_address(address)
         for channel in held:
@@ -288,7 +288,7 @@ def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says)
     [
         *((one, f"no cluster answers at '{one}'") for one in ("127.0.0.1:1", "127.0.0.1:70000")),
         ("a..b:1", "no cluster answers at 'a..b:1'"),
-        ("banana", "'banana' is no address of a cluster"),
+        ("banana", "'banana' is not a cluster's address"),
         ("ray://127.0.0.1:10001", "ray job submit"),
     ],
 )

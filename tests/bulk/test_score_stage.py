@@ -124,8 +124,8 @@ def test_the_tables_are_those_of_a_run(
     if made is wide:
         assert reasons == {
             5: "the headline is empty",
-            7: "row 1 has an output of the same item",
-            11: "row 3 has an output of the same item",
+            7: "row 1 has an output for the same item",
+            11: "row 3 has an output for the same item",
         }
         assert all(by_row[n][0]["headline"] == rows[n]["headline"] for n in by_row)
 
@@ -161,7 +161,7 @@ def test_rows_are_judged_on_a_cluster(quick_contrafact, nodes, tmp_path):
     again = quick_contrafact(*command)
     assert "2 of the partitions were finished before" in again.stderr
     refused = quick_contrafact(*command, "--limit", "3")
-    assert refused.returncode == 2 and "--limit has no use with --engine ray" in refused.stderr
+    assert refused.returncode == 2 and "--limit has no effect with --engine ray" in refused.stderr
 
 
 def test_settings_that_no_output_can_use_are_refused_before_the_work(tmp_path):

@@ -130,7 +130,7 @@ def test_missing_ratings_are_counted_and_spellings_are_one(quick_contrafact, tmp
     run = quick_contrafact("agree", "r.csv", "--rater", "ann", "--rater", "ben", "--out", "r.json")
     assert run.returncode == 0, run.stderr
     assert "1 missing" in run.stdout
-    assert "'Yes' stands also for 'YES', 'yes'" in run.stderr
+    assert "'Yes' also stands for 'YES', 'yes'" in run.stderr
     found = json.loads((tmp_path / "r.json").read_text())
     assert found["categories"] == ["Yes", "no"]
     assert [one["item"] for one in found["disagreements"]] == ["c"]
@@ -140,26 +140,26 @@ def test_missing_ratings_are_counted_and_spellings_are_one(quick_contrafact, tmp
     ("content", "options", "message"),
     [
         ("item,ann\na,yes\n", (), "there is 1 rater"),
-        ("item,ann,ben\na,yes,no\na,no,no\n", (), ":3: a is there twice"),
+        ("item,ann,ben\na,yes,no\na,no,no\n", (), ":3: a occurs twice"),
         ("item,ann,ben\n,yes,no\n", (), ":2: there is no item"),
         ("item,rater,rating\na,ann,yes\na,ann,no\n", (), ":3: ann rates a a second time"),
-        ("item,ann,ben\na,,\n", (), "there is not one rating"),
+        ("item,ann,ben\na,,\n", (), "there are no ratings"),
         ("item,ann,ben\na,yes,no\n", ("--reference", "eve"), "there is no rater 'eve'"),
-        ("item,ann,ben\na,x,y\n", ("--reference", "ann"), "say it with --positive"),
+        ("item,ann,ben\na,x,y\n", ("--reference", "ann"), "name it with --positive"),
         (
             "item,ann,ben\na,x,y\nb,z,z\n",
             ("--reference", "ann"),
             "there are 3 categories, and a reference needs two",
         ),
         ("item,ann,ben\na,x,y\n", ("--categories", "x,z"), "not among the categories: y"),
-        ("item,ann,ben,k\na,x,y,two\n", ("--count", "k"), ":2: 'two' is no count"),
+        ("item,ann,ben,k\na,x,y,two\n", ("--count", "k"), ":2: 'two' is not a count"),
         ("item,ann,ben\na,x,y\n", ("--out", "r.csv"), "name it .json"),
-        ("item,ann,ben\na,x,y\n", ("--rater", "eve"), "there are ann, ben"),
+        ("item,ann,ben\na,x,y\n", ("--rater", "eve"), "the raters are ann, ben"),
         ("[{}, {}]", (), "holds no columns"),
         (
             "name,town,trade\nAnn,Rome,dyer\nBen,Oslo,cook\nCy,Bern,poet\n",
             (),
-            "no two raters have a value in common, so these are no ratings; name the raters with "
+            "no two raters have a value in common, so these are not ratings; name the raters with "
             "--rater",
         ),
     ],
@@ -187,7 +187,7 @@ def test_raters_who_never_agree_are_told_of_where_they_may_be_none(quick_contraf
 def test_a_word_that_may_stand_for_no_rating_is_said_and_can_be_told_to(quick_contrafact, tmp_path):
     (tmp_path / "a.csv").write_text("item,a,b,c\n1,x,x,NA\n2,x,x,x\n3,y,NA,y\n4,y,y,y\n")
     done = quick_contrafact("agree", "a.csv", "--out", "a.json")
-    assert "'NA' counts as a category; where it stands for no rating" in done.stderr
+    assert "'NA' counts as a category; if it means a missing rating" in done.stderr
     assert json.loads((tmp_path / "a.json").read_text())["categories"] == ["NA", "x", "y"]
     done = quick_contrafact("agree", "a.csv", "--missing", "na", "--out", "a.json")
     assert "NA" not in done.stderr and "2 missing" in done.stdout
@@ -206,7 +206,7 @@ def test_free_text_is_no_rater_and_an_unknown_positive_is_an_error(quick_contraf
     (tmp_path / "a.csv").write_text("item,ann,ben,comment\n" + rows)
     done = quick_contrafact("agree", "a.csv")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "the column 'comment' looks like no rater" in done.stderr
+    assert "the column 'comment' is probably not a rater" in done.stderr
     assert "--rater ann --rater ben" in done.stderr
     named = ["agree", "a.csv", "--rater", "ann", "--rater", "ben"]
     assert quick_contrafact(*named).returncode == 0
@@ -275,7 +275,7 @@ def test_raters_and_items_that_look_alike_are_asked_about(
     rows[0][field], rows[3][field] = one, other
     (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     done = quick_contrafact("agree", "r.jsonl")
-    assert done.returncode == 0 and f"note: {field} '{one}' stands also for" in done.stderr
+    assert done.returncode == 0 and f"note: {field} '{one}' also stands for" in done.stderr
     assert f"{2 + (field == 'rater')} raters" in done.stdout
     # Where an item would then be rated twice, only the user knows which rating counts.
     rows += [row | {field: other} for row in rows if row[field] == one]

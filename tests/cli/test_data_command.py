@@ -109,9 +109,9 @@ def test_a_file_of_pairs_is_checked_row_by_row(tmp_path):
     assert result.exit_code == 1
     assert "6 rows, 3 pairs that can be used, of 2 articles." in result.stdout
     assert "flipping      2      1         4                   5" in result.stdout
-    assert "Violations: 3\n  - line 3: the id 'own' is that of another pair" in result.stdout
+    assert "Violations: 3\n  - line 3: the id 'own' belongs to another pair" in result.stdout
     assert "  - line 4: original and rewritten are the same text" in result.stdout
-    assert "  - line 5: 'tilting' is no manipulation" in result.stdout
+    assert "  - line 5: 'tilting' is not a manipulation" in result.stdout
     assert "1 row without an original" in result.stdout
     clean = call("check", write(tmp_path, json.dumps(good), "one.jsonl"), "--schema", "rfc")
     assert clean.exit_code == 0 and "Violations: none" in clean.stdout

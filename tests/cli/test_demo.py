@@ -34,7 +34,7 @@ def test_the_demo_goes_on_where_it_was_stopped_and_ends_with_a_report_of_examine
         started.send_signal(signal.SIGINT)
         _, shown = started.communicate()
     assert started.returncode == 130, shown
-    assert "what there is: here/report.html" in shown
+    assert "report so far: here/report.html" in shown
     results = json.loads((here / "finforce" / "results.json").read_text())
     # Two sides of each headline and method that had ended.
     assert sum(row["asked"] for row in results["invalid"]) in range(2, 12, 2)

@@ -273,10 +273,10 @@ def test_what_cannot_be_released_is_one_line(quick_contrafact, raw, tmp_path):
         return one_line(quick_contrafact("finforce", "release", *arguments, "--out", "out"))
 
     for row, message in (
-        ("h0,yes,anna,", "'h0' is no headline"),
-        ("ID,perhaps,anna,", "'perhaps' is no decision"),
+        ("h0,yes,anna,", "'h0' is not a headline"),
+        ("ID,perhaps,anna,", "'perhaps' is not a decision"),
         ("ID,yes,,", "nobody is named"),
-        ("ID,yes,anna,Sport", "'Sport' is none of the ten categories"),
+        ("ID,yes,anna,Sport", "'Sport' is not one of the ten categories"),
     ):
         (tmp_path / "d.csv").write_text(
             f"item_id,decision,decided_by,category\n{row.replace('ID', identity)}\n"
@@ -285,8 +285,8 @@ def test_what_cannot_be_released_is_one_line(quick_contrafact, raw, tmp_path):
     for arguments, message in (
         (("s.jsonl",), "no decisions are given"),
         (("raw.jsonl", "--unreviewed"), "is not a file of screened headlines"),
-        (("s.jsonl", "--unreviewed", "--version", "one"), "'one' is no version"),
-        (("s.jsonl", "--unreviewed", "--name", "a/b"), "'a/b' is no name"),
+        (("s.jsonl", "--unreviewed", "--version", "one"), "'one' is not a version"),
+        (("s.jsonl", "--unreviewed", "--name", "a/b"), "'a/b' is not a name"),
     ):
         assert message in refused(*arguments)
     assert not (tmp_path / "out").exists()

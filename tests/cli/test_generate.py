@@ -110,7 +110,7 @@ def test_bad_rows_are_reported_by_line_and_kept(generate, tmp_path):
         "in.jsonl:11: the headline is a link, and links are not followed",
         "in.jsonl:12: the headline is a number",
         "in.jsonl:13: the headline is a link, and links are not followed",
-        "13 rows: 2 valid, 11 without a headline to work on",
+        "13 rows: 2 valid, 11 without a usable headline",
     ):
         assert expected in done.stderr
     back = read(tmp_path / "out.jsonl")
@@ -211,7 +211,7 @@ def test_rows_whose_calls_fail_are_kept_and_tried_again(generate, service, tmp_p
     answered = service.stats()["answered"]
     second = generate(*command)
     assert second.returncode == 1
-    assert "going on: 5 answers" in second.stderr
+    assert "resuming: 5 answers" in second.stderr
     assert service.stats()["answered"] == answered
     assert set(answered.values()) == {1}
     # What somebody wrote into the unfinished result is not lost.

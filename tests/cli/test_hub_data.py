@@ -53,7 +53,7 @@ def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_p
     asked += ("--model", service.model, "--limit", "9", "--out", "r")
     done = call(*asked, fresh=True)
     assert done.returncode == 0, done.stderr
-    assert "test.jsonl: --limit 9 is above its size: all 2 are taken" in done.stderr
+    assert "test.jsonl: --limit 9 exceeds its size: all 2 are taken" in done.stderr
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert manifest["data"]["source"] == f"hf://{REPO}@{commit}:test"
     assert manifest["data"]["items"] == 2
@@ -122,10 +122,10 @@ def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "cobe", "--data", "hf://"), "is no address of a dataset; write hf://OWNER/NAME"),
+        (("run", "cobe", "--data", "hf://"), "is not a dataset's address; write hf://OWNER/NAME"),
         (("run", "cobe", "--data", "cobe"), "'cobe' has no public download; get the file"),
         (("run", "cobe", "--data", "fin-forse"), "no such file"),
-        (("generate", "hf://a", "--model", "m", "--out", "o.csv"), "is no address of a dataset"),
+        (("generate", "hf://a", "--model", "m", "--out", "o.csv"), "is not a dataset's address"),
     ],
 )
 def test_what_is_wrong_is_one_line(call, tmp_path, arguments, message):

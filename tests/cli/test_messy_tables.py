@@ -199,7 +199,7 @@ def test_a_sheet_of_a_study_is_scored_as_excel_saved_it(call, tmp_path):
     renamed = ["Gültig" if name == "rewrite_valid" else name for name in header]
     workbook(tmp_path / "ben.xlsx", [renamed, *rows])
     score = ("rfc", "study", "score", "--key", "study.key.csv")
-    assert "say --columns rewrite_valid=NAME" in one_line(call(*score, "ben.xlsx"))
+    assert "pass --columns rewrite_valid=NAME" in one_line(call(*score, "ben.xlsx"))
     found = call(*score, "ann.csv", "ben.xlsx", "--columns", "rewrite_valid=gültig", code=0)
     assert "ann.csv: read as UTF-16\n" in found.stderr
     assert "100.0%" in found.stdout  # they agree in all
@@ -219,7 +219,10 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
         (("generate", "f.xlsx#No", "--out", "o.csv"), "there is no sheet 'No' (found: 'Feed')"),
         (("generate", "f.csv", "--out", "o.csv"), "no column 'headline' (found: Kopf, Nr); name"),
         (("generate", "f.csv", "--out", "o.csv", "--columns", "Kopf"), "not of the form WANTED="),
-        (("generate", "f.csv", "--out", "o.csv", "--columns", "head=Kopf"), "'head' is no field"),
+        (
+            ("generate", "f.csv", "--out", "o.csv", "--columns", "head=Kopf"),
+            "'head' is not a field",
+        ),
         (
             ("generate", "f.csv", "--out", "o.csv", "--columns", "headline=Kof"),
             "f.csv: there is no column 'Kof' for 'headline' (found: Kopf, Nr)",
@@ -230,8 +233,11 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
         ),
         (("generate", "long.jsonl", "--out", "o.xlsx"), "a cell of Excel holds 32,767"),
         (("generate", "old.xls", "--out", "o.csv"), "is an old Excel file (.xls)"),
-        (("generate", "broken.xlsx", "--out", "o.csv"), "is no Excel workbook, or is damaged"),
-        (("run", "finforce", "--columns", "headline=Kopf"), "--columns has no use here: no file"),
+        (("generate", "broken.xlsx", "--out", "o.csv"), "is not an Excel workbook, or is damaged"),
+        (
+            ("run", "finforce", "--columns", "headline=Kopf"),
+            "--columns has no effect here: no file",
+        ),
         (
             ("run", "finforce", "--data", "f.csv", "--columns", "headline=Kof"),
             "f.csv: there is no column 'Kof' for 'headline' (found: Kopf, Nr)",

@@ -249,7 +249,7 @@ def test_a_feed_that_fails_alone_writes_nothing_and_is_tried_again(news, server,
     for _ in range(2):
         failed = news(*command)
         assert failed.returncode == 1
-        assert "the same command tries them again" in failed.stderr
+        assert "run the same command again to retry" in failed.stderr
         assert list(tmp_path.glob("*r.jsonl*")) == []
     server.feeds["/late.xml"] = feed(("Two", "B.", DAY))
     news(*command, code=0)

@@ -52,7 +52,7 @@ def test_a_review_goes_from_pairs_to_a_final_dataset(quick_contrafact, pairs, tm
     assert f"0 of {len(ids)} items are new" in imported(quick_contrafact, pairs).stdout
     work(tmp_path / "review.db", dissent=ids[3])
     proof = quick_contrafact("review", "prove")
-    assert proof.returncode == 0 and "the state is what its" in proof.stdout
+    assert proof.returncode == 0 and "the state matches its" in proof.stdout
     for what, name in (("decisions", "d.jsonl"), ("items", "i.parquet"), ("history", "h.csv")):
         done = quick_contrafact("review", "export", "--what", what, "--out", name)
         assert done.returncode == 0, done.stderr

@@ -124,8 +124,8 @@ def test_a_rule_of_ones_own_that_is_none_is_one_line_and_2(quick_contrafact, tmp
     pairs, out = lines(tmp_path / "pairs.jsonl", SOUND), tmp_path / "out.jsonl"
     for path, problem in (
         ("nowhere.rules", "the rule 'nowhere.rules' cannot be imported"),
-        ("json", "'json' holds no rule"),
-        ("contrafact.families.rfc.contracts.times:nothing", "holds no rule"),
+        ("json", "'json' has no rule"),
+        ("contrafact.families.rfc.contracts.times:nothing", "has no rule"),
     ):
         done = quick_contrafact("rfc", "check", pairs, "--rule", path, "--out", str(out))
         assert problem in one_line(done)

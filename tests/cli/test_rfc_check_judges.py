@@ -52,7 +52,7 @@ def test_without_a_judge_meaning_is_undecided_and_that_is_said_once(check):
     assert [row["passed"] for row in rows] == [
         True if row["manipulation"] == "numerical" else None for row in rows
     ]
-    assert shown.count("undecided: no fact is against them") == 1 and "36 pairs" in shown
+    assert shown.count("undecided: no fact contradicts them") == 1 and "36 pairs" in shown
     assert figures(shown, "causal") == [12, 0, 0, 12, 0]
 
 
@@ -214,14 +214,14 @@ def test_facts_are_worked_out_before_the_first_call_only_where_many_may_be_asked
 def test_options_of_judges_need_one(check):
     for option in (["--each"], ["--exam", "x.json"], ["--estimate"], ["--no-structured"]):
         rows, shown, code = check(more=option)
-        assert code == 2 and rows == [] and f"{option[0]} has no use without --judge" in shown
+        assert code == 2 and rows == [] and f"{option[0]} has no effect without --judge" in shown
         assert len(shown.strip().splitlines()) == 1
 
 
 def test_labels_that_are_none_are_named_before_a_judge_is_asked(check, pair_judge, tmp_path):
     for said, why in (
         ("p0,maybe", "labels.csv:2: sound is 'maybe'"),
-        ("x,true", "labels.csv:2: 'x' is no pair's id"),
+        ("x,true", "labels.csv:2: 'x' is not the id of a pair"),
         ("", "labels.csv: there is no label"),
     ):
         (tmp_path / "labels.csv").write_text(f"id,sound\n{said}\n", encoding="utf-8")

@@ -34,7 +34,7 @@ def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
     write(tmp_path / "in.jsonl", [*ROWS, (*ROWS[0][:1], "Norrick Steel climbs", "It rose 9%.")])
     done = quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl", code=0)
     assert "5 rows: 2 rewritten, 3 dropped; written to pairs.jsonl" in done.stderr
-    assert "flipping, sentiment, causal take --model M" in done.stderr
+    assert "flipping, sentiment, causal need --model M" in done.stderr
     pairs = read_lines(tmp_path / "pairs.jsonl")
     for pair in pairs:
         assert replayed(pair) == pair["rewritten"] != pair["original"]
@@ -44,7 +44,7 @@ def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
     assert [pair["evidence"]["n"] for pair in pairs] == [0, 4]
     dropped = read_lines(tmp_path / "pairs.jsonl.dropped.jsonl")
     assert {row["reason"] for row in dropped} == {
-        "rules write numerical pairs alone; this one takes a model"
+        "rules write numerical pairs only; this one needs a model"
     }
     events = read_lines(tmp_path / "pairs.jsonl.ledger.jsonl")
     assert [event["decision"] for event in events] == ["kept", *["dropped"] * 3, "kept"]
@@ -163,8 +163,8 @@ def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("in.jsonl", "--judge", "openai/x"), "--judge has no use without --model"),
-        (("in.jsonl", "--bands", "in.jsonl"), "in.jsonl: is no calibration"),
+        (("in.jsonl", "--judge", "openai/x"), "--judge has no effect without --model"),
+        (("in.jsonl", "--bands", "in.jsonl"), "in.jsonl: is not a calibration"),
         (("nowhere.jsonl",), "no such file"),
         (("bad.jsonl",), "bad.jsonl:2: unknown manipulation 'sarcasm'"),
     ],

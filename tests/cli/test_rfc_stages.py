@@ -182,7 +182,7 @@ def test_an_experts_wording_is_kept_against_a_rule_and_says_so(quick_contrafact,
         "rfc", "finalize", "pairs.jsonl", "--decisions", "d.jsonl", "--out", "final.jsonl"
     )
     assert result.returncode == 0, result.stderr
-    assert "1 of them stand by an expert's decision against a rule" in result.stdout
+    assert "1 of them are kept by an expert's decision, against a rule" in result.stdout
     (kept,) = read_lines(tmp_path / "final.jsonl")
     assert (kept["reviewed_id"], kept["rewritten"]) == (first["id"], new[first["id"]])
     assert kept["against_rules"][0].startswith("number-changed ('")
@@ -269,12 +269,12 @@ def test_the_schema_of_decisions_is_printed(quick_contrafact):
         ("label bucketed.jsonl --out o.jsonl --model nosuch/m", "cannot use the model 'nosuch/m'"),
         ("calibrate pairs.jsonl", "pairs.jsonl:1: no field 'valid'"),
         ("finalize latin.jsonl --out o.jsonl", "latin.jsonl:2: is not UTF-8"),
-        ("finalize wrong.jsonl --out o.jsonl", "wrong.jsonl:1: 'flopping' is no manipulation"),
+        ("finalize wrong.jsonl --out o.jsonl", "wrong.jsonl:1: 'flopping' is not a manipulation"),
         (
             "finalize pairs.jsonl --decisions bad.jsonl --out o.jsonl",
             "bad.jsonl:1: there is no item",
         ),
-        ("release pairs.jsonl --version one --out r", "'one' is no version"),
+        ("release pairs.jsonl --version one --out r", "'one' is not a version"),
         ("release pairs.jsonl --out pairs.jsonl", "pairs.jsonl: is a file"),
         ("release pairs.jsonl --out full", "full: holds something else"),
         (
@@ -284,7 +284,7 @@ def test_the_schema_of_decisions_is_printed(quick_contrafact):
         ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
         ("study score none.csv", "none.csv: no such file"),
         ("study score note.csv none.csv", "none.csv: no such file"),
-        ("study score note.csv", "note.csv: no key lies next to this sheet"),
+        ("study score note.csv", "note.csv: no key is next to this sheet"),
     ],
 )
 def test_what_is_wrong_is_reported_in_one_line(

@@ -47,7 +47,7 @@ def test_the_commands_of_a_projects_readme_run_and_its_test_sees_a_regression(
         printed += done.stdout
         if "--dry-run" in line:
             assert not service.stats().get("answered") and not (project / "runs").exists()
-    assert "nothing is wrong, and no model was called" in printed
+    assert "no errors were found, and no model was called" in printed
     assert (project / "runs/base/report.html").stat().st_size > 10_000
     (suite,) = ElementTree.parse(project / "runs/diff.xml").getroot()
     assert suite.get("failures") == "0" and suite.get("tests") == "2"

@@ -144,7 +144,7 @@ def test_names_of_files_say_what_they_are(names, split, chosen):
 
 @pytest.mark.parametrize("end", ["", "news", "a/b/c/d", "a/b:c:d", "a b/c", "a/../b", "a/b@"])
 def test_what_is_no_address_is_reported_with_the_shape(end):
-    with pytest.raises(InputError, match="no address of a dataset; write hf://OWNER/NAME, perhaps"):
+    with pytest.raises(InputError, match="address; write hf://OWNER/NAME, optionally"):
         hub_address(f"hf://{end}")
 
 

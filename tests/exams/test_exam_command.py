@@ -124,7 +124,7 @@ def test_a_file_that_is_no_exam_is_not_overwritten(quick_contrafact, tmp_path):
     (tmp_path / "e.json").write_text('{"mine": 1}')
     run = quick_contrafact("exam", "--judge", "nobody/knows", "--out", "e.json")
     assert run.returncode == 2
-    assert "e.json: is there already, and is no exam" in run.stderr
+    assert "e.json: exists and is not an exam" in run.stderr
     assert (tmp_path / "e.json").read_text() == '{"mine": 1}'
 
 

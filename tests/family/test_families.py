@@ -102,7 +102,7 @@ def test_a_method_outside_brings_its_templates_and_its_options(outside, tmp_path
     own.write_text("Dream of {{ headline }}.")
     made = methods.make("own_methods.my_method", MethodContext(pack=open_pack(tmp_path / "pack")))
     assert made.plan(headline)[0].prompt == f"Dream of {headline.text}."
-    with pytest.raises(InputError, match=r"'turns' is no option of own_methods\.my_method"):
+    with pytest.raises(InputError, match=r"'turns' is not an option of own_methods\.my_method"):
         methods.make("own_methods.my_method:turns=2", MethodContext())
 
 

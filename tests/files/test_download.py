@@ -276,5 +276,5 @@ def test_cache_dir(monkeypatch, tmp_path):
     assert cache_dir() == tmp_path / "home" / ".cache" / "contrafact"
     (tmp_path / "file").touch()
     monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "file" / "x"))
-    with pytest.raises(InputError, match="the cache folder cannot be made"):
+    with pytest.raises(InputError, match="the cache folder cannot be created"):
         cache_dir()

@@ -245,7 +245,7 @@ def test_a_limit_is_raised_and_lowered_by_the_variable_that_the_message_names(
     monkeypatch.setenv(VARIABLE, "rows=3,cells=9")
     assert len(list(read_rows(file))) == 3
     monkeypatch.setenv(VARIABLE, "lines=3")
-    with pytest.raises(InputError, match="'lines=3' is no limit"):
+    with pytest.raises(InputError, match="'lines=3' is not a valid limit"):
         list(read_rows(file))
 
 

@@ -109,6 +109,6 @@ def test_a_file_system_without_locks_is_one_clear_error(lock, tmp_path, monkeypa
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    problem = "no locks available; its file system gives no locks"
+    problem = "no locks available; its file system has no locks"
     with pytest.raises(InputError, match=problem), lock(tmp_path / "runs"):
         pass

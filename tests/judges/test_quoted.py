@@ -47,11 +47,11 @@ def test_words_of_either_text_decide_and_true_may_come_without():
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"words": "It stood", "value": True}, "quotes what stands in no text: 'It stood'"),
-        ({"words": "It stood", "value": False}, "quotes what stands in no text: 'It stood'"),
-        ({"words": "", "value": False}, "false, and no words that decide it"),
-        ({"value": True}, "it comes without words"),
-        ({"words": ["It rose"], "value": True}, "it comes without words"),
+        ({"words": "It stood", "value": True}, "quotes words that are in no text: 'It stood'"),
+        ({"words": "It stood", "value": False}, "quotes words that are in no text: 'It stood'"),
+        ({"words": "", "value": False}, "it is false, but no words are quoted"),
+        ({"value": True}, "it has no words"),
+        ({"words": ["It rose"], "value": True}, "it has no words"),
         ({"words": "It rose"}, "its value is neither true nor false"),
         ({"words": "It rose", "value": 1}, "its value is neither true nor false"),
         (True, "the reply has no words and value under its name"),

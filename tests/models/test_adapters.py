@@ -116,11 +116,11 @@ def test_base_and_adapter_beside_each_other_change_nothing_of_one_another(adapte
 def test_a_folder_without_what_llama_cpp_reads_says_how_to_run_it(tmp_path):
     stated = tmp_path / "adapter_config.json"
     stated.write_text(json.dumps({"base_model_name_or_path": "smollm2-135m"}))
-    with pytest.raises(InputError, match=r"without adapter\.gguf") as found:
+    with pytest.raises(InputError, match=r"has no adapter\.gguf") as found:
         gguf_paths(str(tmp_path))
     assert f"whitebox/{tmp_path}" in found.value.hint
 
     (tmp_path / ADAPTER_FILE).write_bytes(b"GGUF" + bytes(16))
     stated.write_text("[]")
-    with pytest.raises(InputError, match="names no model"):
+    with pytest.raises(InputError, match="does not name the model"):
         gguf_paths(str(tmp_path))

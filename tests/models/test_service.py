@@ -83,14 +83,14 @@ def test_a_service_without_schemas_is_asked_without_from_then_on_which_is_said_o
     )
     found, requests = ask("noschema", *(f"<news>{n}</news>" for n in "abc"), config=config)
     assert all("take fright" in text for text in found) and requests == 4
-    assert capfd.readouterr().err.count("takes no JSON schema") == 1
+    assert capfd.readouterr().err.count("does not accept JSON schema") == 1
 
 
 def test_a_service_that_takes_no_temperature_is_asked_without_where_it_is_0(ask, capfd):
     prompts = [f"<news>{n}</news>" for n in "abc"]
     found, requests = ask("notemperature", *prompts, config=GenerateConfig(temperature=0.0))
     assert all("take fright" in text for text in found) and requests == 4
-    assert capfd.readouterr().err.count("takes no temperature, and is asked without") == 1
+    assert capfd.readouterr().err.count("does not accept temperature, now left out") == 1
     schema = SharedSchema(name="counterfactuals", json_schema=closed_object({}))
     config = GenerateConfig(temperature=0.7, response_schema=schema)
     found, requests = ask("notemperature", *prompts, config=config)
@@ -113,7 +113,7 @@ def test_one_error_that_names_a_grammar_leaves_schemas_on(start_service, monkeyp
     assert all("take fright" in output.completion for output in found)
     assert stats["met"] == {"grammar": 2} and sum(stats["answered"].values()) == 2
     assert stats["with_schema"] == 4
-    assert "takes no JSON schema" not in capfd.readouterr().err
+    assert "does not accept JSON schema" not in capfd.readouterr().err
 
 
 def test_a_reply_that_drips_is_waited_for_as_long_as_its_call_may_take(ask):
@@ -223,7 +223,7 @@ def test_retries_are_as_many_as_are_asked_for(ask):
 def test_a_wait_that_a_call_has_no_time_for_ends_it_and_one_that_it_has_is_said(ask):
     (found,), requests = ask("later", timeout=20)
     assert requests == 1
-    assert "asks to wait 3,600 s of a call's 20 s" in found and "too many" in found
+    assert "asks to wait 3,600 s; a call's limit is 20 s" in found and "too many" in found
 
 
 def test_a_used_up_quota_is_not_asked_again(ask):
@@ -262,7 +262,7 @@ def test_a_wait_is_said(ask, monkeypatch, capfd):
     monkeypatch.setattr(module, "_SHOWN_FROM", 0.01)
     (found,), _ = ask("500")
     assert "take fright" in found
-    assert ": tries again in 0 s (" in capfd.readouterr().err
+    assert ": retrying in 0 s (" in capfd.readouterr().err
 
 
 def test_an_answer_that_comes_when_its_time_is_over_is_counted_as_made_again(tmp_path):

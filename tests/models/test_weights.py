@@ -142,7 +142,7 @@ def test_an_adapter_whose_model_is_gone_says_so(tmp_path: Path) -> None:
 def test_weights_are_kept_as_asked_for(tiny_gguf: Path, tmp_path: Path) -> None:
     folder = str(converted(tiny_gguf, tmp_path))
     assert load_causal(folder, precision="bfloat16").model.dtype == torch.bfloat16
-    with pytest.raises(InputError, match="float32, bfloat16, float16, 4bit, not as 'int8'"):
+    with pytest.raises(InputError, match="float32, bfloat16, float16, 4bit, not 'int8'"):
         load_causal(folder, precision="int8")  # type: ignore[arg-type]
 
 
@@ -156,10 +156,10 @@ def test_four_bits_need_a_gpu_and_their_package(
     monkeypatch: pytest.MonkeyPatch, without: Any
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match="4 bits need a GPU"):
+    with pytest.raises(InputError, match="4-bit weights need a GPU"):
         load_causal("smollm2-135m", precision="4bit")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    with pytest.raises(InputError, match="4 bits need a GPU"):
+    with pytest.raises(InputError, match="4-bit weights need a GPU"):
         check_precision("4bit", "cpu")
     without("bitsandbytes")
     with pytest.raises(InputError, match="pip install bitsandbytes"):
@@ -212,7 +212,7 @@ def test_a_gguf_file_that_is_not_whole_is_refused_by_both_ways_to_run_it(
         with pytest.raises(InputError, match=rf"{at}\.gguf: PyTorch cannot load"):
             load_causal(str(cut))
         model = get_model(f"embedded/{cut}", threads=1, context=64)
-        with pytest.raises(InputError, match=rf"{at}\.gguf: llama.cpp cannot load.*is whole"):
+        with pytest.raises(InputError, match=rf"{at}\.gguf: llama.cpp cannot load.*is complete"):
             asyncio.run(model.generate("up", config=GenerateConfig(max_tokens=3)))
 
 

@@ -78,7 +78,7 @@ def open_cobe(pack):
 
     for name in METHODS.names():
         METHODS.make(name, MethodContext(pack=pack))
-    Judging(pack, context=True, causes=True)
+    Judging(pack, context=True, causes=True, reads=True)
     augment_template(pack)
 
 

@@ -342,7 +342,7 @@ class TestRegression:
     def test_nothing_to_compare_is_no_pass(self) -> None:
         check = Check(Measure("m", "M"), "valid", 0.0)
         rows = difference_row(check, math.nan, math.nan, math.nan)
-        with pytest.raises(InputError, match="no item has a value on both sides"):
+        with pytest.raises(InputError, match="has a value in both runs"):
             find_regressions([check], rows, ["x"])
 
     def test_without_an_interval_the_difference_decides(self) -> None:
@@ -371,14 +371,14 @@ class TestRegression:
         ("text", "message"),
         [
             ("happiness", "no measure 'happiness'"),
-            ("similar_semantics", "neither more nor less"),
+            ("similar_semantics", "has no better direction"),
             ("directionality.lenient", "no form 'lenient'"),
-            ("directionality:", "'' is no margin"),
-            ("directionality:-0.1", "'-0.1' is no margin"),
-            ("directionality:nan", "is no margin"),
+            ("directionality:", "'' is not a margin"),
+            ("directionality:-0.1", "'-0.1' is not a margin"),
+            ("directionality:nan", "is not a margin"),
             ("directionality:2", "whole scale"),
             ("directionality:200%", "whole scale"),
-            ("perplexity:5%", "is no margin"),
+            ("perplexity:5%", "is not a margin"),
         ],
     )
     def test_a_wrong_check_is_one_clear_line(self, text: str, message: str) -> None:

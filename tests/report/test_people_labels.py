@@ -152,7 +152,7 @@ def test_files_say_the_same_in_every_form(study, tmp_path):
     ("change", "message"),
     [
         ({"answer": "perhaps"}, "labels.csv:2: 'perhaps' is neither true nor false"),
-        ({"draw": "first"}, "labels.csv:2: 'first' is no number in 'draw'"),
+        ({"draw": "first"}, "labels.csv:2: 'first' in 'draw' is not a number"),
         ({"question": "mood"}, "there is no label"),
     ],
 )
@@ -182,5 +182,5 @@ def test_labels_of_other_runs_are_refused(study, tmp_path):
     with pytest.raises(InputError, match="labels of 'another'"):
         check_labels(labels, tasks)
     del row["judge"]
-    with pytest.raises(InputError, match="there is no 'judge'"):
+    with pytest.raises(InputError, match="there is no column 'judge'"):
         read_labels([written(tmp_path, [row])])

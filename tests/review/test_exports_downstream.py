@@ -134,7 +134,7 @@ def test_headlines_that_nobody_screened_are_released_from_the_items_alone(
     quick_contrafact("review", "export", "--out", "d.jsonl")
     alone = quick_contrafact("finforce", "release", "d.jsonl", "--out", "again")
     assert alone.returncode == 2
-    assert "holds what was decided, and no headlines" in alone.stderr
+    assert "holds decisions, but no headlines" in alone.stderr
 
 
 def test_exports_that_contradict_each_other_are_refused(quick_contrafact, headlines, tmp_path):
@@ -145,9 +145,9 @@ def test_exports_that_contradict_each_other_are_refused(quick_contrafact, headli
     (tmp_path / "sheet.csv").write_text(sheet)
     for rows, more, message in (
         ([row, row | {"review_outcome": "removed"}], (), "d.jsonl:2: the rows of"),
-        ([row | {"item_id": "h0"}], (), "d.jsonl:1: 'h0' is no headline of the file"),
-        ([row | {"answer_market_category": "Sport"}], (), "'Sport' is none of the ten"),
-        ([row | {"review_outcome": "maybe"}], (), "'maybe' is no outcome"),
+        ([row | {"item_id": "h0"}], (), "d.jsonl:1: 'h0' is not a headline of the file"),
+        ([row | {"answer_market_category": "Sport"}], (), "'Sport' is not one of the ten"),
+        ([row | {"review_outcome": "maybe"}], (), "'maybe' is not an outcome"),
         ([row], ("--decisions", "sheet.csv"), "is decided on in a sheet and in a review"),
         ([row], ("--decisions", "d.jsonl"), "is decided on in another export too"),
     ):

@@ -126,7 +126,7 @@ BAD_FILES = [
     ("a.jsonl", lines([story(1)]) + b"{", "a.jsonl:2: a JSON object goes on over"),
     ("a.csv", b"text,query\nx,y,z\n", "a.csv:2: the row has 3 cells"),
     ("a.parquet", b"PAR1 no", "a.parquet: is not Parquet"),
-    ("a.xlsx", b"PK\x03\x04", "a.xlsx: is no Excel workbook"),
+    ("a.xlsx", b"PK\x03\x04", "a.xlsx: is not an Excel workbook"),
     ("../../etc/passwd", b"root", "passwd:"),
     ("C:\\data\\a.json", b"[3]", "a.json:1: the row is a number"),
     (f"{HOSTILE}.json", b"[3]", "the row is a number"),

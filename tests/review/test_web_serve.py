@@ -155,8 +155,8 @@ def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, re
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--trust-header", "X-Remote-User", "--from", "proxy.example.org"), "is no address"),
-        (("--trust-header", "X Remote User"), "is no name of a header"),
+        (("--trust-header", "X-Remote-User", "--from", "proxy.example.org"), "is not an address"),
+        (("--trust-header", "X Remote User"), "is not a header's name"),
     ],
 )
 def test_a_proxy_that_is_given_wrongly_is_one_line(quick_contrafact, given, said):

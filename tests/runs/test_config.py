@@ -140,13 +140,13 @@ WRONG = {
     "a grid that is a list": (BEGIN + "grid: [1, 2]\n", ":5: the grid is not options with their"),
     "a grid over what is no option": (BEGIN + "grid:\n  limits: [1]\n", ":6: 'limits' is not an "
                                       "option; did you mean 'limit'?"),
-    "a grid over what all runs share": (BEGIN + "grid:\n  out: [a]\n", ":6: 'out' is one "
+    "a grid over what all runs share": (BEGIN + "grid:\n  out: [a]\n", ":6: 'out' must be one "
                                         "for all runs of a grid; give it outside"),
     "a grid of one value": (BEGIN + "grid:\n  seed: 3\n", ":6: the grid's 'seed' is not a list"),
     "a bad value in a grid": (BEGIN + "grid:\n  temperature: [0, cold]\n", ":6: temperature: must "
                               "be a number"),
-    "in the grid and outside": (BEGIN + "grid:\n  limit: [1, 2]\n", ":4: 'limit' stands in the "
-                                "grid and outside"),
+    "in the grid and outside": (BEGIN + "grid:\n  limit: [1, 2]\n", ":4: 'limit' is given both "
+                                "in the grid and outside it"),
     "two cells that are one run": (BEGIN + "grid:\n  method: [zero-shot, zero-shot]\n", "method="
                                    "zero-shot-2 are the same run"),
     "a cell that cannot be": (BEGIN + "grid:\n  shots: [2, 4]\n", "in the cell shots=2: --shots is "
@@ -167,7 +167,7 @@ def test_what_is_wrong_in_a_file_is_one_line(run, service, what, tmp_path):
 
 BROKEN = [
     ("a.yaml", "model: x\ndata: a: b\n", ":2: not YAML: mapping values are not allowed here; write "
-               "key: value, one a line, indent by spaces, and put odd texts in quotation marks"),
+               "key: value, one per line, indent by spaces, and put odd texts in quotes"),
     ("a.yaml", "a: 1\nb: [1, 2\nc: 3\n", ":2: not YAML: while parsing a flow sequence, exp"),
     ("a.yaml", "a:\n\tb: 1\n", ":2: not YAML: while scanning for the next token, found character"),
     ("a.yaml", "a: 1\nb\nc: 1\n", ":2: not YAML: while scanning a simple key, could not"),
@@ -217,11 +217,11 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     for arguments, config, message in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
-        (("--config", "a.toml"), None, "a.toml: settings are not read from TOML; write them as"),
+        (("--config", "a.toml"), None, "a.toml: a config cannot be TOML; write it as"),
         (("--config",), None, "--config"),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),
-        (("--out", "busy"), grid, "busy: is not empty and no grid's folder"),
+        (("--out", "busy"), grid, "busy: is not empty and is not a grid's folder"),
         (("--out", "run.yaml"), grid, "run.yaml: is a file"),
     ):
         if config is not None:
@@ -302,9 +302,9 @@ def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    ("score: o.csv\nmodel: a/b\n", ":3: model is of what generates, and nothing is generated"),
-    ("score: o.csv\nrun: r\n", ":2: name either what to score or a run; leave one of them out"),
-    ("run: r\nsystem: mine\n", "system has no use where a run is judged again"),
+    ("score: o.csv\nmodel: a/b\n", ":3: model is an option for generating, and nothing is"),
+    ("score: o.csv\nrun: r\n", ":2: name either a file to score or a run; leave one of them out"),
+    ("run: r\nsystem: mine\n", "system has no effect when a run is judged again"),
     ("score: none.csv\n", "none.csv: no such file"),
     ("run: nowhere\njudge: a/b\n", "nowhere: is not a run folder (no manifest.json)"),
     ("score: o.csv\nsytem: mine\n", ":3: finforce has no option 'sytem'; did you mean 'system'"),

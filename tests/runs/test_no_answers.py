@@ -151,7 +151,8 @@ def test_the_papers_preset_names_all_of_table_2_and_table_9s_examples() -> None:
 def test_a_failed_sample_is_told_by_what_the_service_said():
     lines = (
         "openai.RateLimitError: Error code: 429 - slow down",
-        "contrafact.models.service.NoAnswer: the service asks to wait 3,600 s of a call's 20 s",
+        "contrafact.models.service.NoAnswer: the service asks to wait 3,600 s; "
+        "a call's limit is 20 s",
         "tenacity.RetryError: RetryError[<Future at 0x7f raised NoAnswer>]",
     )
     error = EvalError(message="RetryError", traceback="\n\n".join(lines), traceback_ansi="")

@@ -107,7 +107,7 @@ def test_systems_come_from_a_column_or_a_name_or_the_file(tmp_path):
     assert made.settings.models == ("openai/gpt-4o",)
     assert list(score(tmp_path, WIDE).recorded.systems) == ["o"]
     assert list(score(tmp_path, WIDE, system="reference").recorded.systems) == ["reference"]
-    with pytest.raises(InputError, match="--system has no use here"):
+    with pytest.raises(InputError, match="--system has no effect"):
         score(tmp_path, both, system="c")
 
 
@@ -116,7 +116,7 @@ def test_columns_may_have_names_of_their_own(tmp_path):
     columns = {"headline": "titre", "risk": "bearish_text", "opportunity": "bullish_text"}
     made = score(tmp_path, rows, system="x", columns=columns)
     assert texts_of(made) == texts_of(score(tmp_path, WIDE, system="x"))
-    with pytest.raises(InputError, match=r"no layout of finforce \(found: titre, bearish_text"):
+    with pytest.raises(InputError, match=r"do not fit finforce \(found: titre, bearish_text"):
         score(tmp_path, rows)
 
 
@@ -240,12 +240,12 @@ def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
     ]
     made = score(tmp_path, rows, system="x", given={"data": data})
     assert [(one.line, one.reason.split(",")[0]) for one in made.recorded.left_out] == [
-        (3, "line 1 has another output of the same item"),
+        (3, "line 1 has another output for the same item"),
         (4, "the headline is empty"),
         (5, made.recorded.left_out[2].reason),
         (6, "the draw is 'zero'"),
     ]
-    assert "is no item of the data" in made.recorded.left_out[2].reason
+    assert "is not an item of the data" in made.recorded.left_out[2].reason
     shown = "\n".join(made.manifest.data.notes)
     for line in ("(line 3)", "(line 4)", "(line 5)", "(line 6)", "once (line 7)"):
         assert line in shown
@@ -262,7 +262,7 @@ def test_items_without_outputs_are_left_out_on_request_only(tmp_path):
     assert (whole.samples, part.samples) == (3, 2)
     assert "1 items without any output left out (--partial)" in part.manifest.data.notes[0]
     assert whole.identity != part.identity
-    with pytest.raises(InputError, match="--partial has no use here"):
+    with pytest.raises(InputError, match="--partial is not needed"):
         score(tmp_path, WIDE, given={"data": data}, partial=True)
 
 

@@ -104,7 +104,7 @@ def test_a_config_names_its_family_where_there_are_several(tmp_path):
 
     made = load("model: m\nfamily: reviews\nreviews: {count: 3}\n")
     assert (made.family, made.items.count) == ("reviews", 3)
-    with pytest.raises(InputError, match="family: there is more than one; those that can be"):
+    with pytest.raises(InputError, match="there are several; choose one; the families that can"):
         load("model: m\nreviews: {count: 3}\n")
     with pytest.raises(InputError, match=r"yaml:2: family: there is no 'stories'"):
         load("model: m\nfamily: stories\n")

@@ -81,7 +81,7 @@ def test_a_headline_that_says_again_what_was_asked_is_none(tmp_path, monkeypatch
         )
     kept, rejected = made
     assert kept == ["Copper hits a record as mines close"]
-    assert [reason for _, reason in rejected] == ["repeats what was asked"]
+    assert [reason for _, reason in rejected] == ["repeats the prompt"]
 
 
 # Preferences

@@ -1,5 +1,5 @@
-"""The Python face: the commands, called with plain arguments and tables.
+"""The Python API: the commands as functions of plain arguments and tables.
 
-``contrafact`` itself offers them (``import contrafact as cf``). They take what the command takes,
-under the same names, and call the same engines; nothing is computed here.
+``contrafact`` itself exports them (``import contrafact as cf``). They take the commands' options
+under the same names and call the same engines; nothing is computed here.
 """

@@ -1,4 +1,4 @@
-"""About judges: how far one can be trusted, and rates corrected for what it is worth."""
+"""Functions about judges: exams, corrected rates, and raters' agreement."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -40,26 +40,26 @@ def exam(
     estimate: bool = False,
     **options: Any,
 ) -> Result[pd.DataFrame] | Estimate:
-    """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
+    """Examine a judge with items whose verdicts are known, as ``contrafact exam`` does.
 
     Args:
         judge: The judge, an Inspect name; several form a panel.
-        family: Whose questions it is to answer; the first family's by default.
-        out: The exam's file (JSON), for ``report(exam=…)`` and `correct`; its answers stand next
-            to it, so that nothing is asked twice.
-        estimate: Say calls, tokens and dollars, and call no model.
-        options: What else the command takes, by its name there with underscores, and the family's
-            own options of its exam.
+        family: The family of the exam; the first family by default.
+        out: The exam's file (JSON), for ``report(exam=…)`` and `correct`; its answers are kept
+            beside it, so that nothing is asked twice.
+        estimate: Return calls, tokens and dollars without calling a model.
+        options: Further options of the command, with underscores in their names, and the options
+            of the family's exam.
 
     Returns:
         ``items``: every question with its verdict. ``scores``: by criterion, how often the judge
-        passes what is right (``sensitivity``) and fails what is wrong (``specificity``), with
-        intervals. With ``estimate`` an `Estimate`.
+        passes right items (``sensitivity``) and fails wrong items (``specificity``), with
+        intervals. With ``estimate``, an `Estimate`.
 
     Raises:
-        InputError: Something is wrong with what was asked, or there would be more than 1,000 paid
-            calls and ``yes=True`` is not given; no model was called.
-        ModelError: Calls failed; repeated with ``out``, only they are made again.
+        InputError: An argument is wrong, or more than 1,000 paid calls are needed and ``yes=True``
+            is not given; no model was called.
+        ModelError: Calls failed; if repeated with ``out``, only these are made again.
     """
     from contrafact.exams.run import prepare_exam, run_exam
 
@@ -76,7 +76,7 @@ def exam(
     except ValidationError as error:
         first = error.errors()[0]
         raise option_problem(str(first["loc"][0]), value_problem(first), first["input"]) from None
-    with TemporaryDirectory(prefix="contrafact-") as folder:  # of an exam that has no file
+    with TemporaryDirectory(prefix="contrafact-") as folder:  # for an exam without a file
         path = Path(folder) / "exam.json" if out is None else Path(out)
         asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
         if estimate:
@@ -106,7 +106,7 @@ def correct(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> Result[pd.DataFrame]:
-    """Correct judged rates for what the judge is worth.
+    """Correct judged rates for the judge's errors.
 
     ================  ==================================  =====================================
     by                use it when                         what it costs, and rests on
@@ -121,18 +121,18 @@ def correct(
     Args:
         judged: A run (`run`, `load`, or a run folder).
         exam: Files of exams of its judges.
-        labels: Files of what people said of a random part of its items, as drawn by ``contrafact
+        labels: Files of people's labels of a random part of its items, as drawn by ``contrafact
             FAMILY study sample RUN --for calibration``.
         level: Confidence level.
         seed: Seed of the raw rates' intervals.
 
     Returns:
-        ``items``: the run's. ``scores``: rates ``raw`` and ``corrected`` (with ``low`` and
-        ``high``), whether the bounds are ``usable``, and ``why`` not, ``by`` what ("labels", "exam"
-        or blank), what it ``rests_on``, and what it ``speaks_of``.
+        ``items``: the run's items. ``scores``: rates ``raw`` and ``corrected`` (with ``low`` and
+        ``high``), whether the bounds are ``usable``, and ``why`` not; ``by`` ("labels", "exam" or
+        blank), ``rests_on`` (the exam or labels used), ``speaks_of`` (the outputs it is about).
 
     Raises:
-        InputError: There is nothing to correct by, or an exam is of no judge in the run.
+        InputError: No exam or labels are given, or an exam fits no judge of the run.
     """
     from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, checked_data
@@ -142,7 +142,7 @@ def correct(
     folder = judged.folder if isinstance(judged, Run) else Path(judged)
     known, files = read_exams(paths_of(exam)), paths_of(labels)
     if not known and not files:
-        raise InputError("there is nothing to correct by", hint="give exam=FILE or labels=FILE")
+        raise InputError("no exam or labels are given", hint="give exam=FILE or labels=FILE")
     tasks = read_tasks([folder])
     labelled = read_labels(files) if files else None
     check_exams(known, tasks)
@@ -171,27 +171,27 @@ def agreement(
     seed: Seed = 0,
     level: Level = 0.95,
 ) -> Result[Any]:
-    """Say how far raters agree, as ``contrafact agree`` does.
+    """Measure how far raters agree, as ``contrafact agree`` does.
 
     Args:
         data: Ratings: a data frame, a list of dicts, or a file; wide (a column of items, one
             column per rater) or long (item, rater, rating).
         rater: Take only these raters.
-        count: A column that says how many items each row stands for.
-        missing: Words that stand for no rating, as in ``["NA"]``.
-        columns: What columns are called otherwise, as in ``{"item": "story"}``.
+        count: A column with the number of items that each row represents.
+        missing: Words for a missing rating, as in ``["NA"]``.
+        columns: The data's column for each name that differs, as in ``{"item": "story"}``.
         categories: All categories in their order, for Gwet's AC2.
-        reference: Measure the others against this rater, as the truth.
-        positive: Of two categories, the positive one.
+        reference: The rater whose ratings count as true, with whom the others are compared.
+        positive: The positive one of two categories.
         seed: Seed of the intervals.
-        level: Their level.
+        level: The intervals' confidence level.
 
     Returns:
-        ``items``: what raters rate differently. ``scores``: every coefficient with its interval,
-        and why it has none.
+        ``items``: the items that raters rate differently. ``scores``: every coefficient with its
+        interval, or the reason why it has none.
 
     Raises:
-        InputError: There are not two raters, a cell is no rating, or a name is unknown.
+        InputError: There are fewer than two raters, a cell is not a rating, or a name is unknown.
     """
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.agreement import read_ratings

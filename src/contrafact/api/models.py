@@ -1,4 +1,4 @@
-"""Functions that need a model's weights: perplexity, and what would have been written."""
+"""Functions that need a model's weights: perplexity and counterfactual texts."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -24,16 +24,16 @@ def perplexity(
     """Score texts for fluency: their perplexity under a causal model.
 
     Args:
-        data: Texts: one, a list of them, or a data frame or list of dicts with a column of them.
+        data: A text, a list of texts, or a data frame or list of dicts with a column of texts.
         model: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
         column: The column that holds the texts.
 
     Returns:
-        ``items``: what was given with ``perplexity`` (from 1 up), ``tokens`` and ``windowed``.
-        ``scores``: mean, median and n over the texts that have one.
+        ``items``: the data with added columns ``perplexity`` (at least 1), ``tokens`` and
+        ``windowed``. ``scores``: mean, median and n over the texts that have a perplexity.
 
     Raises:
-        InputError: There is no such column, or the model cannot be had.
+        InputError: There is no such column, or the model is not available.
     """
     from contrafact.models.whitebox.perplexity import perplexities
 
@@ -72,29 +72,30 @@ def whatif(
     seed: Seed = 0,
     chat: bool | None = None,
 ) -> Result[pd.DataFrame]:
-    """Say what a model would have written with the same noise, as ``contrafact whatif`` does.
+    """Return what a model would have written with the same noise, as ``contrafact whatif`` does.
 
     Args:
-        model: Whose noise it is: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
+        model: The model that wrote the text: ``smollm2-135m``, a folder, a GGUF file, or a name on
+            the hub.
         factual_prompt: The prompt that the text was written under.
-        text: The text, whole; the model writes one if none.
+        text: The whole text; if None, the model writes one.
         counterfactual_prompt: The prompt to write under instead.
         counterfactual_model: The model to write with instead, same tokenizer.
-        noise: Hold the noise, or draw it anew to compare.
-        temperature: Sampling temperature, of both texts.
-        top_p: Nucleus, of both texts.
-        samples: Counterfactuals, each under its own noise.
-        max_tokens: The length of each.
+        noise: Whether to keep the noise, or to draw it anew for comparison.
+        temperature: Sampling temperature for both texts.
+        top_p: Nucleus for both texts.
+        samples: How many counterfactuals, each with its own noise.
+        max_tokens: The most tokens of each.
         seed: Seed of the noise.
-        chat: Whether prompts are messages; if the model can, where nobody says.
+        chat: Whether prompts are messages; by default, if the model supports it.
 
     Returns:
-        ``items``: ``factual``, ``counterfactual`` and ``ended``, one row a sample. ``scores``: how
-        many samples, and how many came to their end.
+        ``items``: ``factual``, ``counterfactual`` and ``ended``, one row per sample. ``scores``:
+        the number of samples, and of samples that ended before the token limit.
 
     Raises:
-        InputError: Nothing is to be changed, the text is empty or cannot have been sampled, or a
-            model cannot be had.
+        InputError: No change is given, the text is empty or cannot have been sampled, or a model
+            is not available.
     """
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
 

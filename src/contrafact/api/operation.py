@@ -1,4 +1,4 @@
-"""How a function is called: at once, from a notebook whose event loop runs, or awaited."""
+"""Make functions callable directly, from a notebook with a running event loop, or by ``await``."""
 
 import asyncio
 import contextvars
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# Inspect runs one evaluation at a time in a process, and the cache of answers is the process's.
+# Inspect runs one evaluation at a time in a process, and the process shares a cache of answers.
 _one_at_a_time = threading.Lock()
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
-"""Whether this is called from within such a function: a method of the user's may call another."""
+"""Whether the call comes from within such a function, for example from a user's method."""
 
 
 class Operation(Generic[_P, _R]):
-    """A function that may be called anywhere: ``run(…)``, or ``await run.aio(…)``.
+    """A function that can be called in any context: ``run(…)``, or ``await run.aio(…)``.
 
-    Where an event loop runs already, as in a notebook, it stands still until the work is done, and
-    an interrupt stops the work. Those of one process wait for each other. Values are checked by
-    the types and bounds of the signature before anything is done.
+    If an event loop is running, as in a notebook, it is blocked until the work is done, and an
+    interrupt stops the work. Operations of the same process wait for each other. Arguments are
+    checked by the types and bounds of the signature before the work starts.
     """
 
     def __init__(self, function: Callable[_P, _R]) -> None:
@@ -42,12 +42,12 @@ class Operation(Generic[_P, _R]):
         self._function = function
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Do it, and return the result."""
+        """Run the operation and return its result."""
         work = functools.partial(self._work, args, kwargs)
         try:
             return _in_thread(work) if _loop_runs() else work()
         except ModuleNotFoundError as error:
-            # Inspect wants it wherever it runs in a notebook.
+            # Inspect needs it in a notebook.
             if "ipywidgets" not in str(error):
                 raise
             hint = "pip install 'contrafact[notebook]'"
@@ -67,7 +67,7 @@ class Operation(Generic[_P, _R]):
         return inspect.signature(self._function)
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """Return the arguments of a call, each as its type has it."""
+        """Return the arguments of a call, each converted to its parameter's type."""
         parameters = self._signature.parameters
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             check_options(kwargs, list(parameters), self._function.__name__)
@@ -83,9 +83,9 @@ class Operation(Generic[_P, _R]):
         return call
 
     async def aio(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Do it in a thread, and return the result; the event loop goes on.
+        """Run the operation in a thread and return its result, without blocking the event loop.
 
-        Who stops waiting does not stop the work.
+        Cancelling the wait does not stop the work.
         """
         return await asyncio.to_thread(self, *args, **kwargs)
 
@@ -102,19 +102,19 @@ def _loop_runs() -> bool:
 
 
 def _in_thread(work: Callable[[], _R]) -> _R:
-    """Do the work in a thread that the caller waits for: engines have event loops of their own.
+    """Run the work in a thread that the caller waits for, since engines have their own event loops.
 
-    An interrupt reaches the caller's thread alone, and is handed on.
+    An interrupt only reaches the caller's thread, so it is passed on.
     """
     outcome: Future[_R] = Future()
 
     def settle() -> None:
         try:
             outcome.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - the caller's, whatever it is
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             outcome.set_exception(error)
 
-    # A daemon: an interpreter that ends does not wait for calls under way.
+    # A daemon thread, so that the interpreter can exit without waiting for calls under way.
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(settle,), name="contrafact", daemon=True)
     thread.start()
@@ -128,7 +128,7 @@ def _in_thread(work: Callable[[], _R]) -> _R:
 
 
 class EstimatedOperation(Operation[_P, _R]):
-    """An operation that with ``estimate=True`` says what it would take; so type checkers see it."""
+    """An operation that returns an `Estimate` with ``estimate=True``, as type checkers see it."""
 
     if TYPE_CHECKING:
 
@@ -138,4 +138,4 @@ class EstimatedOperation(Operation[_P, _R]):
         @overload
         def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Do it, and return the result."""
+            """Run the operation and return its result."""

@@ -1,4 +1,4 @@
-"""What functions return: items, scores, a report, and how they look in a notebook."""
+"""The results of functions: items, scores, a report, and their display in a notebook."""
 
 import math
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-"""The kind of table that went in."""
+"""The type of the table that was given."""
 
 SHOWN = 10
-"""Rows of a table that a notebook shows; the data frame has them all."""
+"""The most rows of a table in a notebook; the data frame has all rows."""
 
-_CHARACTERS = 1_000  # of a text whose edit is marked
+_CHARACTERS = 1_000  # the most characters of a text whose edits are marked
 
 _STYLE = (
     "table{border-collapse:collapse;font:14px system-ui,sans-serif}"
@@ -67,18 +67,18 @@ class Page:
 
 @dataclass(frozen=True, repr=False)
 class Result(Generic[_T]):
-    """What was found.
+    """The result of a function.
 
     Attributes:
-        title: What was done, in a few words.
-        items: One row per item, in a table of the kind that was handed in.
-        scores: The figures over all items, one a row: ``estimate`` with its interval (``low``,
+        title: A short description of the work.
+        items: One row per item, in a table of the same type as the data given.
+        scores: The figures over all items, one per row: ``estimate`` with its interval (``low``,
             ``high``), or counts.
-        notes: What a reader should know.
-        dropped: Rows that are not among the items, each with its ``reason``; without rows where
-            all are.
-        edits: Of the first items what each is, the text before and the text after: a notebook shows
-            them with the edit marked.
+        notes: Notes for the reader.
+        dropped: Rows that are not among the items, each with its ``reason``; empty if there are
+            none.
+        edits: The edits of the first items, each a label, the text before and the text after; a
+            notebook shows them marked.
     """
 
     title: str
@@ -89,7 +89,7 @@ class Result(Generic[_T]):
     edits: Sequence[tuple[str, str, str]] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        """Have no rows dropped, in a table of the items' kind, where nobody says which."""
+        """Set ``dropped`` to an empty table of the items' type if it is not given."""
         if self.dropped is None:
             none = as_given(self.items, pd.DataFrame(columns=["reason"], dtype=str))
             object.__setattr__(self, "dropped", none)
@@ -107,7 +107,7 @@ class Result(Generic[_T]):
         return Page(str(head.format(self.title, Markup(_STYLE), body)))
 
     def table(self) -> pd.DataFrame:
-        """Return the figures as they read, intervals beside them."""
+        """Return the figures formatted with their intervals."""
         columns = ["estimate", "low", "high"]
         if not set(columns) <= set(self.scores.columns):
             return self.scores
@@ -125,7 +125,7 @@ class Result(Generic[_T]):
         return str(Markup("<div><b>{}</b>{}{}{}</div>").format(*parts, _list(self.notes)))
 
     def _marked(self) -> Markup:
-        """Return the edits as HTML, what was taken out and put in marked."""
+        """Return the edits as HTML, with deletions and insertions marked."""
         if not self.edits:
             return Markup("")
         from contrafact.family.display import Card
@@ -139,11 +139,11 @@ class Result(Generic[_T]):
 
 @dataclass(frozen=True, repr=False)
 class Run(Result[pd.DataFrame]):
-    """A run: its items, its figures, its folder.
+    """The result of a run: its items, figures and folder.
 
     Attributes:
-        verdicts: Every judge's own verdicts; without rows where nobody judged.
-        failures: Samples that ended in an error, with their causes; without rows if none did.
+        verdicts: Every judge's own verdicts; empty if nothing was judged.
+        failures: Samples that ended in an error, with their causes; empty if none did.
         usage: Calls and tokens by model.
     """
 
@@ -159,10 +159,10 @@ class Run(Result[pd.DataFrame]):
         Args:
             with_published: Whether to show the paper's rows below the run's own.
             exam: Files of exams of its judges; judged rates are shown corrected by them.
-            labels: Files of what people said of some items.
+            labels: Files of people's labels of some items.
 
         Raises:
-            InputError: There is nothing to report, or an exam or a label is of no judge in it.
+            InputError: There is nothing to report, or an exam or a label fits no judge of the run.
         """
         from contrafact.family.exam_file import read_exams
         from contrafact.report.build import build_report
@@ -181,7 +181,7 @@ class Run(Result[pd.DataFrame]):
         return Page(page.read_text(encoding="utf-8"), page)
 
     def table(self) -> pd.DataFrame:
-        """Return the main figures as they read: one row a system, one column a measure."""
+        """Return the main figures as text: one row per system, one column per measure."""
         lines: dict[str, dict[str, str]] = {}
         if not self.scores.empty:
             figures = self.scores.set_index(["system", "measure", "form"])
@@ -199,12 +199,12 @@ class Run(Result[pd.DataFrame]):
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Result[pd.DataFrame]):
-    """What a run would take; no model was called.
+    """An estimate of a run's calls, tokens and cost; no model was called.
 
     Attributes:
-        paid_calls: Those of them that cost money.
-        dollars: About what they cost in US dollars, as far as prices are known: ``notes`` names
-            models without one.
+        paid_calls: The number of calls that cost money.
+        dollars: The approximate cost in US dollars, as far as prices are known; ``notes`` names
+            models without a price.
     """
 
     calls: int = 0
@@ -215,8 +215,8 @@ class Estimate(Result[pd.DataFrame]):
 
 def refuse_many(calls: int) -> None:
     raise InputError(
-        f"this makes about {calls:,} paid calls",
-        hint="add yes=True to make them, or estimate=True to see what they cost",
+        f"this needs about {calls:,} paid calls",
+        hint="add yes=True to make them, or estimate=True to see their cost",
     )
 
 
@@ -232,7 +232,7 @@ def make_estimate(what: str, rows: "Sequence[CallEstimate]") -> Estimate:
         "dollars": float(sum(row.dollars for row in rows if row.dollars is not None)),
     }
     unknown = unpriced(rows)
-    notes = [NOT_COUNTED, *([f"no price is known of {', '.join(unknown)}"] if unknown else [])]
+    notes = [NOT_COUNTED, *([f"no price is known for {', '.join(unknown)}"] if unknown else [])]
     return Estimate(
         f"{what}: estimate, before the first call", frame, pd.DataFrame([totals]), notes, **totals
     )
@@ -260,10 +260,10 @@ def _cell(value: Any) -> str:
 
 
 def _table(given: Any, most: int | None = None) -> Markup:
-    """Return a table as HTML: escaped, hidden characters shown, at most so many rows."""
+    """Return a table as escaped HTML with hidden characters shown and at most ``most`` rows."""
     if len(given) == 0:
         return Markup("")
-    frame = frame_of(given)  # items may be of the caller's kind
+    frame = frame_of(given)  # items may be in the caller's type of table
     shown = frame.head(most or len(frame)).map(_html).rename(columns=visible_html)
     with pd.option_context("display.max_colwidth", None):
         table = Markup(shown.to_html(index=False, escape=False, border=0))

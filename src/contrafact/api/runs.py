@@ -1,4 +1,4 @@
-"""Runs from Python: run a task, load what was run."""
+"""Runs from Python: run a task, score outputs, load a run."""
 
 import json
 import warnings
@@ -44,28 +44,29 @@ def run(
 ) -> Run | Estimate:
     """Evaluate models and methods on a task, as ``contrafact run`` does.
 
-    The run has a folder. The same call again calls no model, and a call that was killed goes on.
+    The run has a folder. Repeating a finished call asks no model; repeating an interrupted call
+    resumes it.
 
     Args:
         task: The task: ``contrafact run --help`` lists them.
         model: Model under test, an Inspect name; several for a grid.
-        judge: Judge; several form a panel. None leaves out what needs a judge.
+        judge: Judge; several form a panel. Without a judge, figures that need one are left out.
         method: Method or baseline, or ``NAME:OPTION=VALUE``; several make a grid.
         data: Items: a data frame, a list of dicts, a file, a published set's name, or
-            ``hf://OWNER/NAME``; the bundled samples if none. Rows that are handed in are kept in
+            ``hf://OWNER/NAME``; by default, the bundled samples. Rows given in memory are kept in
             the run folder, as ``data.jsonl``.
         out: Run folder. [runs/TASK-HASH]
-        options: What else the command takes, by its name there with underscores: ``estimate``,
-            which calls no model, ``yes``, without which no more than 1,000 paid calls are made,
-            ``limit``, ``temperature``, ``columns`` and ``model_args`` (mappings), …
+        options: Further options of the command, with underscores in their names: ``estimate``,
+            which calls no model, ``yes``, which allows more than 1,000 paid calls, ``limit``,
+            ``temperature``, ``columns`` and ``model_args`` (mappings), …
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
 
     Raises:
-        InputError: Something is wrong with what was asked, or there would be many paid calls and
-            ``yes=True`` is not given; no model was called.
-        ModelError: Every sample failed. Where some failed, there is a warning, and ``failures``
+        InputError: An argument is wrong, or many paid calls are needed and ``yes=True`` is not
+            given; no model was called.
+        ModelError: Every sample failed. If only some failed, there is a warning, and ``failures``
             lists them.
     """
     values = {"model": model, "judge": judge, "method": method, "out": out, **options}
@@ -82,28 +83,28 @@ def score(
     out: PathLikeOrNone = None,
     **options: Any,
 ) -> Run | Estimate:
-    """Judge and report outputs that are there already, as ``contrafact score`` does.
+    """Judge and report existing outputs, as ``contrafact score`` does.
 
-    Nothing is generated: ``score(TASK, rows)`` takes outputs that were made elsewhere, and
-    ``score(RUN, judge=…)`` those of a finished run, whose earlier verdicts stand beside the new
-    ones. The new run has a folder, as with `run`.
+    Nothing is generated: ``score(TASK, rows)`` takes outputs made elsewhere, and
+    ``score(RUN, judge=…)`` the outputs of a finished run, whose earlier verdicts are kept beside
+    the new ones. The new run has a folder, as with `run`.
 
     Args:
-        task: The task. Without ``data`` what is judged again: a run, or its folder.
-        data: The outputs, a row each: a data frame, a list of dicts, or a file.
+        task: The task; without ``data``, the run to judge again, or its folder.
+        data: The outputs, one per row: a data frame, a list of dicts, or a file.
         judge: Judge; several form a panel.
-        items: A file of the items, where the outputs only name them, or those of the run have
-            moved; ``--data`` of the command.
+        items: A file of the items, if the outputs only name them or the run's items have moved;
+            the command's ``--data``.
         out: Run folder. [runs/TASK-HASH]
-        options: What else the command takes, by its name there with underscores, as with `run`:
+        options: Further options of the command, with underscores in their names, as with `run`:
             ``system``, ``partial``, …
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
 
     Raises:
-        InputError: Something is wrong with what was asked, the outputs are of no known layout, or
-            there would be many paid calls and ``yes=True`` is not given.
+        InputError: An argument is wrong, the outputs are of no known layout, or many paid calls
+            are needed and ``yes=True`` is not given.
         ModelError: Every sample failed.
     """
     from contrafact.runs.folder import run_folder
@@ -129,17 +130,17 @@ def score(
 
 @Operation
 def load(source: str | PathLike[str]) -> Any:
-    """Return a run that has come to its end, or the rows of a file.
+    """Return a run that has ended, or the rows of a file.
 
     Args:
         source: A run folder, or a table: CSV, JSONL, JSON, Parquet.
 
     Returns:
-        The run, with ``items``, ``scores`` and ``report()``; of a file its rows, as they are.
+        The run, with ``items``, ``scores`` and ``report()``; for a file, its rows unchanged.
 
     Raises:
-        InputError: There is no such folder or file, it is no run, its run has not come to its end,
-            or the file cannot be read; the message names the line.
+        InputError: There is no such folder or file, it is not a run, the run has not ended, or the
+            file cannot be read; the message names the line.
     """
     path = Path(source)
     if path.is_dir():
@@ -149,7 +150,7 @@ def load(source: str | PathLike[str]) -> Any:
 
 
 def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run | Estimate:
-    """Run what options say; ``source`` is the option that names the data, a file or rows."""
+    """Start the run that options describe; ``source`` is the option for data, a file or rows."""
     from contrafact.runs.score import prepare_config
 
     if data is None or is_path(data):
@@ -167,7 +168,7 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
 
 @contextmanager
 def _data_file(data: Any) -> Iterator[Path]:
-    """Yield a file of rows, by whose hash a run is known; errors name the argument and its row."""
+    """Yield a file of the rows, whose hash identifies the run; errors name the argument and row."""
     with TemporaryDirectory(prefix="contrafact-") as folder:
         path = Path(folder) / "data.jsonl"
         write_frame(frame_of(data), path)
@@ -190,7 +191,7 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
 
 
 def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
-    """Keep rows at hand where the run finds them again; `InputError` if a folder is another's."""
+    """Keep the rows in the run's folder; `InputError` if the folder belongs to another run."""
     from contrafact.runs.folder import DATA, MANIFEST, begin
 
     guard_folder(folder)
@@ -220,7 +221,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
 
 
 def _load_run(folder: Path) -> Run:
-    """Return a run, its report made if there is none; `InputError` if it is none that has ended."""
+    """Return a run, and make its report if missing; `InputError` if it is not an ended run."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.runs.items import FAILURES, USAGE, read_items

@@ -1,4 +1,4 @@
-"""What is handed in (a table, rows, texts or a file) as engines read it, and back as it came."""
+"""Convert given data (a table, rows, texts or a file) for engines, and results back."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +21,9 @@ from contrafact.text.delimit import shorten
 
 PathLikeOrNone = str | PathLike[str] | None
 Names = str | Sequence[str] | None
-"""One name, several, or none."""
+"""A name, several names, or None."""
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]] | None
-"""One file, several, or none."""
+"""A file, several files, or None."""
 Count = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0)]
 Level = Annotated[float, Field(gt=0, lt=1)]
@@ -46,18 +46,18 @@ def as_path(path: PathLikeOrNone) -> Path | None:
 
 
 def is_path(data: object) -> bool:
-    """Return whether a file is named, rather than its rows handed in."""
+    """Return whether the data is a file's name rather than rows."""
     return isinstance(data, str | PathLike)
 
 
 def frame_of(data: Any, *, text: str = "text") -> pd.DataFrame:
-    """Return rows at hand as a data frame whose columns have texts for names.
+    """Return rows as a data frame whose column names are texts.
 
-    They are a table that narwhals knows (pandas, Polars, Arrow, …), mappings, or texts, which
-    become the column ``text``.
+    The rows are a table that narwhals supports (pandas, Polars, Arrow, …), mappings, or texts,
+    which become the column ``text``.
 
     Raises:
-        InputError: There are no rows, one is no mapping, or two columns have one name.
+        InputError: There are no rows, a row is not a mapping, or two columns have the same name.
     """
 
     if isinstance(data, pd.DataFrame):
@@ -86,7 +86,7 @@ def frame_of(data: Any, *, text: str = "text") -> pd.DataFrame:
 
 
 def as_given(data: Any, items: pd.DataFrame, *, rows: bool = False) -> Any:
-    """Return items as the kind of table handed in, else pandas; ``rows`` keep its index."""
+    """Return items as a table of the type of ``data``, else pandas; ``rows`` keeps its index."""
 
     if isinstance(data, pd.DataFrame | pd.Series):
         return items.set_axis(data.index[: len(items)], axis=0) if rows else items
@@ -98,12 +98,12 @@ def as_given(data: Any, items: pd.DataFrame, *, rows: bool = False) -> Any:
 
 
 def _table_of(data: Any) -> Any:
-    """Return a table as narwhals has it, a lazy one collected; None of what is no table."""
+    """Return a table as a narwhals frame, collected if lazy; None if it is not a table."""
 
     try:
         table = nw.from_native(data, pass_through=True)
     except DuplicateError as error:
-        problem = f"two columns have one name: {error}"
+        problem = f"two columns have the same name: {error}"
         raise InputError(problem, file="data", hint="rename one of them") from None
     table = table.collect() if isinstance(table, nw.LazyFrame) else table
     return table if isinstance(table, nw.DataFrame) else None
@@ -112,36 +112,36 @@ def _table_of(data: Any) -> Any:
 def _frame_of_rows(data: Any, text: str) -> pd.DataFrame:
     if not isinstance(data, Iterable) or isinstance(data, Mapping | bytes):
         raise InputError(
-            f"data is {type(data).__name__}, and no table",
+            f"data is {type(data).__name__}, not a table",
             hint="give a DataFrame, a list of dicts, a list of texts, or a file's path",
         )
     rows = list(data)
     texts = bool(rows) and isinstance(rows[0], str)
     for line, row in enumerate(rows, start=1):
         if not isinstance(row, str if texts else Mapping):
-            problem = f"the row is {type(row).__name__}, and no {'text' if texts else 'dict'}"
-            raise InputError(problem, file="data", line=line, hint="give dicts, or texts alone")
+            problem = f"the row is {type(row).__name__}, not a {'text' if texts else 'dict'}"
+            raise InputError(problem, file="data", line=line, hint="give only dicts or only texts")
     return pd.DataFrame([{text: row} if texts else dict(row) for row in rows], dtype=object)
 
 
 def rows_of(
     data: Any, *, text: str = "text", columns: Mapping[str, str] | None = None
 ) -> str | list[dict[str, Any]]:
-    """Return what engines read: a file's path, or rows at hand as a file of JSON would have them.
+    """Return data for engines: a file's path, or rows as they would be in a JSON file.
 
     Args:
         data: Rows, or a file.
-        text: The column of rows that are texts.
-        columns: By the name that is wanted, that of the column; a file is read for it.
+        text: The column's name for rows that are texts.
+        columns: The data's column for each wanted name; if given, a file is read here.
 
     Raises:
-        InputError: There are no rows, or no such column; or a text that is no file's name.
+        InputError: There are no rows or no such column, or a text does not name a file.
     """
     rows: list[dict[str, Any]]
     if is_path(data):
         name = str(data)
         if name == "-":
-            raise InputError("standard input is not read here", hint="name a file, or give rows")
+            raise InputError("standard input cannot be read here", hint="name a file, or give rows")
         if isinstance(data, str) and " " in name and not (Path(name).suffix or Path(name).exists()):
             problem = f"there is no file '{shorten(name, 60)[0]}'"
             raise InputError(problem, hint="give texts in a list")
@@ -158,13 +158,13 @@ def rows_of(
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """Return the rows of a file that an engine wrote; JSON Lines without a row are empty."""
+    """Return the rows of a file that an engine wrote; an empty file gives no rows."""
 
     return pd.DataFrame([row for _, row in read_rows(path)] if path.stat().st_size else [])
 
 
 def check_options(options: Iterable[str], known: Sequence[str], of: str = "") -> None:
-    """Refuse options that there are not, with the nearest name that there is."""
+    """Raise `InputError` for an unknown option, with the nearest known name as a hint."""
     for name in options:
         if name not in known:
             problem = f"{of} has no option '{name}'" if of else f"there is no option '{name}'"
@@ -172,7 +172,7 @@ def check_options(options: Iterable[str], known: Sequence[str], of: str = "") ->
 
 
 def columns_of(options: dict[str, Any]) -> dict[str, str]:
-    """Take what columns are called otherwise out of options."""
+    """Remove the option ``columns`` from options, and return its checked mapping."""
     columns: dict[str, str] = checked_value(
         "columns", dict[str, str] | None, options.pop("columns", None)
     )
@@ -182,13 +182,13 @@ def columns_of(options: dict[str, Any]) -> dict[str, str]:
 def command_options(
     model: type[Options], options: Mapping[str, Any], of: str = "", more: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return options as a command's model has them: paths as paths, mappings as KEY=VALUE.
+    """Return options in the form of a command's model, with mappings as KEY=VALUE.
 
     Args:
         model: The command's options.
-        options: Those of a call, by their names there; ``judge_args`` is ``--judge-arg``.
-        of: What has no option of another name, for the message.
-        more: Names of options that are not the model's.
+        options: The options of a call, by their Python names; ``judge_args`` is ``--judge-arg``.
+        of: The name of the function, for the message on unknown options.
+        more: Names of further options, which are not the model's.
     """
     known = {_MAPPINGS.get(name, name): name for name in model.model_fields}
     check_options(options, [*more, *(name for name in known if name not in _OF_COMMANDS)], of)

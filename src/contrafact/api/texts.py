@@ -1,4 +1,4 @@
-"""Functions that make and check texts: each is one family's, and does what its command does."""
+"""Functions that make and check texts; each does the same as a family's command."""
 
 import json
 import re
@@ -52,9 +52,9 @@ _StageOptions = GenerateOptions | CheckOptions | RewriteOptions
 def _worked(
     what: str, chosen: _StageOptions, stage: Stage, rows: Source, out: Path | None
 ) -> StageResult | Estimate | None:
-    """Work on rows as options say, or say what that would take, of the work called ``what``.
+    """Run a stage over rows, or return the estimate titled ``what`` if the options ask for it.
 
-    None where the output was finished before, and stands in it.
+    None if the output was already finished; the results are in its file.
     """
     if chosen.estimate:
         return make_estimate(what, estimate_stage(stage, rows, out))
@@ -62,7 +62,7 @@ def _worked(
 
 
 def _as_read(lines: str) -> pd.DataFrame:
-    """Return rows of JSON Lines, without what their objects have no value of."""
+    """Return rows of JSON Lines, without keys that have no value."""
     return pd.DataFrame([present(json.loads(line), top=True) for line in lines.split("\n")[:-1]])
 
 
@@ -84,19 +84,19 @@ def generate(
         model: The model that writes, an Inspect name.
         method: Generation method, or ``NAME:OPTION=VALUE``.
         judge: Scores the scenarios; several form a panel.
-        out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
-        estimate: Say calls, tokens and dollars, and call no model.
-        options: What else the command takes, by its name there with underscores: ``yes``, without
-            which no more than 1,000 paid calls are made, ``shots``, ``temperature``, …
+        out: A file to write (CSV, JSONL, Parquet); repeating an interrupted call resumes it.
+        estimate: Return calls, tokens and dollars without calling a model.
+        options: Further options of the command, with underscores in their names: ``yes``, which
+            allows more than 1,000 paid calls, ``shots``, ``temperature``, …
 
     Returns:
         ``items``: the columns given, then ``risk_counterfactual``, ``opportunity_counterfactual``,
-        ``valid``, ``error`` and, with a judge, the verdicts. ``scores``: the share that is valid,
-        and of valid ones the share that passed each criterion.
+        ``valid``, ``error`` and, with a judge, the verdicts. ``scores``: the share of valid
+        results, and the share of these that passed each criterion.
 
     Raises:
-        InputError: Something is wrong with what was asked; no model was called.
-        ModelError: Every call failed. Rows some of whose calls failed say so under ``error``.
+        InputError: An argument is wrong; no model was called.
+        ModelError: Every call failed. If only some failed, the column ``error`` says so.
     """
     from contrafact.corpus.datasets import data_source
     from contrafact.families.finforce.scenarios import result_frame
@@ -136,18 +136,18 @@ def generate(
 
 
 def _added(items: pd.DataFrame, given: int) -> dict[str, str]:
-    """Return the columns behind those given, by the names they have where the input lacks these."""
+    """Return the added columns, by their names without the prefix that avoids name clashes."""
     return {re.sub("^(contrafact_)+", "", name): name for name in items.columns[given:]}
 
 
 def _scenarios_in(out: Path, rows: Source) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return a finished file of scenarios, the cells that were given as they came, and `_added`."""
+    """Return the rows of a finished file, with the given cells unchanged, and `_added`."""
     items = read_frame(out)
     if isinstance(rows, str | Path):
         rows = (row for _, row in open_table(rows, decimals=False).rows)
     rows_read = _as_read("".join(map(json_line, islice(rows, len(items)))))
     added = items.iloc[:, len(rows_read.columns) :]
-    names = _added(items, len(rows_read.columns))  # of the columns that are ours
+    names = _added(items, len(rows_read.columns))  # the added columns
     if out.suffix.lower() in (".csv", ".tsv"):
         judged = list(names)[list(names).index("error") + 1 :]
         added = added.astype(object).where(added != "", None)
@@ -158,7 +158,7 @@ def _scenarios_in(out: Path, rows: Source) -> tuple[pd.DataFrame, dict[str, str]
 
 
 def _scenarios(items: pd.DataFrame, added: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Return what was written, each with its side and the headline it was written for."""
+    """Return the side, the headline and the text of each written scenario."""
     headline = next((name for name in items.columns if fold(name) == "headline"), None)
     return [
         (side, str(row[headline]), text)
@@ -177,30 +177,31 @@ def check(
     estimate: bool = False,
     **options: Any,
 ) -> Result[Any] | Estimate:
-    """Check pairs: facts by rule, what they mean by a judge, as ``contrafact rfc check`` does.
+    """Check pairs' facts by rule and their meaning by a judge, as ``contrafact rfc check`` does.
 
     Args:
         data: Pairs with ``id``, ``manipulation``, ``original`` and ``rewritten``: a data frame, a
-            list of dicts, or a file. Without an ``id``, rows that are handed in are numbered.
-        judge: A model that says what pairs mean, an Inspect name; several form a panel. Without
-            one, what facts leave open is undecided.
-        out: A file to write (JSON Lines); replies stand next to it, and nothing is asked twice.
-        estimate: With a judge, say calls, tokens and dollars, and call none.
-        options: What else the command takes, by its name there with underscores: ``exam`` and
-            ``labels``, by which it is said how many pairs are really sound, ``rule``, ``bands``,
-            ``polarity_model``, ``each``, ``numerical``, ``yes``, without which no more than 1,000
-            paid calls are made, …, and ``columns``, what columns are called otherwise.
+            list of dicts, or a file. Without an ``id``, rows given in memory are numbered.
+            judge: A model that judges what pairs mean, an Inspect name; several form a panel.
+                Without a judge, pairs that facts leave open are undecided.
+            out: A file to write (JSON Lines); replies are kept beside it, so that nothing is asked
+                twice.
+            estimate: With a judge, return calls, tokens and dollars without calling it.
+            options: Further options of the command, with underscores in their names: ``exam`` and
+                ``labels``, which give estimates of how many pairs are really sound, ``rule``,
+                ``bands``, ``polarity_model``, ``each``, ``numerical``, ``yes``, which allows more
+                than 1,000 paid calls, …, and ``columns``, which maps column names.
 
     Returns:
-        ``items``: ``id``, ``manipulation``, ``passed`` (None where it is undecided),
-        ``violations``, and what is for ``review`` by a person. ``scores``: by manipulation, how
-        many pass, fail and are undecided, and how many lack a verdict that a judge was asked for;
-        with an exam or labels, also how many are really ``sound``, from ``low`` to ``high``, and in
+        ``items``: ``id``, ``manipulation``, ``passed`` (None if undecided), ``violations``, and
+        findings for ``review`` by a person. ``scores``: by manipulation, how many pass, fail and
+        are undecided, and how many lack a verdict that a judge was asked for; with an exam or
+        labels, also how many are really ``sound``, from ``low`` to ``high``, and the number of
         ``all``. A bad row has the violation ``bad-row``.
 
     Raises:
-        InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
-        ModelError: Every call failed. Pairs some of whose calls failed are undecided.
+        InputError: The pairs cannot be read, a rule fails, or a judge is unusable.
+        ModelError: Every call failed. If only some failed, their pairs are undecided.
     """
     columns = checked_columns(columns_of(options), ("id", *_PAIR))
     known = command_options(CheckOptions, options)
@@ -211,16 +212,16 @@ def check(
     result = _worked("check", chosen, stage, rows, path)
     if isinstance(result, Estimate):
         return result
-    assert result is not None  # answers of judges are kept, and not that a file is finished
+    assert result is not None  # only judges' answers are kept, so no file counts as finished
     items = _as_read("".join(map(json_line, result.made.table(KEPT)))).astype({"passed": object})
     notes, failed, asked = [], len(result.causes), result.counts["asked"]
     if failed:
-        notes = [f"{failed} of {asked} pairs were not judged, for calls that failed"]
+        notes = [f"{failed} of {asked} pairs were not judged because calls failed"]
         if failed == asked:
             raise ModelError(f"{notes[0]}:", result.causes)
     scores = _check_scores(items)
     if stage.settings is None and (left := scores["undecided"].sum()):
-        about = f"{left} are undecided: what they mean is for a judge or a person to say"
+        about = f"{left} are undecided: a judge or a person must decide what they mean"
         notes = [about, *notes]
     if sound := stage.sound(result):
         figures = [(share.kind, share.estimate, share.low, share.high) for share in sound]
@@ -241,7 +242,7 @@ def check(
 
 
 def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
-    """Return rows that are handed in with numbers where they have no ids; a path as it is."""
+    """Return rows with numbers as ids if they have none; return a path unchanged."""
     if is_path(data):
         return data
     frame = frame_of(data)
@@ -277,29 +278,29 @@ def rewrite(
     estimate: bool = False,
     **options: Any,
 ) -> Result[Any] | Estimate:
-    """Rewrite articles by their manipulation; keep what passes, as ``contrafact rfc rewrite`` does.
+    """Rewrite articles by their manipulation and keep valid pairs, as ``contrafact rfc rewrite``.
 
     Args:
         data: Labelled articles (``title``, ``summary``, ``manipulation``): a data frame, a list of
             dicts, or a file.
-        model: The model that writes; without one rules write, and numerical pairs alone.
-        judge: Decides what a rewrite means; several form a panel. Without one, what facts leave
-            open is kept as undecided.
-        out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
-            every decision stand next to it.
-        estimate: With a model, say calls, tokens and dollars, and call none.
-        options: What else the command takes, by its name there with underscores: ``yes``, without
-            which no more than 1,000 paid calls are made, ``seed``, ``attempts``, …, and
-            ``columns``, what columns are called otherwise.
+        model: The model that writes; without a model, rules write numerical pairs only.
+        judge: Decides what a rewrite means; several form a panel. Without a judge, pairs that
+            facts leave open are kept as undecided.
+        out: A file to write (JSON Lines); repeating an interrupted call resumes it. Dropped rows
+            and all decisions are written beside it.
+        estimate: With a model, return calls, tokens and dollars without calling it.
+        options: Further options of the command, with underscores in their names: ``yes``, which
+            allows more than 1,000 paid calls, ``seed``, ``attempts``, …, and ``columns``, the
+            data's column for each name that differs.
 
     Returns:
-        ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
-        ``undecided``. ``dropped``: the other rows, each with its ``reason``. ``scores``: by
-        manipulation, how many are kept, undecided and dropped, and the most frequent reason.
+        ``items``: the pairs; ``passed`` is None for an undecided pair, and ``undecided`` says why.
+        ``dropped``: the other rows, each with its ``reason``. ``scores``: by manipulation, how many
+        are kept, undecided and dropped, and the most frequent reason.
 
     Raises:
-        InputError: Something is wrong with what was asked, or with a row.
-        ModelError: Calls failed, and nothing is written.
+        InputError: An argument or a row is wrong.
+        ModelError: Calls failed, so nothing is written.
     """
     columns = columns_of(options)
     known = command_options(RewriteOptions, options)
@@ -355,15 +356,15 @@ def synth(
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
 
     Args:
-        n: How many.
-        seed: Seed of the drawing.
+        n: How many stories.
+        seed: Seed of the draw.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
         private_lexicon: A folder with rules of your own.
-        out: A file to write besides: JSON, or JSON Lines.
+        out: A file to write as well: JSON, or JSON Lines.
 
     Returns:
-        ``items``: the stories in the paper's schema, one a row, with right and wrong answers.
+        ``items``: the stories in the paper's schema, one per row, with right and wrong answers.
         ``scores``: by type of graph, how many stories and answers.
 
     Raises:
@@ -402,22 +403,22 @@ def stories(
     form: Literal["conjunction", "share"] = "conjunction",
     private_lexicon: PathLikeOrNone = None,
 ) -> "Stories":
-    """Draw stories to be edited, without end, each with a reward that is proven, for trainers.
+    """Return an endless supply of stories to edit, each with a proven reward, for trainers.
 
     No model is asked.
 
     Args:
         seed: The same seed and difficulty give the same tasks.
         difficulty: A level, 0 to 3, or ranges by name: ``graphs``, ``facts``, ``words``,
-            ``connectors``, ``phrasings``. All stories if not given.
-        form: ``conjunction``: 1 where every criterion passes; ``share``: the share that does.
+            ``connectors``, ``phrasings``. All stories by default.
+        form: ``conjunction``: 1 if every criterion passes; ``share``: the share that passes.
         private_lexicon: A folder with rules of your own.
 
     Returns:
         The tasks. Iterating gives ``(prompt, story, reward)``, where ``reward(answer)`` is 0 to 1;
         ``[i]`` gives ``question``, ``answer`` and ``metadata``, which
-        ``score_answer(answer, entry)`` scores. ``ahead(processes)`` draws before a trainer wants
-        them.
+        ``score_answer(answer, entry)`` scores. ``ahead(processes)`` draws tasks in advance, in
+        other processes.
 
     Raises:
         InputError: There is no such difficulty, or the rules cannot be used.

@@ -1,10 +1,11 @@
-"""What an intervention does to every variable of a situation, and the proof of it.
+"""The effect of an intervention on every variable of a situation, and its proof.
 
-CoBe, section 3.2: what is not downstream stays, what is downstream changes, quantities move one
-way, latent facts stay. Here each is derived by the three steps of section 1, after Pearl: keep the
-noise settings under which the model gives the facts (abduction), change the model (action), and run
-it under each of them (prediction). A variable must stay, must change, or is not determined; and
-another algorithm, the twin network of `contrafact.causal.twin`, has to agree.
+CoBe, section 3.2: variables that are not downstream of the intervention stay, downstream ones
+change, quantities move in one direction, latent facts stay. Here this is derived by the three steps
+of section 1, after Pearl: keep the noise settings under which the model gives the facts
+(abduction), change the model (action), and run it under each of them (prediction). A variable must
+stay, must change, or is undetermined; a second algorithm, the twin network of
+`contrafact.causal.twin`, must agree.
 """
 
 from collections.abc import Iterable
@@ -48,16 +49,16 @@ class Posterior:
 def abduct(model: Model, facts: Assignment) -> Posterior:
     """Return the posterior over noise settings given the facts (step 1 of section 1).
 
-    The variables are taken causes first, and what contradicts a fact is dropped at once, so that
-    most joint settings are never built.
+    Variables are processed causes first, and settings that contradict a fact are dropped at once,
+    so that most joint settings are never built.
 
     Raises:
         ImpossibleFacts: If no setting gives the facts.
-        ValueError: If a fact names no variable, or a value that it cannot have.
+        ValueError: If a fact names an unknown variable, or a value that it cannot have.
     """
     for name, value in facts.items():
         model.variable(name).rank(value)
-    # What the mechanisms so far allow: noise terms, the variables' values, the weight.
+    # The settings so far: noise terms, the variables' values, the weight.
     states: list[tuple[dict[str, int], dict[str, Value], float]] = [({}, {}, 1.0)]
     drawn: set[str] = set()
 
@@ -83,7 +84,7 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
             if facts.get(name, value) == value:
                 kept.append((noise, {**values, name: value}, weight))
         states = kept
-    draw(noise.name for noise in model.noises)  # the terms that no mechanism has
+    draw(noise.name for noise in model.noises)  # noise terms that no mechanism uses
     if not states:
         raise ImpossibleFacts(f"no noise gives the facts {dict(facts)}")
     total = sum(weight for *_, weight in states)
@@ -96,7 +97,7 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
 
 
 def counterfactual(model: Model, posterior: Posterior, intervention: Assignment) -> Joint:
-    """Return the joint of every variable's factual and counterfactual value (steps 2 and 3)."""
+    """Return the joint distribution of each variable's two values (steps 2 and 3 of section 1)."""
     joint: Joint = {name: {} for name in model.order}
     for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
         before, after = model.predict(setting), model.predict(setting, intervention)
@@ -112,15 +113,15 @@ _CLOSE = 1e-9
 
 
 class Disagreement(AssertionError):
-    """The two algorithms differ: one of them is wrong, and nothing is proven."""
+    """The results of the two algorithms differ: one is wrong, and nothing is proven."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What becomes of a variable: it is "set", "stays", "changes", or is "undetermined".
+    """The effect on a variable: it is "set", "stays", "changes", or is "undetermined".
 
-    ``before`` and ``after`` are its values, None where the facts leave them open. ``direction`` is
-    the way that an ordered variable moves under every noise setting, None where settings differ.
+    ``before`` and ``after`` are its values, None if the facts leave them open. ``direction`` is the
+    direction in which an ordered variable moves under every noise setting, None if they differ.
     """
 
     variable: str
@@ -132,7 +133,7 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The consequences of an intervention, causes before effects, and their grounds."""
+    """The consequences of an intervention, causes before effects, with facts and intervention."""
 
     facts: Assignment
     intervention: Assignment
@@ -140,7 +141,7 @@ class Proof:
     consequences: tuple[Consequence, ...]
 
     def of(self, variable: str) -> Consequence:
-        """Return the consequence for one variable; KeyError if there is none of that name."""
+        """Return the consequence for one variable; KeyError if the name is unknown."""
         for consequence in self.consequences:
             if consequence.variable == variable:
                 return consequence
@@ -148,12 +149,12 @@ class Proof:
 
 
 def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
-    """Return what the intervention does to every variable, given the facts.
+    """Return the effect of the intervention on every variable, given the facts.
 
     Raises:
         ImpossibleFacts: If the model cannot give the facts.
         Disagreement: If enumeration and the twin network differ.
-        ValueError: If a name or value is not the model's.
+        ValueError: If the model does not have a name or value.
     """
     posterior = abduct(model, facts)
     joint = counterfactual(model, posterior, intervention)

@@ -1,7 +1,7 @@
 """Structural causal models: a graph of causes and effects, mechanisms, and noise.
 
 The model is Pearl's: every endogenous variable is a deterministic function of its parents and of
-noise, and all chance is in the noise. A noise term that two mechanisms share is an unobserved
+noise, the only source of chance. A noise term that two mechanisms share is an unobserved
 common cause. Everything is finite, so that abduction is exact.
 """
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Graph:
-    """A directed acyclic graph over named nodes, by every node's direct causes.
+    """A directed acyclic graph over named nodes, given by the direct causes of each node.
 
     Raises:
         ValueError: If a parent is not a node; `order` raises it on a cycle.
@@ -61,11 +61,11 @@ class Graph:
         return tuple(done)
 
     def descendants(self, nodes: Iterable[str]) -> frozenset[str]:
-        """Return what lies downstream of any of the nodes; a node itself only below another."""
+        """Return the nodes downstream of any of these; these themselves only if below another."""
         return self._reach(nodes, self.children)
 
     def ancestors(self, nodes: Iterable[str]) -> frozenset[str]:
-        """Return what lies upstream of any of the nodes; a node itself only above another."""
+        """Return the nodes upstream of any of these; these themselves only if above another."""
         return self._reach(nodes, self.parents)
 
     @staticmethod
@@ -87,7 +87,7 @@ NoiseSetting = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An endogenous variable; values in rising order where it is ``ordered``: a quantity."""
+    """An endogenous variable; if ``ordered`` (a quantity), its values are in ascending order."""
 
     name: str
     values: tuple[Value, ...]
@@ -107,7 +107,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """An exogenous term with values 0, 1, … of these probabilities, independent of all others."""
+    """An exogenous term, independent of the others; values 0, 1, … with these probabilities."""
 
     name: str
     probabilities: tuple[float, ...]
@@ -121,7 +121,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """How a variable gets its value: a table over its parents' values and then its noise's."""
+    """A table that gives a variable's value for its parents' values and its noise terms' values."""
 
     variable: str
     parents: tuple[str, ...]
@@ -138,8 +138,8 @@ class Model:
     """A structural causal model, with one mechanism for every variable.
 
     Raises:
-        ValueError: If a mechanism is missing, names what is not there, has a gap in its table
-            or gives a value that its variable cannot have, or if the graph has a cycle.
+        ValueError: If a mechanism is missing, uses an unknown name, has a gap in its table or
+            gives a value that its variable cannot have, or if the graph has a cycle.
     """
 
     variables: tuple[Variable, ...]
@@ -163,10 +163,10 @@ class Model:
         noises: Sequence[Noise],
         functions: Mapping[str, tuple[Sequence[str], Sequence[str], Callable[..., Value]]],
     ) -> "Model":
-        """Return a model whose mechanisms are given as functions, and tabulated once.
+        """Return a model from mechanisms given as functions, which are tabulated.
 
-        ``functions`` has for each variable its parents, its noise terms, and a function of the
-        parents' values and then the noise's.
+        ``functions`` gives for each variable its parents, its noise terms, and a function of
+        the parents' values followed by the noise terms' values.
         """
         by_name = {v.name: v for v in variables}
         noise = {n.name: n for n in noises}
@@ -229,10 +229,10 @@ class Model:
         unknown = [p for p in mechanism.parents if p not in self._variables]
         unknown += [n for n in mechanism.noise if n not in self._noises]
         if unknown:
-            raise ValueError(f"the mechanism of '{name}' names what is not there: {unknown}")
+            raise ValueError(f"the mechanism of '{name}' uses unknown names: {unknown}")
         domains: list[Iterable[Value]] = [self._variables[p].values for p in mechanism.parents]
         domains += [range(len(self._noises[n].probabilities)) for n in mechanism.noise]
         for key in product(*domains):
             if key not in mechanism.table:
-                raise ValueError(f"the mechanism of '{name}' says nothing of {key}")
+                raise ValueError(f"the mechanism of '{name}' has no value for {key}")
             self._variables[name].rank(mechanism.table[key])

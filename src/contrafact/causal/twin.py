@@ -1,9 +1,10 @@
-"""The same counterfactual by a twin network, solved by variable elimination.
+"""Counterfactuals by a twin network, solved by variable elimination.
 
-Balke and Pearl (1994): two copies of the model, the factual one and the one after surgery, share
-their noise; the facts are evidence in the first, the answer is read in the second. What is not
-downstream of the intervention is the same in both and is one node. No noise is enumerated jointly,
-and no code is shared with `counterfactual`: the two can check each other.
+Balke and Pearl (1994): two copies of the model, the factual one and the one after the intervention
+(surgery), share their noise; the facts are evidence in the first, the answer is read from the
+second. A variable that is not downstream of the intervention is the same in both, and one node. No
+noise is enumerated jointly, and no code is shared with `counterfactual`, so that the two check each
+other.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 
 from contrafact.causal.model import Assignment, Model, Value
 
-_AFTER = "*\x00"  # marks the copy after surgery; never the beginning of a name
+_AFTER = "*\x00"  # prefix of the copy after surgery; no variable's name begins with it
 
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A table over named axes; what has no entry is zero."""
+    """A table over named axes; missing entries are zero."""
 
     axes: tuple[str, ...]
     table: dict[tuple[Value, ...], float]
@@ -53,14 +54,14 @@ def twin_joint(
     """Return, for every variable, the probability of each (factual, counterfactual) pair.
 
     Raises:
-        ValueError: If the facts are impossible, or name what is not there.
+        ValueError: If the facts are impossible, or use an unknown name.
     """
     twin = _Twin(model, facts, intervention)
     return {name: twin.pair(name) for name in model.order}
 
 
 class _Twin:
-    """The network of one situation, its factual half eliminated as far as every answer allows."""
+    """The network of one situation, its factual half eliminated as far as possible."""
 
     def __init__(self, model: Model, facts: Assignment, intervention: Assignment) -> None:
         for name, value in (*facts.items(), *intervention.items()):
@@ -83,7 +84,7 @@ class _Twin:
         if name in self.facts and name not in self.copied:
             return {(self.facts[name], self.facts[name]): 1.0}
         then = _AFTER + name if name in self.copied else name
-        # A mechanism that does not lead to the variable sums to one, and is left out.
+        # A mechanism that does not affect the variable sums to one, and is left out.
         needed = self.model.graph.ancestors([name]) | {name}
         factors = [*self.factual, *(self.after[node] for node in self.copied & needed)]
         wanted = {axis for axis in (name, then) if axis not in self.facts}
@@ -100,9 +101,9 @@ class _Twin:
         return {pair: weight for pair, weight in joint.items() if weight > 0.0}
 
     def _mechanism(self, name: str, *, after: bool) -> _Factor:
-        """Return a mechanism as the list of its rows that the facts allow."""
+        """Return a mechanism as a factor, with only the rows that the facts allow."""
         node = _AFTER + name if after else name
-        if after and name in self.intervention:  # surgery: it no longer listens to its causes
+        if after and name in self.intervention:  # surgery: it no longer depends on its causes
             return _Factor((node,), {(self.intervention[name],): 1.0})
         mechanism = self.model.mechanism(name)
         axes = [
@@ -134,7 +135,7 @@ def _reached(factors: Sequence[_Factor], axes: set[str]) -> list[_Factor]:
 
 
 def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
-    """Sum out all axes but those to keep, the one with the smallest resulting factor first."""
+    """Sum out all axes except ``keep``, first the axis with the smallest resulting factor."""
     left = list(factors)
 
     def width(axis: str) -> int:

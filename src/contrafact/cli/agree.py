@@ -1,4 +1,4 @@
-"""``contrafact agree``: inter-rater agreement from a table of ratings."""
+"""``contrafact agree``: measure inter-rater agreement from a table of ratings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ class _Options(Options):
 
 @command
 def agree(options: _Options) -> None:
-    """Say how far raters agree: every coefficient with its interval, and where they do not.
+    """Measure how far raters agree: coefficients with intervals, and their disagreements.
 
     FILE is wide (a column of items, one column per rater) or long (item, rater, rating). Empty
     cells are missing ratings.

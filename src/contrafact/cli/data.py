@@ -1,4 +1,4 @@
-"""``contrafact data``: the published datasets, and what is in a file."""
+"""``contrafact data``: the published datasets, and checks of files."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -49,7 +49,7 @@ class _Fetch(Options):
 def fetch(options: _Fetch) -> None:
     """Download a published dataset into the cache, check it, and print its files.
 
-    What is in the cache already, with the right sum, is not downloaded.
+    Files that are in the cache with the right checksum are not downloaded again.
 
     Example: contrafact data fetch fin-force
     """
@@ -84,7 +84,7 @@ class _Check(Options):
 def check(options: _Check) -> None:
     """Check a file against its schema and give its statistics.
 
-    Exits with 0 if the file keeps the schema (there may be notes), 1 if something violates it, 2 if
+    Exits with 0 if the file conforms to the schema (there may be notes), 1 if it violates it, 2 if
     it cannot be read.
 
     Example: contrafact data check headlines.csv
@@ -101,7 +101,7 @@ def check(options: _Check) -> None:
     if first is None:
         raise InputError("the file holds no rows", file=name, hint="give at least one row")
     specs = {known: spec.load() for known, spec in _schemas().items() if schema in (None, known)}
-    # A file that no schema recognises is checked against the first, which names what it lacks.
+    # A file that no schema recognises is checked against the first, which names missing columns.
     recognised = (spec for spec in specs.values() if schema or spec.recognises(first[1]))
     report = next(recognised, next(iter(specs.values()))).check(chain([first], rows), name)
     for part in report.contents:

@@ -1,4 +1,4 @@
-"""``contrafact demo``: the main job, offline, in minutes."""
+"""``contrafact demo``: every family's main task, offline, in minutes."""
 
 import json
 from collections.abc import Callable
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from contrafact.runs.execute import RunResult
 
 DEMO_MODEL = "embedded/smollm2-135m"
-"""The model that works in the demo: it needs no key and no network."""
+"""The demo's model, which needs no key and no network."""
 
-_SHOWN = 3  # items of each part whose texts are printed; the report has them all
+_SHOWN = 3  # items of each part whose texts are printed; the report has all
 
 
 def _command() -> Callable[..., None]:
@@ -52,10 +52,10 @@ def _command() -> Callable[..., None]:
         _demo,
         {"options": create_model("Demo", __base__=Options, out=(Path, folder), **counts)},
         "Run the families on samples with the embedded model; no key, no network.\n\n"
-        "The embedded model works on every task. Its texts are judged where that can be done by "
-        "proof; the verifier sits an exam, and the report corrects its rates. Each part ends with "
-        "its table and its report; stopped, the demo reports what there is, and started again, it "
-        "goes on.\n\n"
+        "The embedded model runs every task. Its texts are judged if that is possible by proof; "
+        "the verifier takes an exam, and the report corrects its rates. Each part ends with its "
+        "table and its report. If interrupted, the demo reports what is finished; run it again to "
+        "resume.\n\n"
         "Example: contrafact demo --out demo",
     )
 
@@ -83,11 +83,11 @@ def _demo(options: Options) -> None:
             for one in own:
                 show_failures(one)
     except KeyboardInterrupt:
-        # The part that was stopped has its tables, if anything of it had ended.
+        # The interrupted part has its tables, if any of its samples had ended.
         for part in parts:
             if (out / part.task / ITEMS).exists():
                 report.add(out / part.task, new=True)
-        there = f"what there is: {report.page}" if report.page.exists() else "nothing has ended yet"
+        there = f"report so far: {report.page}" if report.page.exists() else "nothing has ended yet"
         typer.echo(f"stopped; {there}", err=True)
         raise
     typer.echo(f"report: {report.page}")
@@ -105,7 +105,7 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
             methods += more
         else:
             extra = f"pip install 'contrafact[{EXTRAS[module]}]'"
-            say_once(f"left out: {', '.join(more)}; wanted is {module} ({extra})")
+            say_once(f"left out: {', '.join(more)}; they need {module} ({extra})")
     given: dict[str, Any] = {
         "models": (DEMO_MODEL, *part.models),
         "judges": part.judges,
@@ -158,7 +158,7 @@ def _drawn(text: "ShownText", console: "Console") -> "Text":
 
 
 class _Report:
-    """The demo's report, which grows by a part at a time, and each part's own."""
+    """The demo's report, which grows with each part, and each part's own report."""
 
     def __init__(self, out: Path) -> None:
         self.page = out / "report.html"
@@ -168,7 +168,7 @@ class _Report:
         self._exams: list[Exam] = []
 
     def examine(self, part: "DemoPart") -> None:
-        """Examine the verifiers that judge a part; what an exam knows is not asked again."""
+        """Examine the verifiers that judge a part; existing answers are not asked for again."""
         from contrafact.exams.run import run_exam
 
         family = family_of_task(part.task)
@@ -180,7 +180,7 @@ class _Report:
                 self._exams.append(exam)
 
     def add(self, folder: Path, *, new: bool) -> None:
-        """Write the report of a part and that of all parts so far, and print the part's figures.
+        """Write the reports of a part and of all parts so far, and print the part's figures.
 
         Nothing is written for a part that is not new and has its report.
         """

@@ -1,4 +1,4 @@
-"""``contrafact diff``: two runs compared, for people, for machines and for a CI job."""
+"""``contrafact diff``: compare two runs, for people, programs and CI jobs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contrafact.report.diff import RunDiff
 
 _TEXT = 300
-"""So many characters of a text are shown on a terminal."""
+"""The most characters of a text that are shown on a terminal."""
 
 
 class _Options(Options):
@@ -56,7 +56,7 @@ class _Options(Options):
         if not self.fail_on_regression and (self.junit or self.rule != "difference"):
             what = "--junit" if self.junit else f"--rule {self.rule}"
             raise InputError(
-                f"{what} says when a run is worse, and no measure is named",
+                f"{what} applies only to a named measure",
                 hint="add --fail-on-regression MEASURE",
             )
 
@@ -73,7 +73,7 @@ def diff(options: _Options) -> None:
 
     options.check()
     for folder in (options.run_a, options.run_b):
-        read_manifest(folder)  # what is no run is said before anything heavy is loaded
+        read_manifest(folder)  # refuses a folder that is not a run before anything heavy is loaded
     from contrafact.report.diff_tables import diff_json
     from contrafact.report.regression import check_runs, junit_of_findings
     from contrafact.report.write import render_json
@@ -114,7 +114,7 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
     from contrafact.report.diff_tables import differences_table, flips_table, summary
     from contrafact.report.write import row_groups
 
-    # What two figures cannot be held against each other for stands before their names.
+    # Notes on figures that cannot be compared come before the runs' names.
     typer.echo("".join(f"note: {_plain(str(note))}\n" for note in found.notes), nl=False)
     typer.echo(f"A: {_plain(found.names[0])}\nB: {_plain(found.names[1])}")
     settings = [
@@ -206,5 +206,5 @@ def _short(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text of models and people without what could steer a terminal."""
+    """Return a text of models or people without characters that control a terminal."""
     return visible_text(text)

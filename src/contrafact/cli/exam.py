@@ -1,4 +1,4 @@
-"""``contrafact exam``: how far can this judge be trusted?"""
+"""``contrafact exam``: measure how far a judge can be trusted."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, SurfaceRow
     from contrafact.family.settings import TaskOptions
 
-_NONE = "–"  # where nothing could be read, or nothing was there
+_NONE = "–"  # shown if nothing could be read, or there was nothing
 
 
 class ExamCommand(TyperCommand):
-    """The command with the options of the exam that is asked for."""
+    """The command with the options of the chosen family's exam."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        """Read the command line by the options of the family that it names."""
+        """Parse the command line with the options of the family that it names."""
         family = read_ahead(self, args, parent)["family"]
         reader = self if family in (None, _families()[0]) else command_of("exam", _command(family))
         return TyperCommand.make_context(reader, info_name, [*args], parent, **extra)
@@ -41,9 +41,9 @@ def _command(family: str) -> Callable[..., None]:
     return settings_command(
         _exam,
         {"options": model, "own": _spec(family).options},
-        "Put items whose verdict is known to a judge, and say how often it is right.\n\n"
-        "Answers are kept in FILE's name with .answers.jsonl as they come: killed and run again, "
-        "it goes on, and nothing is asked twice. The items with every verdict stand in "
+        "Examine a judge with items whose verdicts are known, and show how often it is right.\n\n"
+        "Answers are kept in FILE's name with .answers.jsonl as they come; if interrupted, run it "
+        "again to resume: nothing is asked twice. The items with all verdicts are written to "
         ".items.jsonl. With --family NAME, --help shows the options of that family's exam.\n\n"
         f"Example: contrafact exam --judge embedded/smollm2-135m --family {family} "
         "--n 60 --out exam.json",

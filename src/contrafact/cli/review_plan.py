@@ -1,4 +1,4 @@
-"""``contrafact review plan`` and ``estimate``: what to label, and what labels say."""
+"""``contrafact review plan`` and ``estimate``: plan what to label, and estimate from labels."""
 
 from math import isnan
 from pathlib import Path
@@ -43,9 +43,9 @@ class _Plan(Options):
 
 @command
 def plan(options: _Plan) -> None:
-    """Draw the items to label, so that the figure you report gets as tight as it can.
+    """Draw the items to label, so that the interval of your figure becomes as narrow as possible.
 
-    Every item's probability is recorded in the key, from which `review estimate` makes figures.
+    The key records every item's probability, from which `review estimate` computes figures.
 
     Example: contrafact review plan items.csv --judge verdict --budget 100 --out plan.csv
     """
@@ -59,14 +59,14 @@ def plan(options: _Plan) -> None:
         items = judged_items(rows, name, by=options.by, judge=options.judge, positive=positive)
     elif options.db is None:
         raise InputError(
-            "the residual error is measured on a review's final items, and --db is not given",
+            "the residual error is measured on a review's final items, but --db is not given",
             hint="use --db URL --figure residual",
         )
     else:
         items = final_items(rows, name, options.by or category)
     rng = np.random.default_rng(options.seed)
     key = draw_plan(items, options.figure, options.budget, rng)
-    # Who labels anew is not to see what the review has come to.
+    # People who label anew must not see the review's results.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
     hidden = [options.judge, *(options.hide or ()), *(outcomes if options.db else ())]
     key_file = write_plan(options.out, rows, key, hidden, name, rng)
@@ -91,7 +91,7 @@ class _Estimate(Options):
 
 @command
 def estimate(options: _Estimate) -> None:
-    """Say what the labels of planned items come to: figures of all items, with intervals.
+    """Estimate figures of all items, with intervals, from the labels of planned items.
 
     Example: contrafact review estimate plan.key.csv --labels labels.csv --out figures.json
     """
@@ -113,7 +113,7 @@ def estimate(options: _Estimate) -> None:
     labelled = key.assign(labelled=known.values == known.values).groupby("group")["labelled"].sum()
     total = int(labelled.sum())
     rows = [("all", *_cells(overall), str(total))]
-    if len(by_group) > 1:  # of which one may be called "all", too
+    if len(by_group) > 1:  # a group may also be called "all"
         rows += [(name, *_cells(one), str(labelled[name])) for name, one in by_group.items()]
     titles = ("group", "share", "95% interval", "labels")
     show_table(f"{figure}, of {len(key):,} items", titles, rows)
@@ -124,7 +124,7 @@ def estimate(options: _Estimate) -> None:
 
 
 def _rows(options: _Plan) -> "tuple[list[Row], str, str | None]":
-    """Return the items' rows, what they are called, and the field of a review's categories."""
+    """Return the items' rows, their source's name, and the field of a review's categories."""
     from contrafact.review.export import item_rows
 
     file, db, review = options.file, options.db, options.review
@@ -142,10 +142,10 @@ def _show_label_notes(found: "Labels", key: "pd.DataFrame") -> None:
     if found.tied:
         typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
     if found.outside:
-        typer.echo(f"note: {found.outside} labels are of items that were not drawn", err=True)
+        typer.echo(f"note: {found.outside} labels are for items that were not drawn", err=True)
     waiting = int((key["drawn"] & (found.values != found.values)).sum())
     if waiting:
-        note = "drawn items have no label, and are taken for missing at random"
+        note = "drawn items have no label, and are assumed to be missing at random"
         typer.echo(f"note: {waiting} {note}", err=True)
 
 

@@ -1,6 +1,6 @@
 """``contrafact run TASK``: evaluate models and methods on a task.
 
-The options are those of every run and, behind them, the task's own, made from its model of options.
+The options are those of every run, followed by the task's own, made from its model of options.
 """
 
 import inspect
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class RunGroup(TaskGroup):
-    """The commands that run a task, and ``--config FILE``, where the file names the task."""
+    """The group of commands that run a task, with ``--config FILE``, whose file names the task."""
 
     def find(self, name: str) -> Any:
         return command_of(name, _command(task_named(name)))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the task's command; a name that is no task's is an error that lists the tasks."""
+        """Return the task's command; for an unknown name, raise an error that lists the tasks."""
         if args and not args[0].startswith("-") and args[0] not in tasks():
             raise InputError(f"there is no task '{args[0]}'", hint=f"use {', '.join(tasks())}")
         return super().resolve_command(ctx, args)
@@ -42,7 +42,7 @@ class RunGroup(TaskGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
+        """Parse the command line; if only ``--config FILE`` is given, FILE names the task."""
         if args and args[0].startswith("-"):
             ahead = read_ahead(self, args, parent)
             if ahead["config"] is not None:
@@ -52,7 +52,7 @@ class RunGroup(TaskGroup):
 
 app = typer.Typer(
     cls=RunGroup,
-    help="Evaluate models and methods on a task; killed and started again, it goes on.",
+    help="Evaluate models and methods on a task; if interrupted, run it again to resume.",
     no_args_is_help=True,
 )
 
@@ -67,7 +67,7 @@ def group(
         ),
     ] = None,
 ) -> None:
-    """Evaluate models and methods on a task; killed and started again, it goes on.
+    """Evaluate models and methods on a task; if interrupted, run it again to resume.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
@@ -80,7 +80,7 @@ def _task_of(path: Path) -> str:
     try:
         file = read_config(path)
     except InputError:
-        return next(iter(tasks()))  # whose command reads it again, and tells
+        return next(iter(tasks()))  # whose command reads the file again and reports the error
     task = file.values.get("task")
     if task is None:
         raise InputError("names no task", file=file.path, hint="begin with task: NAME")
@@ -90,7 +90,7 @@ def _task_of(path: Path) -> str:
 
 
 def options_of(model: type[RunConfig], *without: str) -> list[inspect.Parameter]:
-    """Return the options of a task's runs, without those that are named."""
+    """Return the options of a task's runs, except those named in ``without``."""
     parameters = parameters_of(model, panel="Options of this task", as_text=["out"])
     return [one for one in parameters if one.name not in ("task", *without)]
 
@@ -106,7 +106,7 @@ def _command(task: Task) -> Callable[..., None]:
         partial(_run, task.name),
         [*options_of(config_model(task.name)), *parameters_of(_FileOptions)],
         f"Evaluate models and methods: {task.summary.rstrip('.')}\n\n"
-        "Killed and started again, it goes on.\n\n"
+        "If interrupted, run it again to resume.\n\n"
         f"Example: contrafact run {task.name} --model embedded/smollm2-135m --limit 10 "
         "--temperature 0",
     )
@@ -129,11 +129,11 @@ def _run(task: str, config: Path | None = None, **values: Any) -> None:
 
 
 def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None" = None) -> None:
-    """Run what was prepared, write the report, and say how it went; 1 if samples failed.
+    """Run prepared runs, write the report, and print the results; exit with 1 if samples failed.
 
     Args:
-        runs: One run, or those of a grid, each in a folder of its own below the grid's. They are
-            taken out of the list: many outputs take much memory, and the report needs it.
+    runs: One run, or the runs of a grid, each in its own folder within the grid's. They are
+        removed from the list, since the report needs the memory of their outputs.
     """
     from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm, default_folder
@@ -182,7 +182,7 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
 
 
 def show_dry_run(cells: "Sequence[Prepared]") -> None:
-    """Open the models of runs that were prepared, and say what would be run."""
+    """Open the models of prepared runs, and print what would be run."""
     from contrafact.runs.execute import check_models
 
     for cell in cells:
@@ -194,7 +194,7 @@ def show_dry_run(cells: "Sequence[Prepared]") -> None:
             f"{cell.settings.task}: {cell.samples:,} samples of {cell.manifest.data.name}, "
             f"{methods} with {models}: {calls:,} calls"
         )
-    typer.echo("nothing is wrong, and no model was called")
+    typer.echo("no errors were found, and no model was called")
 
 
 def evaluate(
@@ -205,7 +205,7 @@ def evaluate(
     cell: str = "",
     seen: "Seen | None" = None,
 ) -> "RunResult":
-    """Run, or go on with, what was prepared, and say what the user should know of it first."""
+    """Run or resume a prepared run, and print notes about it first."""
     from contrafact.runs.execute import execute
     from contrafact.runs.prepare import BUNDLED
 
@@ -231,13 +231,13 @@ def evaluate(
 
 
 def show_failures(result: "RunResult") -> None:
-    """Say which samples failed, by cause, if any did."""
+    """Print which samples failed, by cause, if any did."""
     if result.problem is not None:
         typer.echo(str(result.problem), err=True)
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as config files have them: those of the form KEY=VALUE as a mapping."""
+    """Return options in the form of config files, with KEY=VALUE options as mappings."""
     found = {**options}
     for name, flag in (("model_args", "-M"), ("judge_args", "--judge-arg")):
         if name in found:

@@ -1,6 +1,6 @@
-"""``contrafact score``: judge and report outputs that are there already.
+"""``contrafact score``: judge and report existing outputs.
 
-``score TASK FILE`` takes outputs that were made elsewhere, ``score RUN`` those of a finished run.
+``score TASK FILE`` takes outputs made elsewhere, ``score RUN`` those of a finished run.
 """
 
 import inspect
@@ -22,13 +22,13 @@ from contrafact.stages.run import Executor, executor, stage_command
 
 
 class ScoreGroup(TaskGroup):
-    """The commands that score a task's outputs; a run's folder stands for one too."""
+    """The group of commands that score a task's outputs; a run's folder also works as a command."""
 
     def find(self, name: str) -> Any:
         return command_of(f"score {name}", _score_file(task_named(name)))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the task's command; of what is no task, the one that judges a run again."""
+        """Return the task's command or, for another name, the command that judges a run again."""
         if not args or args[0].startswith("-") or args[0] in self.names():
             return super().resolve_command(ctx, args)
         from contrafact.runs.folder import run_folder
@@ -39,7 +39,7 @@ class ScoreGroup(TaskGroup):
 
 app = typer.Typer(
     cls=ScoreGroup,
-    help="Judge and report outputs that are there already: a file's, or a finished run's.",
+    help="Judge and report existing outputs: a file's, or a finished run's.",
     no_args_is_help=True,
     epilog="A run instead of a task is judged again: contrafact score RUN --judge J2",
 )
@@ -47,7 +47,7 @@ app = typer.Typer(
 
 @app.callback()
 def group() -> None:
-    """Judge and report outputs that are there already: a file's, or a finished run's.
+    """Judge and report existing outputs: a file's, or a finished run's.
 
     Example: contrafact score TASK outputs.jsonl --judge J
     """
@@ -68,7 +68,7 @@ def _score_file(task: Task) -> Callable[..., None]:
         score,
         [_source("score", "FILE", str), *options, *bulk],
         f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
-        "Nothing is generated. Killed and started again, it goes on.\n\n"
+        "Nothing is generated. If interrupted, run it again to resume.\n\n"
         f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
     )
 
@@ -79,13 +79,13 @@ def _score_again(task: Task) -> Callable[..., None]:
         lambda **values: _score(task.name, values),
         [_source("run", "RUN", Path), *options],
         f"Judge a finished run of {task.name} again, generating nothing.\n\n"
-        "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
+        "Verdicts of earlier judges are kept beside the new ones, with their agreement.\n\n"
         "Example: contrafact score RUN --judge J2",
     )
 
 
 def _source(name: str, metavar: str, kind: type) -> inspect.Parameter:
-    """Return the parameter that names what is scored: a file, or a run's folder."""
+    """Return the parameter that names the outputs to score: a file, or a run's folder."""
     field = argument(metavar, Source.model_fields[name].description or "")
     fields: dict[str, Any] = {name: (kind, field)}
     [parameter] = parameters_of(create_model("Source", **fields))
@@ -119,7 +119,7 @@ def _in_bulk(task: str, values: Mapping[str, Any], elsewhere: Executor) -> None:
     for name in _OF_A_RUN:
         if values.get(name):
             option = "--" + name.replace("_", "-")
-            raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
+            raise InputError(f"{option} has no effect with --engine ray", hint="leave it out")
     file, out = str(values["score"]), values.get("out")
     if out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
@@ -136,5 +136,5 @@ def _in_bulk(task: str, values: Mapping[str, Any], elsewhere: Executor) -> None:
         given,
         options,
     )
-    stage.open_judges()  # what is wrong with one is shown before anything is begun
+    stage.open_judges()  # reports an unusable judge before anything is begun
     stage_command(stage, file, out, elsewhere)

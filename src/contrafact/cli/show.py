@@ -1,4 +1,4 @@
-"""What the commands print: the estimate, and the figures of a report."""
+"""Output of several commands: edited texts, figures as JSON, and a report's figures."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from contrafact.family import ShownText
     from contrafact.family.report import ReportSpec, TerminalColumn
 
-_AROUND = 8  # words that are shown on each side of a change
+_AROUND = 8  # words shown on each side of a change
 _STYLES = {"same": "", "removed": "red strike", "added": "bold green"}
 _MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
 
 
 def check_json(out: Path | None) -> None:
-    """Refuse a file of figures that is no JSON file, before any work is done."""
+    """Refuse an output file that is not a JSON file, before any work is done."""
     if out is not None and (out.suffix != ".json" or out.is_dir()):
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
 
 
 def write_json(out: Path | None, figures: Mapping[str, Any]) -> None:
-    """Write figures as JSON where a file is named, and say so."""
+    """Write figures as JSON if a file is named, and print its name."""
     check_json(out)
     if out is not None:
         write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
@@ -39,15 +39,15 @@ def write_json(out: Path | None, figures: Mapping[str, Any]) -> None:
 
 
 def percent(share: float) -> str:
-    """Return a share of 1 in percent; what is not a number is undefined."""
+    """Return a share from 0 to 1 in percent; NaN gives "undefined"."""
     return "undefined" if share != share else f"{100 * share:.1f}%"
 
 
 def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
-    """Return a text with what was changed in it marked word by word.
+    """Return a text with its changes marked word by word.
 
-    Long stretches that stayed are cut short around the changes. A text that shares little with
-    what it is read against stands whole and without marks.
+    Long unchanged stretches are shortened around the changes. A text that shares little with the
+    text before is shown whole and without marks.
     """
     from rich.text import Text
 
@@ -76,7 +76,7 @@ def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
 
 
 def _shortened(text: str, *, head: bool, tail: bool) -> str:
-    """Return a stretch that stayed: its words next to a change, and three dots for the rest."""
+    """Return an unchanged stretch: its words next to changes, and three dots for the rest."""
     words = text.split(" ")
     first, last = _AROUND if head or not tail else 0, _AROUND if tail else 0
     if not head and not tail:
@@ -89,8 +89,8 @@ def _shortened(text: str, *, head: bool, tail: bool) -> str:
 def show_results(folder: Path, *, brief: bool = False) -> None:
     """Print the overall figures of a report, with intervals, from its ``results.json``.
 
-    Each system has lines of its own, so that its name takes no room from the figures; columns
-    that do not fit the terminal are left out, and said.
+    Each system's name has its own line, so that figures have more room; columns that do not fit
+    the terminal are left out and listed.
     """
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     console = rich_console(highlight=False, markup=False, soft_wrap=True)
@@ -99,7 +99,7 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
         spec = task_named(task).report.load()
         title = f"{task}: {spec.title}"
         console.print(f"\n{title}, with {level}% intervals", soft_wrap=False)
-        # What makes the figures worthless stands before them.
+        # Warnings that make the figures worthless come first.
         shown = sorted(part["warnings"], key=lambda warning: warning.get("code") != "cut-prompts")
         while shown and shown[0].get("code") == "cut-prompts":
             console.print("{title}: {text}".format_map(shown.pop(0)), soft_wrap=False)
@@ -114,7 +114,7 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
 
 
 def show_agreement(folder: Path) -> None:
-    """Print how far the judges of a run agree, where there are several."""
+    """Print how far the judges of a run agree, if there are several."""
     import pandas as pd
 
     from contrafact.runs.items import AGREEMENT
@@ -163,7 +163,7 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
         if intervals := line(2 + 2 * i):
             yield intervals
     if left_out:
-        yield f"(in the report besides: {', '.join(left_out)})"
+        yield f"(also in the report: {', '.join(left_out)})"
 
 
 def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""``contrafact init``, ``methods``, ``prompts``: a project that runs, and what there is to run."""
+"""``contrafact init``, ``methods``, ``prompts``: a small project, methods, and prompt packs."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ _FILES = {
     "tests/test_regression.py": "test.txt",
     ".github/workflows/check.yml": "workflow.yml",
 }
-"""The files of the project, and what each is called among the package's."""
+"""The files of the project, with their names in the package."""
 
 
 class _Init(Options):
@@ -33,8 +33,8 @@ class _Init(Options):
 def init(options: _Init) -> None:
     """Write a small project that runs: headlines, a run's options, a method, tests, a CI workflow.
 
-    It runs offline with the embedded model; its README.md says how, and how to put your own data,
-    model and method in the place of each.
+    It runs offline with the embedded model; its README.md explains how, and how to replace each of
+    data, model and method by your own.
 
     Example: contrafact init my-project
     """
@@ -54,7 +54,7 @@ class _Methods(Options):
 def methods(options: _Methods) -> None:
     """List the methods that a task takes, with a line on each.
 
-    Any other is named by the import path of its module: --method package.module.
+    Name any other method by the import path of its module: --method package.module.
 
     Example: contrafact methods TASK
     """
@@ -76,7 +76,7 @@ def methods(options: _Methods) -> None:
 
 
 def _first_lines(package: str) -> dict[str, str]:
-    """Return the first line of every module of a package by its name: read, and not imported."""
+    """Return the first docstring line of a package's modules, by name, without importing them."""
     lines = {}
     spec = find_spec(package)
     for folder in (spec and spec.submodule_search_locations) or ():

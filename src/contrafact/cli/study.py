@@ -1,6 +1,6 @@
-"""``contrafact FAMILY study``: a sheet for people to fill in, and what their answers say.
+"""``contrafact FAMILY study``: sheets for people to fill in, and tables of their answers.
 
-The group is made from a family's `StudySpec`, one for each kind of study that it has.
+The group is made from a family's `StudySpec` objects, one for each kind of study.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from contrafact.family.study import StudySpec, StudyTable
 
 _WIDE = 10
-"""A table with more columns than this is shown row by row."""
+"""The number of columns above which a table is shown row by row."""
 
 
 group = typer.Typer(callback=lambda: None)
-"""The commands of a family that adds none: its studies are put into it."""
+"""The group for a family without its own commands, which holds its studies."""
 
 
 def study_group(family: "Family") -> Any:
-    """Return the group of commands of a family's studies."""
+    """Return the command group for a family's studies."""
     studies = {kind: spec.load() for kind, spec in family.study.items()}
     text = "Studies with people: a sheet for them to fill in, and what their answers say."
     app = typer.Typer(help=text, no_args_is_help=True)
@@ -57,15 +57,15 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
         partial(_sample, studies),
         {"options": _sample_options(studies)},
         f"Draw {spec.noun}, and write a sheet for people to fill in.\n\n"
-        "Next to the sheet stand its key (where each item comes from, and what is known of it; "
-        "keep it from those who answer) and guidelines for them.\n\n"
+        "Beside the sheet are written its key (each item's origin and the known facts about it; do "
+        "not show it to those who answer) and guidelines for them.\n\n"
         f"Example: contrafact {family} study sample {example}{sheet} --n {spec.n} "
         "--out study/sheet.csv",
     )
 
 
 def _sample_options(studies: "Mapping[str, StudySpec]") -> type[Options]:
-    """Return the options of ``sample``; some have a use in some studies alone."""
+    """Return the options of ``sample``; some exist only for some studies."""
     loads = {bool(one.load) for one in studies.values()}
     metavar = "FILE|RUN…" if len(loads) > 1 else "FILE" if True in loads else "RUN…"
     source = " Or: ".join(dict.fromkeys(one.source for one in studies.values()))
@@ -138,8 +138,8 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
     return as_command(
         score,
         [one for one in parameters_of(_Score) if one.name != "with_published" or published],
-        "Say how far people agree with each other, and with what they are held against.\n\n"
-        "Every figure has a 95% interval, or is called undefined. There is one filled sheet for "
+        "Measure how far people agree with each other and with the judge or reference.\n\n"
+        "Every figure has a 95% interval or is marked as undefined. There is one filled sheet for "
         "each person, or a shared one.\n\n"
         f"Example: contrafact {family} study score study/ann.csv study/ben.csv --out study/figures",
     )
@@ -189,7 +189,7 @@ def _write(tables: "Sequence[StudyTable]", out: Path) -> None:
         if table.name and not table.frame.empty:
             frame = table.frame.copy()
             for name in table.undefined:
-                # Not a number is not itself.
+                # NaN is not equal to itself.
                 frame[name] = ["undefined" if x != x else x for x in frame[name].tolist()]
             write_frame(frame, out / f"{table.name}.csv")
     typer.echo(f"Tables are in {out}")

@@ -1,4 +1,4 @@
-"""``contrafact train``: white-box training."""
+"""``contrafact train``: train models whose weights are available."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,10 +42,10 @@ class _Edit(Options):
 @app.command("edit")
 @command
 def edit(options: _Edit) -> None:
-    """Teach a model to edit stories, by answers that are proven right.
+    """Train a model to edit stories, with answers that are proven right.
 
-    Measured on stories whose graphs, places or events it has never met, each alone and together.
-    Killed at any point, the same command goes on; what is finished is not done again.
+    It is measured on stories with unseen graphs, places or events, each alone and together. If
+    interrupted, run the same command again to resume; finished parts are not repeated.
 
     Example: contrafact train edit tiny --out runs/edit-tiny
     """
@@ -86,7 +86,7 @@ def srlm(options: _Srlm) -> None:
     """Self-rewarding training: a model learns from preferences among its own answers.
 
     Supervised warm-up, then in each iteration new items, candidate answers, scores, preferences
-    and DPO. Killed at any point, the same command goes on; what is finished is not done again.
+    and DPO. If interrupted, run the same command again to resume; finished parts are not repeated.
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """

@@ -1,4 +1,4 @@
-"""``contrafact whatif``: the string the model would have written with the same noise."""
+"""``contrafact whatif``: the text that a model would have written with the same noise."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -43,10 +43,11 @@ class _Options(Options):
 
 @command
 def whatif(options: _Options) -> None:
-    """Say what would have been written under another prompt or by another model.
+    """Show what would have been written under another prompt or by another model.
 
-    The noise that led to the text is inferred, and held: what the change does not touch stays. A
-    text and its own prompt give the text back. Each sample is another noise that fits the text.
+    The noise that led to the text is inferred and kept, so that parts unaffected by the change stay
+    the same. A text with its own prompt gives the same text. Each sample is another noise that fits
+    the text.
 
     Example: contrafact whatif --model smollm2-135m
     --factual-prompt "Describe the market today in one sentence."

@@ -1,11 +1,12 @@
-"""What ``--data`` names: a file, a published set, or a dataset of the Hugging Face hub.
+"""The data that ``--data`` names: a file, a published set, or a dataset of the Hugging Face hub.
 
-What is downloaded stays in the user's cache. An address of the hub is
-``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the first download
-is recorded and held to; ``@main`` asks for the newest. Which files make up a configuration and a
-split, the dataset's card says; without configurations in it, the files' names tell splits.
+Downloads stay in the user's cache. An address of the hub is
+``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision, the commit of the first
+download is recorded and used again; ``@main`` asks for the newest. The dataset's card says which
+files make up a configuration and a split; if it has no configurations, the files' names tell the
+splits.
 
-The hub is asked by its own client (`contrafact.files.hub`).
+Requests go through the hub's own client (`contrafact.files.hub`).
 """
 
 import fnmatch
@@ -31,17 +32,17 @@ from contrafact.files.tables import json_line, read_rows, table_file
 __all__ = ["data_source", "dataset_named", "datasets", "fetch_dataset", "is_fetched"]
 
 BASE_VARIABLE = "CONTRAFACT_DATA_URL"
-"""Names a mirror that stands in for GitHub, with the same paths below it."""
+"""The environment variable with the URL of a mirror of GitHub, which has the same paths."""
 
 FileProgress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes at hand and the bytes in all, if they are known."""
+"""Called with a file's name, the bytes downloaded so far and the total, if it is known."""
 
 _HOST = "https://raw.githubusercontent.com"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What ``datasets.toml`` says about one published dataset."""
+    """A published dataset, as ``datasets.toml`` describes it."""
 
     name: str
     title: str
@@ -51,13 +52,13 @@ class Dataset:
     schema: str | None = None
     repository: str = ""
     revision: str = ""
-    """The pinned commit; empty where the first fetch decides."""
+    """The pinned commit; empty if the first fetch decides it."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Its files, by their paths at the source, and the sum, in hex, that each must have. Empty
-    where the source lists them."""
+    """The SHA-256, in hex, that each file must have, by its path at the source. Empty if the source
+    lists the files."""
 
     def place(self, file: str = "") -> Path:
-        """Return where a file of it is in the cache, by its name alone; or the folder."""
+        """Return the path in the cache of one of its files, or of its folder without a file."""
         return cache_dir() / "data" / self.name / PurePosixPath(file).name
 
 
@@ -76,7 +77,7 @@ def datasets() -> dict[str, Dataset]:
 
 
 def dataset_named(name: str) -> Dataset:
-    """Return one dataset, or raise an `InputError`."""
+    """Return the dataset of a name; raise an `InputError` if there is none."""
     found = datasets().get(name.strip().lower())
     if found is None:
         raise InputError(
@@ -93,9 +94,9 @@ def is_fetched(dataset: Dataset) -> bool:
 
 
 def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]:
-    """Download what is missing of a dataset into the cache, check it, and return its files.
+    """Download the missing files of a dataset into the cache, check them, and return all files.
 
-    One of the hub is held to the commit of its first fetch (`fetch_table`).
+    A dataset of the hub stays at the commit of its first fetch (`fetch_table`).
     """
     dataset = dataset_named(name)
     if dataset.source == "file":
@@ -118,18 +119,18 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """A file, and where it is from, with the commit; empty for a file of the user's."""
+    """A file, and its origin with the commit; the origin is empty for a user's own file."""
 
     path: Path
     origin: str = ""
 
 
 def data_source(given: str | Path) -> DataSource:
-    """Return the file that somebody names, downloaded if it has to be.
+    """Return the file that ``--data`` names, downloaded if necessary.
 
-    A file that is there is itself. Else ``hf://…`` is a dataset of the hub (`fetch_table`), and
-    ``fin-force``, ``fin-force/supplement``, ``rfc-bench`` are the published sets (`datasets`), of
-    which ``:SPLIT`` takes one file of several.
+    The path of an existing file is used as it is. Otherwise ``hf://…`` is a dataset of the hub
+    (`fetch_table`), and ``fin-force``, ``fin-force/supplement`` and ``rfc-bench`` are the published
+    sets (`datasets`); ``:SPLIT`` chooses one of several files.
     """
     text = str(given)
     if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:
@@ -153,7 +154,7 @@ _ADDRESS = re.compile(
     r"(?:/(?P<config>\w[\w.-]*))?(?::(?P<split>\w[\w.-]*))?",
     re.ASCII,
 )
-_SHAPE = "hf://OWNER/NAME, perhaps with @REVISION, /CONFIG and :SPLIT behind it"
+_SHAPE = "hf://OWNER/NAME, optionally followed by @REVISION, /CONFIG and :SPLIT"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TABLES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".xlsx")
 _SPLITS = ("train", "test", "validation", "valid", "val", "dev", "eval")
@@ -164,7 +165,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """What an address names; a split may be the name of a file."""
+    """The parts of a Hub address; ``split`` may be the name of a file."""
 
     repository: str
     revision: str = ""
@@ -177,18 +178,18 @@ class HubAddress:
 
 
 def hub_address(text: str) -> HubAddress:
-    """Return what an address names; raise an `InputError` where it is none."""
+    """Return the parts of a Hub address; raise an `InputError` if the text is not one."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"'{text[:80]}' is no address of a dataset", hint=f"write {_SHAPE}")
+        raise InputError(f"'{text[:80]}' is not a dataset's address", hint=f"write {_SHAPE}")
     return HubAddress(**{name: part or "" for name, part in found.groupdict().items()})
 
 
 def fetch_table(address: HubAddress) -> DataSource:
-    """Return a dataset's file in the cache, downloaded if need be.
+    """Return a dataset's file in the cache, downloaded if necessary.
 
-    A split of several files becomes one file of JSON Lines. What came of a download that failed
-    stays, and a later call goes on from there.
+    A split of several files becomes one file of JSON Lines. If a download fails, the part that
+    arrived is kept, and a later call continues from there.
     """
     hub_client()
     home = cache_dir() / "hub" / address.repository
@@ -206,7 +207,7 @@ def fetch_table(address: HubAddress) -> DataSource:
 
 
 def fetch_tables(address: HubAddress) -> list[Path]:
-    """Return all tables of a dataset in the cache, downloaded if need be."""
+    """Return all tables of a dataset in the cache, downloaded if necessary."""
     hub_client()
     home = cache_dir() / "hub" / address.repository
     commit, names = _listed(address, home)
@@ -215,7 +216,7 @@ def fetch_tables(address: HubAddress) -> list[Path]:
 
 
 def _holds_tables(address: HubAddress) -> bool:
-    """Return whether all tables of the commit that a dataset is held to are in the cache."""
+    """Return whether all tables of a dataset's recorded commit are in the cache."""
     home = cache_dir() / "hub" / address.repository
     if not (recorded := _recorded(home / _HELD)):
         return False
@@ -224,7 +225,7 @@ def _holds_tables(address: HubAddress) -> bool:
 
 
 def _joined(files: Sequence[Path], folder: Path) -> Path:
-    """Return a file with the rows of several, made in a folder unless it is there; or the one."""
+    """Return one file with the rows of all files, made in a folder unless it exists already."""
     if len(files) == 1:
         return files[0]
     joined = folder / f"{files[0].stem}-and-{len(files) - 1}-more.jsonl"
@@ -243,11 +244,11 @@ def choose_files(
     split: str = "",
     card: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Return the names of the files that a configuration and a split are made of, sorted.
+    """Return the sorted names of the files of a configuration and a split.
 
     Args:
-        config: The only, or the default one, if empty.
-        split: Or the name of a file without its suffix; the only one if empty.
+        config: The configuration; if empty, the only or the default configuration.
+        split: The split, or a file's name without its suffix; if empty, the only split.
     """
     tables = _tables_of(names, source)
     splits: dict[str, list[str]] = {}
@@ -282,11 +283,11 @@ def _lacks(what: str, wanted: str, source: str, known: Iterable[str]) -> InputEr
 
 
 def _patterns_of(configs: Sequence[Any], source: str, config: str) -> Iterator[tuple[str, str]]:
-    """Yield the splits of one of a card's configurations, each with a pattern of its files."""
+    """Yield the splits of a card's configuration, each with a pattern of file names."""
     known = {str(one.get("config_name", "default")): one for one in configs}
     default = next((name for name, one in known.items() if one.get("default")), "default")
     if not config and default not in known and len(known) > 1:
-        hint = f"name one behind a slash: {', '.join(list(known)[:8])}"
+        hint = f"name one after a slash: {', '.join(list(known)[:8])}"
         raise InputError("it has several configurations", file=source, hint=hint)
     chosen = config or (default if default in known else next(iter(known)))
     if chosen not in known:
@@ -313,7 +314,7 @@ def _tables_of(names: Iterable[str], source: str) -> list[str]:
 
 
 def _split_of(name: str) -> str:
-    """Return the split that a file's name or folder says, or else its name without a number."""
+    """Return the split in a file's name or folder, or else its name without a shard number."""
     words = re.split(r"[/._-]+", name.lower())
     split_name = next((split for split in _SPLITS if split in words), None)
     stem = PurePosixPath(name).stem
@@ -321,7 +322,7 @@ def _split_of(name: str) -> str:
 
 
 def _listed(address: HubAddress, home: Path) -> tuple[str, list[str]]:
-    """Return a commit of a dataset and its files; recorded, so that they are asked for once."""
+    """Return a dataset's commit and its files' names, recorded so that the hub is asked once."""
     pinned = bool(_COMMIT.fullmatch(address.revision))
     if (pinned or not address.revision) and (
         recorded := _recorded(home / (f"{address.revision}.json" if pinned else _HELD))

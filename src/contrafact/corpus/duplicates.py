@@ -1,4 +1,4 @@
-"""Exact and near duplicates: the same article again, as other outlets print it."""
+"""Exact and near duplicates of articles, for example as other outlets print them."""
 
 import re
 import tomllib
@@ -24,13 +24,13 @@ from contrafact.text.numerals import DIGITS, digits_value
 __all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "kept_or_dropped", "signature_of"]
 
 THRESHOLD = 0.8
-"""Shared 5-grams of what texts say (`content_of`), as a share of all that either has, from which
-two texts are one."""
+"""The similarity from which two texts are near duplicates: the share of the 5-grams of their
+contents (`content_of`) that both have."""
 _GRAM = 5
 _PERMUTATIONS = 128
 # Every candidate is compared exactly afterwards, so the index errs on the side of finding too many.
 _FALSE_FINDS, _MISSES = 0.1, 0.9
-# " - Reuters", " | The Hill", " - Yahoo Finance" at the end of a part: whose article it is.
+# The outlet at the end of a part: " - Reuters", " | The Hill", " - Yahoo Finance".
 _OUTLET = re.compile(
     r"(?:\s\|(?:\s[A-Z][\w'’.&-]{0,30}){1,4}|\s[-–—]\s(?:[A-Z]\w{1,30}\s){0,3}(?:[\w.]{1,30}\.com|"
     r"News|Times|Post|Journal|Herald|Tribune|Reuters|Bloomberg|Finance|MarketWatch|Gazette|Press|"
@@ -39,16 +39,16 @@ _OUTLET = re.compile(
     r"[ \t]{0,20}(?=$|\.\s)",
     re.MULTILINE,
 )
-# An addition in a headline's last part, which the likeness of two texts leaves out.
+# An addition in a headline's last part, which the similarity of two texts ignores.
 _TAIL = re.compile(r"(?<=\w)(?:\s[-–—|](?:\s[A-Z][\w'’.&-]{0,30}){1,4}[?!.]?){1,9}\s{0,20}$")
-# Where a part of a text ends, and what stands for it and for a text's breaking off among words.
+# Where a part of a text ends; among words, marks for that end and for a text that breaks off.
 _ENDS = re.compile(r"\s[-–—|·•:]\s|[|:;\n]|[.!?…](?=\s|$)|<[^<>]{1,20}>")
 _END, _BROKEN = "|", "…"
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
 
 def _sign(one: str) -> str:
-    """Return what a sign is among words: what says something stays, a currency as its own word."""
+    """Return a character if it has meaning (a currency sign as its own word), else a space."""
     if one.isalnum() or one in ".%+-−":
         return one
     return f" {one} " if one in _SAYING or unicodedata.category(one) == "Sc" else " "
@@ -89,20 +89,20 @@ class Text:
     text: str
     url: str | None = None
     signature: bytes | None = None
-    """What `signature_of` gives, where it was made before."""
+    """The text's `signature_of`, if it was computed before."""
 
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A text, by its place, and the one that came before, by its id.
+    """A duplicate text, by its position, and the earlier text that it repeats, by id.
 
     Attributes:
-        kind: ``exact``: equal but for case, punctuation, spaces and how figures are written.
-            ``address``: the same web address. ``near``: alike by at least the threshold, and
+        kind: ``exact``: equal except for case, punctuation, spaces and how figures are written.
+            ``address``: the same web address. ``near``: similar by at least the threshold, and
             different in form alone (`same_but_for_form`), with no figure in place of another.
-        similarity: Jaccard similarity of the 5-grams of characters of what the texts say
+        similarity: Jaccard similarity of the character 5-grams of the texts' contents
             (`content_of`), 0 to 1.
-        other_set: Whether the one before is of the other set.
+        other_set: Whether the earlier text belongs to the other set.
     """
 
     position: int
@@ -113,7 +113,7 @@ class Duplicate:
 
     @property
     def reason(self) -> str:
-        """Say it in a few words."""
+        """The reason why the text is a duplicate, in a few words."""
         where = " of the other set" if self.other_set else ""
         if self.kind == "exact":
             return f"the same text as {self.of}{where}"
@@ -125,8 +125,8 @@ class Duplicate:
 def normal_form(text: str) -> str:
     """Return the text in lower case, in Unicode's NFKC form, its words joined by single spaces.
 
-    Signs go, except where they say something: with a number (a decimal point, a minus, a percent
-    sign, a currency's, that it is more or less), that a price rises or falls, and in a rating.
+    Signs are removed unless they have meaning: with a number (a decimal point, a minus, a percent
+    or currency sign, a sign of more or less), as arrows of rising or falling prices, in a rating.
     """
     shown = unicodedata.normalize("NFKC", text.translate(_SHOWN))
     folded = _NUMBER.sub(_plain, _RATED.sub(r"\1\2 minus", _undotted(shown)).casefold())
@@ -139,7 +139,7 @@ def _undotted(text: str) -> str:
 
 
 def _plain(found: re.Match[str]) -> str:
-    """Return a number without commas between its thousands and zeros behind its fraction."""
+    """Return a number without commas between its thousands and zeros at the end of its fraction."""
     return found[1].replace(",", "") + (found[2] or "").rstrip("0").rstrip(".")
 
 
@@ -159,20 +159,20 @@ def find_duplicates(
     threshold: float = THRESHOLD,
     figures: bool = True,
 ) -> list[Duplicate]:
-    """Return those texts that are duplicates of an earlier one, or of one in another set.
+    """Return the duplicates: texts that repeat an earlier text, or a text of another set.
 
-    A text is compared with those before it that are not duplicates themselves, so of a chain of
-    texts, each like the last, the first stays, and so does the first that is unlike it. Candidates
-    come from a MinHash index (Broder, 1997) and are compared exactly; a pair that is just above the
-    threshold is missed once in a long while.
+    A text is compared with earlier texts that are not duplicates themselves; so in a chain of
+    texts, each similar to the last, the first is kept, and so is the next that is unlike it.
+    Candidates come from a MinHash index (Broder, 1997) and are compared exactly; rarely, a pair
+    just above the threshold is missed.
 
     Args:
-        against: Another set, all of which counts as earlier. Its own duplicates are no concern.
+        against: Another set, whose texts all count as earlier; its own duplicates are ignored.
         threshold: Jaccard similarity from which two texts are near duplicates, above 0; 1 finds
-            texts with the same 5-grams only.
-        figures: Whether a text that has another figure in place of one is another text, however
-            alike the two are: "up 45%" is no copy of "up 4.5%". One that only lacks figures, or
-            has more, may be a copy.
+            only texts with the same 5-grams.
+        figures: Whether texts with different figures are different, however similar they are:
+            "up 45%" is not a copy of "up 4.5%". A text that only lacks figures, or has more, may
+            still be a copy.
     """
     if not 0.0 < threshold <= 1.0:
         raise ValueError("the threshold is above 0 and at most 1")
@@ -190,14 +190,14 @@ def find_duplicates(
 
 
 def same_but_for_form(first: str, second: str) -> bool:
-    """Return whether two texts differ in form alone, word beside word.
+    """Return whether two texts, compared word by word, differ in form alone.
 
-    What may differ: function words, the inflection of a word, how a figure is written, and what an
-    outlet adds: its name, or a part of its own (a heading, a sentence, what stands behind a dash)
-    before the first and after the last that both have. Another content word, or a negation, makes
-    another text, however alike the two are, and so do figures in another order, a name in capitals
-    ("IT", "A$") and a word that says who did it, whence or whereto ("by", "from", "to 5%"). A text
-    that is broken off lacks what follows.
+    The texts may differ in function words, in the inflection of a word, in how a figure is written,
+    and in an outlet's additions: its name, or a part (a heading, a sentence, text after a dash)
+    before or after everything that both have. A different content word or a negation makes them
+    different, however similar they are; so do figures in another order, a name in capitals ("IT",
+    "A$") and a word for agent, origin or goal ("by", "from", "to 5%"). A text that breaks off may
+    lack the rest.
     """
     one, two = _parts(first), _parts(second)
     names = _capitals(first) | _capitals(second)
@@ -227,7 +227,7 @@ def same_but_for_form(first: str, second: str) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the words of a text, without the names of outlets, each part's end a word."""
+    """Return a text's words without names of outlets; the end of each part is a word too."""
     parts = [normal_form(part).split() for part in _ENDS.split(_OUTLET.sub("", _undotted(text)))]
     words = [word for part in parts if part for word in (*part, _END)][:-1]
     return [*words, _BROKEN] if text.rstrip().endswith(("…", "...")) else words
@@ -238,7 +238,7 @@ def _values(words: Sequence[str]) -> list[Decimal]:
 
 
 def _content(words: Sequence[str], names: Set[str]) -> list[str]:
-    """Return the words that say something: no function words, no outlets, no figures."""
+    """Return the content words: no function words, no outlets, no figures."""
     return [
         word
         for word in words
@@ -249,14 +249,14 @@ def _content(words: Sequence[str], names: Set[str]) -> list[str]:
 
 
 def _capitals(text: str) -> frozenset[str]:
-    """Return the function words that are names by their capitals: IT, WHO, the A of A$."""
+    """Return the function words that are names because of capitals: IT, WHO, the A of A$."""
     if text.isupper():
         return frozenset()
     return frozenset(map(str.casefold, _CAPITALS.findall(text))) & _FUNCTION_WORDS
 
 
 def _to_a_figure(words: Sequence[str], start: int, end: int) -> bool:
-    """Tell whether "to" is among words and says that what follows is a level: "to 5%"."""
+    """Return whether the words from start to end have a "to" before a figure, as in "to 5%"."""
     return any(
         word == "to" and any(map(str.isdigit, "".join(words[at + 1 : at + 3])))
         for at, word in enumerate(words[start:end], start=start)
@@ -264,16 +264,16 @@ def _to_a_figure(words: Sequence[str], start: int, end: int) -> bool:
 
 
 def content_of(text: str, form: str | None = None) -> str:
-    """Return what a text says, for the likeness of two: no function words, endings, last outlet.
+    """Return a text's content, for comparing texts: no function words, endings or last outlet.
 
-    ``form`` is its `normal_form`, where that is known.
+    ``form`` is the text's `normal_form`, if it is known.
     """
     bare = _TAIL.sub("", text)
     words = (normal_form(bare) if form is None or bare != text else form).split()
     return " ".join(_stem(word) for word in words if word not in _FORM_WORDS) or " ".join(words)
 
 
-# Of headlines, and not in the table.
+# Irregular verbs of headlines that are not in the table.
 _PAST = {
     "bought": "buy", "made": "make", "took": "take", "won": "win", "held": "hold", "met": "meet",
     "sought": "seek", "saw": "see", "kept": "keep", "spent": "spend", "paid": "pay",
@@ -282,7 +282,7 @@ _PAST = {
 
 @cache
 def _past() -> dict[str, str]:
-    """Return irregular verbs by their forms."""
+    """Return the irregular verb of each of its forms."""
     table = files("contrafact.text.words").joinpath("irregular.toml").read_text("utf-8")
     return _PAST | {
         form: verb
@@ -312,7 +312,7 @@ _FUNCTION_WORDS = frozenset(
         *("they", "we", "i", "you", "who", "which", "said", "says", "say", "s", "d", "ll", "re"),
     )
 )
-# With what outlets put beside an article's words.
+# Function words, and words that outlets add to an article.
 _FORM_WORDS = _FUNCTION_WORDS | frozenset(
     (
         *("reuters", "bloomberg", "ap", "afp", "cnbc", "dpa", "wsj", "ft", "update", "exclusive"),
@@ -324,7 +324,7 @@ _FORM_WORDS = _FUNCTION_WORDS | frozenset(
 def kept_or_dropped(
     item: NewsItem, fields: dict[str, Any], duplicate: Duplicate | None, near: float
 ) -> tuple[dict[str, Any], LedgerEvent]:
-    """Return a news item as it is kept or dropped, and the ledger's event."""
+    """Return the row of a news item, kept or dropped, and the ledger's event."""
     record = news_record(item, fields)
     if duplicate is not None:
         record |= {
@@ -338,7 +338,7 @@ def kept_or_dropped(
 
 
 def signature_of(text: Text) -> bytes:
-    """Return a text's MinHash, by which `find_duplicates` looks for candidates."""
+    """Return a text's MinHash, with which `find_duplicates` finds candidates."""
     return _signature(_grams(content_of(text.text)))
 
 
@@ -358,11 +358,11 @@ def _empty() -> Any:
 
 @cache
 def _bands(threshold: float) -> tuple[int, int]:
-    """Return in how many bands a signature is looked up, and how many of its values each has."""
+    """Return the number of bands into which a signature is split, and the values in each."""
     from datasketch import MinHashLSH
 
     index = MinHashLSH(
-        # The index wants less than 1; what it finds is compared exactly.
+        # The index needs less than 1; the candidates it finds are compared exactly.
         threshold=min(threshold, 0.99),
         num_perm=_PERMUTATIONS,
         weights=(_FALSE_FINDS, _MISSES),
@@ -376,7 +376,7 @@ def _grams(form: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What of a text is compared; its place is below 0 in the other set."""
+    """The parts of a text that are compared; ``place`` is below 0 in the other set."""
 
     place: int
     id: str
@@ -396,7 +396,7 @@ class _Entry:
 
 
 def _candidate_keys(signature: bytes, threshold: float) -> list[int]:
-    """Return hashes of the parts of a signature: texts that share one are candidates."""
+    """Return hashes of the bands of a signature: texts that share a hash are candidates."""
     bands, rows = _bands(threshold)
     size = len(signature) // _PERMUTATIONS * rows
     return [hash((at, signature[at * size : (at + 1) * size])) for at in range(bands)]
@@ -408,7 +408,7 @@ def _similarity(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 class _Before:
-    """The texts that came before and were kept, by normal form, by address and by signature."""
+    """The earlier texts that were kept, by normal form, by address and by signature."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
@@ -425,7 +425,7 @@ class _Before:
     def find(
         self, entry: _Entry, grams: frozenset[str], keys: Sequence[int]
     ) -> tuple[str, _Kind, float, bool] | None:
-        """Return what a text repeats: its id, how, how alike they are, and if of the other set."""
+        """Return the text that an entry repeats: id, kind, similarity, whether in the other set."""
         if same := self._same.get(("exact", entry.form)):
             return same.id, "exact", 1.0, same.place < 0
         if entry.address is not None and (same := self._same.get(("address", entry.address))):
@@ -439,11 +439,11 @@ class _Before:
         near = [
             (alike, -one.place)
             for one in candidates.values()
-            # Where each has a figure that the other lacks, they are two texts.
+            # If each has a figure that the other lacks, they are different texts.
             if not (entry.figures - one.figures and one.figures - entry.figures)
             and (alike := _similarity(grams, one.grams())) >= self._threshold
         ]
-        for alike, behind in sorted(near, reverse=True):  # of equals the first
+        for alike, behind in sorted(near, reverse=True):  # of equally similar texts, the earlier
             one = candidates[-behind]
             if same_but_for_form(one.text, entry.text):
                 return one.id, "near", alike, one.place < 0
@@ -451,9 +451,9 @@ class _Before:
 
 
 def _address(url: str | None) -> str | None:
-    """Return what addresses of one article share: host and path, and a query but its tracking.
+    """Return the key of an article's address: host, path, and query without tracking parameters.
 
-    None is returned for what is no article's address: nothing, or a host alone.
+    None is returned for a text that is not an article's address, such as a host alone.
     """
     try:
         parts = urlsplit((url or "").strip())

@@ -1,4 +1,4 @@
-"""Fetching news: every page of a source, kept as it comes, then one file of items, each once.
+"""Fetching news: each page of a source is kept as it arrives; then one file has each item once.
 
 RFC-BENCH, section 2.2.1 (unique articles, each a title and a summary); FIN-FORCE, section 3.1.
 """
@@ -37,14 +37,14 @@ _STAGE = "fetch"
 
 @dataclass(frozen=True)
 class Window:
-    """The days that are wanted, YYYY-MM-DD; none is open-ended."""
+    """The wanted dates, as YYYY-MM-DD; None means that the window is open at that end."""
 
     since: str | None = None
     until: str | None = None
 
     @classmethod
     def of(cls, since: str | None, until: str | None, usual: Defaults | None = None) -> Self:
-        """Return the window between two days as users write them, or a source's usual ones."""
+        """Return the window between two days as users write them, or a source's usual days."""
         days: list[str | None] = []
         for text in (since, until):
             try:
@@ -60,7 +60,7 @@ class Window:
         return cls(since, until)
 
     def reason_against(self, date: str | None) -> str | None:
-        """Return why an item of that date is not wanted; none if it is."""
+        """Return why an item of a date is not wanted; None if it is wanted."""
         if self.since is None and self.until is None:
             return None
         day = None if date is None else day_of(date)
@@ -68,29 +68,29 @@ class Window:
             what = "no date" if date is None else "a date that cannot be read"
             return f"has {what}, and a window of days is asked for"
         if (self.since and day < self.since) or (self.until and day > self.until):
-            return f"is of {day}, outside the window"
+            return f"is dated {day}, outside the window"
         return None
 
 
 @dataclass
 class Pages:
-    """What came, page by page."""
+    """The contents of all pages of a source."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
     """``place``, ``why`` and ``raw`` of each item that cannot be used."""
     notes: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    """Why a request came to nothing, by its label."""
+    """Why a request failed, by its label."""
 
 
 @dataclass
 class Fetched:
-    """The items of a fetch, and what became of all that came."""
+    """The items of a fetch, the dropped rows, and the events of both."""
 
     items: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)
-    """What was left out, with its reason under ``dropped_because``."""
+    """The rows left out, with the reason under ``dropped_because``."""
     events: list[LedgerEvent] = field(default_factory=list)
     repeated: int = 0
     outside: int = 0  # of the window
@@ -99,7 +99,7 @@ class Fetched:
 def open_source(
     name: SourceName, what: Sequence[str], window: Window, *, days: int | None = None
 ) -> Source:
-    """Return a source of news."""
+    """Return the source of news of a name, asked for keywords, tickers, addresses or files."""
     if name == "file":
         return _files(what)
     if name == "rss":
@@ -110,7 +110,7 @@ def open_source(
 
 
 def _files(paths: Sequence[str]) -> Source:
-    """Return files of news as a source, in any layout that `news_rows` reads."""
+    """Return a source that reads files of news, in any layout that `news_rows` reads."""
     if not paths:
         raise InputError("no file is named", hint="give its path: news fetch file FILE")
     for path in paths:
@@ -121,7 +121,7 @@ def _files(paths: Sequence[str]) -> Source:
 
 
 def _read_file(request: Request, get: Get) -> NewsPage:
-    """Read a file; a row without a title, or with one that is not text, is kept apart."""
+    """Return a file's rows as a page; rows whose title is missing or not text are rejected."""
     rows: list[dict[str, Any]] = []
     gone = []
     for line, row in read_rows(request.url):
@@ -130,7 +130,7 @@ def _read_file(request: Request, get: Get) -> NewsPage:
         except InputError as error:
             gone.append(rejected(f"{request.label}:{line}", error.problem, row))
         else:
-            # A file that an earlier fetch wrote says who found its items.
+            # A file of an earlier fetch says which request found each item.
             found_by = row.get("found_by") or request.fields["found_by"]
             rows.append({**row, **request.fields, "found_by": found_by})
     if not rows and not gone:
@@ -146,10 +146,10 @@ def fetch_pages(
     max_pages: int,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Pages:
-    """Ask a source for all of its pages; those of an earlier start are taken from the journal.
+    """Return all pages of a source; pages of an earlier, interrupted run come from the journal.
 
-    A request that fails is left out of the journal, so that a later start tries it again, and the
-    others go on.
+    A request that fails is left out of the journal, so that a later run tries it again, and the
+    other requests go on.
     """
     pages = Pages()
     for first in source.first:
@@ -158,7 +158,7 @@ def fetch_pages(
         except Unreachable as error:
             if source.one_host:
                 raise InputError(
-                    f"{source.name} gives no answer: {error}",
+                    f"{source.name} does not answer: {error}",
                     hint="run the command again later: it goes on where it stopped",
                 ) from error
             pages.failed[first.label] = str(error)
@@ -181,7 +181,7 @@ def _chain(
     while request is not None:
         place = (request.url, str(sorted(request.params.items())))
         if place in seen:
-            pages.notes.append(f"{first.label}: its pages lead back to one that was read")
+            pages.notes.append(f"{first.label}: its pages lead back to a page that was read")
             return
         if len(seen) == max_pages:
             pages.notes.append(f"{first.label}: stopped after {max_pages} pages, there are more")
@@ -201,10 +201,10 @@ def _chain(
 def assemble(
     pages: Pages, window: Window, *, source: str, notes: RowNotes | None = None
 ) -> Fetched:
-    """Return the items of the pages that came, each once, in the order in which they came.
+    """Return the items of all pages, each once, in the order of the pages.
 
-    Items are one if title and summary are. An item that several requests found says so under
-    ``found_by``.
+    Items with the same title and summary are the same. ``found_by`` lists all requests that found
+    an item.
     """
     fetched, by = Fetched(), f"rule:{source}"
     by_id: dict[str, dict[str, Any]] = {}

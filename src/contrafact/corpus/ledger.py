@@ -1,8 +1,9 @@
 """The ledger: every decision on every item, by whom, when and why. Events are only ever added.
 
-RFC-BENCH, section 2.2.3 keeps counts of what each gate removed; the ledger keeps the decisions that
-such counts are made from, and tells them: how many items each stage kept and dropped (appendix E),
-and how many errors an audit of a stratified sample suggests are left (table 2).
+RFC-BENCH, section 2.2.3 keeps counts of the items that each gate removed; the ledger keeps the
+decisions behind such counts, and computes the counts from them: how many items each stage kept and
+dropped (appendix E), and how many errors an audit of a stratified sample suggests are left (table
+2).
 """
 
 import hashlib
@@ -42,7 +43,7 @@ DECISIONS: tuple[Decision, ...] = ("kept", "dropped", "revised", "hard case")
 
 
 def event_time() -> str:
-    """Return the time as events have it: ISO 8601, in UTC, by the second."""
+    """Return the present time in the format of events: ISO 8601, in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -56,7 +57,7 @@ class LedgerEvent(BaseModel):
     manipulation: str | None = Field(
         default=None,
         min_length=1,
-        description="What kind of item it is, in its family's word; none before it is of one.",
+        description="The kind of item, as its family names it; none before it has a kind.",
     )
     stage: str = Field(min_length=1, description="The stage that decided, e.g. 'bucket'.")
     decision: Decision = Field(description="What was decided.")
@@ -68,7 +69,7 @@ class LedgerEvent(BaseModel):
     why: str = Field(default="", description="The reason, in a few words.")
     why_code: str | None = Field(
         default=None,
-        description="Its code: the same for reasons that differ in a word or a figure.",
+        description="The reason's code: the same for reasons that differ in a word or a figure.",
     )
     inclusion_probability: float | None = Field(
         default=None,
@@ -84,14 +85,14 @@ class LedgerEvent(BaseModel):
     def of(
         cls, stage: str, item: str, decision: str, by: str, why: str | Reason, **more: Any
     ) -> Self:
-        """Return a decision at a stage on an item, which is an article of its own by itself."""
+        """Return a decision at a stage on an item; by default the item is its own article."""
         given = {"stage": stage, "decision": decision, "by": by, "why": str(why)}
         if isinstance(why, Reason):
             given["why_code"] = why.code
         return cls.model_validate({"item_id": item, "article_id": item} | given | more)
 
     def identity(self) -> bytes:
-        """Return a digest of what two reports of one decision share: everything but the time."""
+        """Return a digest of the event without its time: repeated reports have the same digest."""
         if self.model_extra:
             shared = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
         else:  # nearly always, and several times faster
@@ -111,10 +112,10 @@ def append_events(
 ) -> int:
     """Add events at the end of a ledger, synced to the disk, and return how many were new.
 
-    An event that is in the ledger already, in all but its time, is not added again: a stage that
-    was killed and goes on may report everything once more. Two processes take turns. A line that a
-    killed process left half written is removed first. Where no two of them are the same
-    (``distinct``), memory does not grow with what is added.
+    An event that is in the ledger already, apart from its time, is not added again: a stage that
+    was interrupted and goes on may report everything once more. Two processes take turns. A line
+    that a killed process left half written is removed first. If the caller knows that no two events
+    are the same (``distinct``), memory does not grow with their number.
     """
     path = Path(path)
     existed, start, new = path.exists(), 0, 0
@@ -138,7 +139,7 @@ def append_events(
                     stream.write(event.line())
                     new += 1
             except BaseException:
-                # Events may be made while they are written: all of them, or none.
+                # Making an event may fail while others are written: keep all of them, or none.
                 stream.flush()
                 stream.truncate(start)
                 if not existed:
@@ -152,17 +153,17 @@ def append_events(
 
 
 Piece = tuple[Mapping[str, Iterable[Mapping[str, Any]]], Iterable[LedgerEvent]]
-"""What a stage made of a part of its input: rows by table, and its decisions."""
+"""A stage's output for a part of its input: rows by table, and decisions."""
 
 
 def write_stage(
     out: str | Path, pieces: Iterable[Piece], *sidecars: str, distinct: bool = False
 ) -> None:
-    """Write what a stage made, piece by piece: its sidecars, its part of the ledger, and its rows.
+    """Write a stage's output, piece by piece: its sidecars, its part of the ledger, and its rows.
 
-    Each file is whole or not there; once ``out`` is there, so is all that goes with it. Of the
-    tables ``rows`` goes to ``out``, and each sidecar by its name: ``dropped`` to
-    ``<out>.dropped.jsonl``. ``distinct`` is as in `append_events`.
+    Each file is written whole or not at all, ``out`` last. The table ``rows`` goes to ``out``, and
+    each sidecar to a file of its name: ``dropped`` to ``<out>.dropped.jsonl``. ``distinct`` is as
+    in `append_events`.
     """
     with ExitStack() as stack:
         sinks = {}
@@ -183,8 +184,8 @@ def write_stage(
 def read_ledger(path: str | Path, event: type[LedgerEvent] = LedgerEvent) -> Sequence[LedgerEvent]:
     """Return the events of a ledger, in the order in which they were added.
 
-    A last line without its line feed was never wholly written, and is passed over. ``event`` is a
-    family's own model of its events, where it knows more of what their fields may hold.
+    A last line without its line feed was never wholly written, and is skipped. ``event`` is a
+    family's own model of its events, if it restricts their fields further.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -229,15 +230,15 @@ def _last(events: Iterable[LedgerEvent]) -> list[LedgerEvent]:
 
 
 def attrition(events: Sequence[LedgerEvent]) -> list[dict[str, Any]]:
-    """Return the counts of each stage, by category and over all, in the ledger's order of stages.
+    """Return the counts of each stage, by category and overall, in the ledger's order of stages.
 
-    An item counts once a stage and manipulation, by the stage's last decision on it: an article
-    that is looked at for four manipulations is four items then.
+    An item counts once per stage and manipulation, by the stage's last decision on it: an article
+    that is considered for four manipulations counts as four items.
 
     Returns:
-        Rows with ``stage``, ``category`` (a manipulation, ``none`` or ``all``), ``items``, these by
-        decision, ``retention`` (the share that was not dropped) and ``articles_left``, the articles
-        of the items that were not dropped.
+        Rows with ``stage``, ``category`` (a manipulation, ``none`` or ``all``), ``items``, a count
+        of each decision, ``retention`` (the share that was not dropped) and ``articles_left``, the
+        number of articles of the items that were not dropped.
     """
     latest = {(event.stage, event.item_id, event.manipulation): event for event in events}
     stages = list(dict.fromkeys(event.stage for event in events))
@@ -266,8 +267,8 @@ def attrition(events: Sequence[LedgerEvent]) -> list[dict[str, Any]]:
 def reasons(events: Sequence[LedgerEvent], stage: str) -> list[tuple[str, int]]:
     """Return why a stage dropped items: the five most frequent reasons, with their counts.
 
-    Reasons of one code are one, and have the text of the first. Of those without a code, numbers
-    and ids are passed over, so that reasons that differ in them alone are one.
+    Reasons with the same code are counted together, under the text of the first. In reasons without
+    a code, numbers and ids are ignored, so that reasons that differ only in them count together.
     """
     found: Counter[str] = Counter()
     texts: dict[str, str] = {}
@@ -281,19 +282,19 @@ def reasons(events: Sequence[LedgerEvent], stage: str) -> list[tuple[str, int]]:
 
 
 def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[dict[str, Any]]:
-    """Return the error rates that audits suggest, by stage, round and category and over all.
+    """Return the error rates that audits suggest, by stage, round and category and overall.
 
     An audit's events carry the probability with which their item was drawn, so that samples of
-    unequal size per category speak of the whole. ``kept`` is sound, ``dropped`` and ``revised`` are
-    faulty, a ``hard case`` is undecided and left out. Categories, and chances within them, are the
-    strata of `contrafact.stats.sampling.stratified_share`, articles its clusters.
+    unequal size per category represent the whole. ``kept`` is sound, ``dropped`` and ``revised``
+    are faulty, a ``hard case`` is undecided and left out. Categories, and probabilities within
+    them, are the strata of `contrafact.stats.sampling.stratified_share`, articles its clusters.
 
     Returns:
         Rows with ``stage``, ``round``, ``category``, ``audited``, ``faulty``, ``undecided`` (hard
-        cases, which are in neither rate), ``error_rate`` (the share of faulty items in what was
-        audited from, 0 to 1) and ``unaudited_error_rate`` (among those that were not drawn: what is
-        left once the faulty ones that were found are fixed; NaN where every item was audited), each
-        with its bounds, ``level`` and ``method``.
+        cases, which are in neither rate), ``error_rate`` (the share of faulty items among all items
+        that the audit drew from, 0 to 1) and ``unaudited_error_rate`` (the share among the items
+        not drawn, which is left once the faulty items found are fixed; NaN if every item was
+        audited), each with its bounds, ``level`` and ``method``.
     """
     audits = [event for event in _last(events) if event.inclusion_probability is not None]
     groups: dict[tuple[str, int | None, str], list[LedgerEvent]] = {}
@@ -318,7 +319,7 @@ def _rate(
     rate = stratified_share(
         values, [1.0 / chance for chance in chances], strata, clusters=clusters, level=level
     )
-    # An item drawn with probability p stands for (1 - p) / p that were not drawn.
+    # An item drawn with probability p represents (1 - p) / p items that were not drawn.
     drawn = [number for number, chance in enumerate(chances) if chance < 1.0]
     residual = stratified_share(
         [values[number] for number in drawn],

@@ -1,4 +1,4 @@
-"""News items in files, under whichever names, and the days that their sources write."""
+"""Reading of news items from files, under various column names, and of the dates in them."""
 
 import re
 import unicodedata
@@ -20,7 +20,7 @@ from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["day_of", "item_of", "news_record", "news_rows"]
 
-_LONGEST = 100  # characters of what may be a date
+_LONGEST = 100  # characters of a text that may be a date
 _EPOCH = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?")
 _HOUR = re.compile(r"((?:1[6-9]|2[01])\d\d[01]\d[0-3]\d)[0-2]\d")  # 2025041809
 _DIGITS = re.compile(r"((?:1[6-9]|2[01])\d{2})([01]\d)([0-3]\d)(?!\d)(?:\.0$)?")
@@ -29,7 +29,7 @@ _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|[2-9]\d)\d\d(?!\d)")  # no offset of a zon
 _MAIL = re.compile(r"[A-Za-z]{3}, \d{1,2} [A-Za-z]{3} \d")
 _BEHIND = re.compile(r"(?<=[+-]\d{4}) \(\w{1,5}\)$|(?<=\d) Uhr$")  # "-0500 (EST)"
 _SIGNS = str.maketrans("\u2010\u2013\u2212年月日_()", "-----    ")
-_ZONES = {  # seconds; another name is no zone, and the day stays as it is written
+_ZONES = {  # offsets in seconds; with another zone name, the day stays as it is written
     **dict.fromkeys(("Z", "UT", "UTC", "GMT"), 0),
     **{f"{zone}{kind}T": (hours + (kind == "D")) * 3_600
        for zone, hours in (("E", -5), ("C", -6), ("M", -7), ("P", -8)) for kind in "SD"},
@@ -37,13 +37,13 @@ _ZONES = {  # seconds; another name is no zone, and the day stays as it is writt
 
 
 def day_of(text: str) -> str | None:
-    """Return the day that a date or time names, as YYYY-MM-DD, or none where none can be read.
+    """Return the day of a date or time, as YYYY-MM-DD, or None if it cannot be read.
 
-    Read are ISO 8601 and other days with the year first (``2016/6/29``, ``20250418``), those with
-    the month's English name (``18 Apr 2025``, ``June 29, 2016``), those of which one number can be
-    no month (``29.06.2016``), the dates of mail and RSS, and seconds, milli-, micro- or nanoseconds
-    since 1970. A time of day may stand with them; one with a zone gives the day in UTC. A date that
-    could be read two ways (``04/05/2025``) is not read at all.
+    Accepted are ISO 8601 and other dates with the year first (``2016/6/29``, ``20250418``), dates
+    with the month's English name (``18 Apr 2025``, ``June 29, 2016``), dates in which one number
+    cannot be a month (``29.06.2016``), the dates of mail and RSS, and seconds, milli-, micro- or
+    nanoseconds since 1970. A time of day may follow; with a time zone, the day is in UTC. A date
+    that could be read two ways (``04/05/2025``) is not read at all.
     """
     text = _BEHIND.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).strip())
     text = text.translate(_SIGNS).strip()
@@ -60,12 +60,12 @@ def day_of(text: str) -> str | None:
         text = text[: year_first.start()] + iso + text[year_first.end() :]
         if (read := _day_by_iso(text)) or not _day_by_iso(iso):
             return read
-    if _MAIL.match(text):  # and feeds, a million at a time; a year may have two digits
+    if _MAIL.match(text):  # mail and feeds: a fast path; a year may have two digits
         with suppress(ValueError):
             return _in_utc(parsedate_to_datetime(text))
     if text.isdigit() or len(_YEAR.findall(text)) != 1:
         return None
-    # What the text does not name is the default's, so two defaults tell whether it names a day.
+    # Missing parts come from the default, so two defaults tell whether the text names a day.
     text = re.sub(r"(?<=/\d{4}):", " ", text)  # as web servers log it
     try:
         days = {
@@ -92,7 +92,7 @@ def _day_by_iso(text: str) -> str | None:
 
 
 def _in_utc(moment: datetime) -> str:
-    with suppress(OverflowError):  # the first and last days there are have no day in UTC
+    with suppress(OverflowError):  # the first and last possible days may have no day in UTC
         moment = moment.astimezone(UTC) if moment.tzinfo else moment
     return moment.date().isoformat()
 
@@ -103,22 +103,22 @@ _OURS = frozenset({"id", "inputitem", *(name for field in _FIELDS for name in na
 
 @dataclass(frozen=True)
 class NewsRow:
-    """One news item, the row that it was read from, and the line of that, from 1."""
+    """One news item, with the row that it was read from and the row's line, from 1."""
 
     line: int
     item: NewsItem
     fields: dict[str, Any]
-    """As they were read, so that fields that no stage knows are carried along."""
+    """The row's fields as they were read; fields that no stage knows are carried along."""
 
 
 def news_rows(path: str | Path, notes: RowNotes | None = None) -> list[NewsRow]:
-    """Return the news items of a file, in its order, each once, with the rows they stand in.
+    """Return the news items of a file, in order, without repeats, each with its row.
 
     Accepts CSV, JSON, JSON Lines and Parquet (``-`` is standard input) with a column ``title`` or
     ``headline`` and, if there are any, ``summary`` or ``description``, ``ticker``, ``date``,
     ``url``, ``source`` and ``category``; column names match in any case. The FIN-FORCE supplement,
-    whose headline and description stand under ``input_item``, is read as it is. Dates of the usual
-    forms become YYYY-MM-DD, others stay as they are. An item whose title and summary came before is
+    which has headline and description under ``input_item``, is accepted too. Dates in the usual
+    formats become YYYY-MM-DD, others stay unchanged. An item whose title and summary came before is
     left out.
     """
     notes = RowNotes() if notes is None else notes
@@ -143,7 +143,7 @@ def news_rows(path: str | Path, notes: RowNotes | None = None) -> list[NewsRow]:
 
 
 def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0) -> NewsItem:
-    """Return the news item that one row holds, under whichever of the known names."""
+    """Return the news item in a row, whose columns may have any of the known names."""
     notes = RowNotes() if notes is None else notes
     inner = fields.get("input_item")
     cells = {**fields, **inner} if isinstance(inner, dict) else fields
@@ -178,7 +178,7 @@ def item_of(fields: dict[str, Any], notes: RowNotes | None = None, line: int = 0
 
 
 def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a news item as the row of a stage file, with what no stage knows carried along."""
+    """Return a news item as the row of a stage file; unknown fields are carried along."""
     carried = {key: value for key, value in (fields or {}).items() if fold(key) not in _OURS}
     return {**item.model_dump(), **carried}
 

@@ -1,7 +1,7 @@
 """What every release of a dataset has: a name, a version, a schema, Croissant metadata, checksums.
 
-A release is a folder that is written whole (`contrafact.files.atomic.write_folder`), the same bytes
-from the same rows.
+A release is a folder that is written whole (`contrafact.files.atomic.write_folder`); the same rows
+give the same bytes.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ __all__ = [
 CROISSANT = "croissant.json"
 
 Fields = Mapping[str, tuple[str, str]]
-"""By name, a row's field: ``string``, ``boolean``, ``integer`` or ``date``, and its meaning."""
+"""A row's fields by name: type (``string``, ``boolean``, ``integer`` or ``date``) and meaning."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VERSION = re.compile(r"\A\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
@@ -46,7 +46,7 @@ _TYPES = {
 
 
 class Facts(Options):
-    """What a release says of itself."""
+    """The facts about a release that its metadata state."""
 
     name: str = option(..., "The dataset's name.")
     version: str = option("1.0.0", "Its version, as in 1.0.0.")
@@ -56,34 +56,34 @@ class Facts(Options):
 
 
 class ReleaseOptions(Facts):
-    """What every command has that makes a release: where it goes, and what it says of itself."""
+    """The options of every command that makes a release: its folder, and the facts about it."""
 
     out: Path = option(..., "A new folder.", metavar="DIR")
 
     def check(self) -> Facts:
-        """Return what the release says of itself, once it can be written."""
+        """Return the facts about the release, after checking them and the folder."""
         guard_folder(self.out)
         check_facts(self)
         return self
 
 
 def check_facts(facts: Facts) -> None:
-    """Raise an `InputError` for facts that no metadata can hold."""
+    """Raise an `InputError` for facts that do not fit into metadata."""
     if not _NAME.fullmatch(facts.name):
         raise InputError(
-            f"'{facts.name[:40]}' is no name for a dataset",
+            f"'{facts.name[:40]}' is not a name for a dataset",
             hint="use letters, digits, dots, hyphens and underscores",
         )
     if not _VERSION.fullmatch(facts.version):
-        raise InputError(f"'{facts.version[:40]}' is no version", hint="write it as in 1.0.0")
+        raise InputError(f"'{facts.version[:40]}' is not a version", hint="write it as in 1.0.0")
     if facts.date is not None and day_of(facts.date) != facts.date:
-        raise InputError(f"'{facts.date[:40]}' is no day", hint="write it as YYYY-MM-DD")
+        raise InputError(f"'{facts.date[:40]}' is not a day", hint="write it as YYYY-MM-DD")
 
 
 def schema_of(
     title: str, fields: Fields, nullable: Collection[str], own: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a row; ``own`` says more of some fields."""
+    """Return the JSON schema (draft 2020-12) of a row; ``own`` adds keywords to some fields."""
     properties: dict[str, Any] = {}
     for name, (kind, meaning) in fields.items():
         plain = "string" if kind == "date" else kind
@@ -109,7 +109,7 @@ def croissant_of(
 ) -> dict[str, Any]:
     """Return the metadata of a release as JSON-LD (Croissant 1.0, MLCommons).
 
-    ``data`` are its files of rows, by name; rows have a field ``id`` that no other row has.
+    ``data`` are its files of rows, by name; each row has a unique field ``id``.
     """
     properties = {
         "name": facts.name,
@@ -146,7 +146,7 @@ def croissant_of(
 def _record_set(file: str, text: str, fields: Fields) -> dict[str, Any]:
     name = file.removesuffix(".jsonl")
     rows = [json.loads(line) for line in text.split("\n") if line]
-    # A date that cannot be read is a text.
+    # A field with a date that cannot be read is declared as text.
     texts = {
         field
         for field, (kind, _) in fields.items()
@@ -177,7 +177,7 @@ def sha256_text(text: str) -> str:
 
 
 def card_of(template: Path, **values: object) -> str:
-    """Return the card of a dataset, which a template makes of what is known of it."""
+    """Return the card of a dataset, rendered from a template."""
     # It takes longer to load than the command that only shows its help.
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -190,6 +190,6 @@ def card_of(template: Path, **values: object) -> str:
 
 
 def with_checksums(files: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of a release, and ``SHA256SUMS`` with the sums of all, in their order."""
+    """Return the files of a release, plus ``SHA256SUMS`` with their checksums, in their order."""
     sums = "".join(f"{sha256_text(text)}  {name}\n" for name, text in files.items())
     return {**files, "SHA256SUMS": sums}

@@ -1,4 +1,4 @@
-"""What a judge is worth: items whose verdict is known, put to a judge as a run puts its own."""
+"""Exams of judges: items whose verdicts are known, judged in the same way as in a run."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ __all__ = ["ExamOptions", "exam_file"]
 
 
 class ExamOptions(CallOptions):
-    """The options of every exam; a family's exam has its own besides."""
+    """The options of every exam; a family's exam has further options."""
 
     judge: list[str] = option(..., "The judge; several form a panel.", metavar="J")
     out: Path | None = option(None, "The result, JSON; for `report --exam`.", metavar="FILE")
@@ -29,7 +29,7 @@ class ExamOptions(CallOptions):
 
 
 def exam_file(options: ExamOptions, *inputs: Path) -> Path:
-    """Return where an exam is written; `InputError` where it cannot be, before anything heavy."""
+    """Return the file that an exam is written to; `InputError` if that is impossible."""
     out = options.out
     if out is None:
         raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
@@ -37,9 +37,7 @@ def exam_file(options: ExamOptions, *inputs: Path) -> Path:
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
     guard_output(out, *inputs)
     if out.is_file() and not _is_exam(out):
-        raise InputError(
-            "is there already, and is no exam", file=out, hint="name another file with --out"
-        )
+        raise InputError("exists and is not an exam", file=out, hint="name another file with --out")
     return out
 
 

@@ -1,8 +1,8 @@
-"""Judged rates, raw and corrected: by an exam of the judge, or by people's labels of some items.
+"""Judged rates, raw and corrected by an exam of the judge or by people's labels of some items.
 
 The corrections are those of `contrafact.stats.correction`. A rate that cannot be corrected keeps
-its row, with the reason: the judge was not examined, cannot tell, or the numbers are outside what
-was tested.
+its row, with the reason: the judge was not examined or cannot tell right from wrong, or the numbers
+are outside the tested range.
 """
 
 import math
@@ -34,8 +34,8 @@ __all__ = [
 NOT_EXAMINED = Reason("not-examined", "this judge was not examined")
 NEEDS_LABELS = Reason(
     "needs-labels",
-    "an exam cannot tell how often the verdict on the whole is wrong: that hangs on what this run "
-    "fails, and on errors that come together; people's labels of a part of the run say it",
+    "an exam cannot tell how often the verdict on the whole is wrong: that depends on what this "
+    "run fails, and on errors that occur together; people's labels of a part of the run can tell",
 )
 NOT_ASKED = Reason("not-asked", "the exam did not ask this criterion")
 FEW_LABELS = Reason("few-labels", "too few labelled items")
@@ -43,7 +43,7 @@ FEW_LABELS = Reason("few-labels", "too few labelled items")
 LABELS_DECIDE = (
     *("corrected", "low", "high", "usable", "why", "why_code", "by", "rests_on", "speaks_of"),
 )
-"""What a rate by labels says in the place of an exam's."""
+"""The columns of an exam's correction that a correction by labels replaces."""
 
 _SPEAKS = {
     "labels": "new outputs of this system on inputs like these",
@@ -54,7 +54,7 @@ _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
 
 
 def examined_criteria(family: str) -> Mapping[str, str]:
-    """Return a family's judged columns and what its exam calls them; none where it has no exam."""
+    """Return a family's judged columns with their names in its exam; empty without an exam."""
     known = families()[family]
     return known.exam.load().criteria if known.exam else {}
 
@@ -71,19 +71,19 @@ def corrected_scores(
 ) -> pd.DataFrame:
     """Return every system's judged rates, raw and corrected by its judge's exam.
 
-    Rates are over verdicts that could be read. ``criteria`` are the judged columns and what an exam
-    calls them. Where ``packs`` (templates by hash) or ``settings`` (how a judge was asked) say that
-    an exam was asked otherwise, it is not of the same judge.
+    Rates are over verdicts that could be read. ``criteria`` are the judged columns with their names
+    in an exam. An exam is not used if it differs from the run in ``packs`` (templates with hashes)
+    or ``settings`` (how the judge was asked).
 
     Returns:
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
         ``criterion``, ``n``, ``clusters``, ``raw``, ``raw_low``, ``raw_high``, ``corrected``,
-        ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` and ``why_code`` (the
-        reason where not, and its code), ``unlike`` (in what can be seen run and exam differ),
+        ``low``, ``high`` (NaN without a correction), ``usable``, ``why`` and ``why_code`` (the
+        reason if not usable, and its code), ``unlike`` (observable differences of run and exam),
         ``examined``, ``sensitivity`` and ``specificity`` (with bounds, ``_low`` and ``_high``),
-        ``exam_right`` and ``exam_wrong`` (items that should pass, and fail, in the exam), ``by``
-        ("exam"), ``rests_on`` and ``speaks_of`` (what was examined, and what the rate is one of;
-        blank, as ``by`` is, where there is none).
+        ``exam_right`` and ``exam_wrong`` (the exam's items that should pass, and fail), ``by``
+        ("exam"), ``rests_on`` and ``speaks_of`` (what was examined, and which outputs the rate is
+        about); the last three are blank without a correction.
     """
     known = {(exam.judge, exam.family): exam for exam in exams}
     packs, settings = packs or {}, settings or {}
@@ -127,16 +127,16 @@ def corrected_by_labels(
     unit: str = "",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Return the rates that people would give, from their labels of a random part of the items.
+    """Return the rates that people would give, estimated from labels of a random part of the items.
 
     Args:
         items: The family's items frame.
         labels: One row per answer of a person: ``system``, ``judge``, ``sample_id``, the unit,
-            ``question`` (a judged column) and ``answer``; ``draw`` and ``probability`` (of being
-            drawn) where there are any. What most people say of an item is its label; where they
-            are split it has none.
+            ``question`` (a judged column) and ``answer``; optionally ``draw`` and ``probability``
+            (of being drawn). The majority's answer is an item's label; without a majority, the item
+            has no label.
         criteria: The judged columns.
-        unit: The column that tells the items of one sample apart, as ``side`` does; "" if none.
+        unit: The column that distinguishes the items of a sample, such as ``side``; "" if none.
         level: Confidence level.
 
     Returns:
@@ -166,17 +166,16 @@ def corrected_by_labels(
 def ranked_systems(
     items: pd.DataFrame, column: str, *, unit: str = "", **how: Unpack[Resampling]
 ) -> pd.DataFrame:
-    """Rank systems of one judge by a judged rate, sharing ranks where they cannot be told apart.
+    """Return the ranks of each judge's systems by a judged rate; systems not told apart share one.
 
-    Ranks are of raw rates: the same judge errs on all systems alike, so far as it does not know
-    whose text it reads. Systems of different judges are not compared. One less ``level`` is the
-    chance of any false difference among the systems of a judge; ``unit`` is as in
-    `corrected_by_labels`.
+    Ranks are by raw rates: a judge that does not know whose text it reads errs on all systems
+    alike. Systems of different judges are not compared. 1 - ``level`` is the chance of any false
+    difference among the systems of a judge; ``unit`` is as in `corrected_by_labels`.
 
     Returns:
         One row per system, best first: ``judge``, ``system``, ``raw``, ``n`` (items), ``rank``
-        (the best that the comparisons leave it), ``rank_worst``, ``shared`` (whether another
-        system has the same rank).
+        and ``rank_worst`` (the best and worst ranks that the comparisons allow), ``shared``
+        (whether another system has the same rank).
     """
     units = [name for name in ("sample_id", unit) if name in items.columns]
     rows: list[dict[str, Any]] = []
@@ -215,7 +214,7 @@ def _by_system(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]
 
 
 def _row(found: Corrected, part: CriterionExam | None) -> dict[str, Any]:
-    """Return what an exam makes of a rate: sensitivity and specificity, items that fix them."""
+    """Return a corrected rate's columns, with the exam's sensitivity, specificity and items."""
     measured: dict[str, float] = {}
     for name in _RATES:
         rate = None if part is None else getattr(part, name)
@@ -245,7 +244,7 @@ def _why(reason: Reason | None) -> dict[str, str]:
 
 
 _APART, _ERRORS = 0.05, 3.0
-"""A share differs from the exam's by more than this, and by so many standard errors."""
+"""The smallest difference of a share from the exam's that counts, also in standard errors."""
 _SEEN = {
     "unsure": "the judge is unsure of {} of these outputs, and of {} of the exam's",
     "others": "the judge fails {} of these outputs by another criterion, and {} of the exam's",
@@ -256,18 +255,18 @@ _SEEN = {
 def _unlike_exam(
     seen_here: "Mapping[str, pd.Series[Any]]", part: CriterionExam, *, usable: bool
 ) -> dict[str, Any]:
-    """Return in what run and exam differ, as ``unlike``, and a refusal where that decides.
+    """Return how run and exam differ, as ``unlike``, and a refusal if the difference is decisive.
 
-    Whatever share of a run should pass, what can be seen of it lies between what was seen of the
-    exam's right and of its wrong items, if it is like them. A judge that is unsure of more or fewer
-    meets other items, and so does one that lengths sway and that meets other lengths: then its
-    rates in the exam are not those in the run.
+    If a run's items are like the exam's, each observable share lies between the shares of the
+    exam's right and wrong items, whatever share of the run should pass. If it lies outside for
+    items that the judge is unsure of, or for lengths when length sways the judge, the run has other
+    items, and the judge's rates in the exam do not hold for it.
     """
     texts, refused = [], ""
     for feature, values in seen_here.items():
         seen = part.seen.get(feature)
         if seen is None or not len(values) or not (seen.right.n and seen.wrong.n):
-            continue  # nothing is known of what one of the two kinds of items looks like
+            continue  # the share is unknown for right or for wrong items
         text = _outside(values, seen, _SEEN[feature])
         swayed = (part.length.low or 0.0) * (part.length.high or 0.0) > 0.0
         if text and (feature == "unsure" or (feature == "long" and swayed)):
@@ -284,7 +283,7 @@ def _unlike_exam(
 def _seen_of(
     judged: pd.DataFrame, column: str, parts: Sequence[str], exam: Exam
 ) -> "dict[str, pd.Series[Any]]":
-    """Return what can be seen of a run's outputs, by cluster, as `Seen` has it of an exam."""
+    """Return the observable features of a run's outputs, by cluster, as in `Seen` for an exam."""
     clusters = judged["sample_id"]
     found: dict[str, pd.Series[Any]] = {}
     if (name := f"{column}_probability") in judged.columns:
@@ -302,7 +301,7 @@ def _seen_of(
 
 
 def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
-    """Return how a share lies outside those of right and wrong items; blank where it does not."""
+    """Return a text on a share outside the range of right and wrong items; blank if inside."""
     share = float(values.mean())
     ends = sorted((seen.right, seen.wrong), key=lambda rate: rate.estimate or 0.0)
     low, high = (rate.estimate or 0.0 for rate in ends)
@@ -311,7 +310,7 @@ def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
     own = effective_number(values, values.index.to_numpy(object))
     numbers = ((share, own), (near.estimate or 0.0, near.n_effective))
     if not all(n for _, n in numbers):
-        return ""  # outcomes of one cluster that differ do not say how clusters vary
+        return ""  # one cluster with differing outcomes does not show how clusters vary
     spread = math.sqrt(
         sum((p * n + 1.0) * (n - p * n + 1.0) / (n + 2.0) ** 2 / n for p, n in numbers)
     )
@@ -322,13 +321,13 @@ def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
 
 
 def _labels_of(items: pd.DataFrame, labels: pd.DataFrame, unit: str) -> pd.DataFrame:
-    """Return the majority's label of every question and item, by the item's row; NaN if split."""
+    """Return the majority's label for every question and item, with the item's row."""
     keys = [
         name
         for name in ("system", "judge", "draw", "sample_id", unit)
         if name in labels.columns and name in items.columns
     ]
-    # Where labels do not say which draw they are of, the first that matches is taken.
+    # If labels do not give the draw, the first matching draw is taken.
     judged = items[items["judge"].notna()]
     rows = judged.loc[~judged.duplicated(keys), keys].reset_index(names="_row")
     has = {"probability": ("probability", "first")} if "probability" in labels.columns else {}
@@ -344,7 +343,7 @@ def _from_labels(
     columns: Sequence[str],
     level: float,
 ) -> dict[str, Any] | None:
-    """Return one system's rate on one criterion, or none where no labelled item was judged."""
+    """Return one system's rate on one criterion, or None if no labelled item was judged."""
     by_row = asked.set_index("_row")
     chances = [name for c in columns if (name := f"{c}_probability") in own.columns]
     judged = own.loc[own[column].notna(), ["sample_id", *columns, *chances]]

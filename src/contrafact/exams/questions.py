@@ -1,7 +1,7 @@
-"""The questions of an exam, and putting them: every one once, answers kept as they come.
+"""The questions of an exam, and asking each of them once, with answers kept as they come.
 
-Answers stand in a journal by what was asked (judge, question, which repeat), so that an exam that
-was killed goes on, a longer one asks only what is new, and one that is repeated asks nothing.
+A journal keeps answers by judge, question and repeat, so that an interrupted exam resumes, a longer
+exam asks only new questions, and a repeated exam asks nothing.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ class JudgeCall:
     """One call of one judge.
 
     ``repeat`` counts from 1; ``swapped`` says whether the texts come in the other order.
-    ``subject`` is what is judged, as data, where the judge is a verifier; ``about`` the item, where
-    the one call answers all of its criteria; ``shown`` the texts to judge.
+    ``subject`` is the data to judge if the judge is a verifier; ``about`` is the item if the call
+    answers all of its criteria; ``shown`` are the texts to judge.
     """
 
     item: str
@@ -42,10 +42,9 @@ class JudgeCall:
 
     @property
     def key(self) -> str:
-        """Names the call by its content: items that share a question share its answer.
+        """A hash of the call's content, so that items with the same question share its answer.
 
-        A verifier is asked about an item, whatever the prompt shows of it, and another version of
-        it anew.
+        For a verifier, it also covers the item and the package's version.
         """
         parts = [self.judge, self.criterion, self.prompt, str(self.repeat)]
         if self.subject is not None:
@@ -62,7 +61,7 @@ def questions_of(
     repeats: int = 1,
     order: bool = True,
 ) -> list[JudgeCall]:
-    """Return every call that an exam takes, with ``order`` each once more in the other order."""
+    """Return every call of an exam; with ``order``, each call again with the texts first."""
     found = []
     for item in items:
         about = item if examiner.together else None
@@ -71,7 +70,7 @@ def questions_of(
             swapped = other_order(prompt, shown) if order else None
             for judge in judges:
                 if is_verifier(judge):
-                    # It reads data, in one order, and says the same each time.
+                    # A verifier reads data, in one order, and always answers the same.
                     subject = examiner.subject(item) if examiner.subject else None
                     found.append(JudgeCall(item.id, criterion, prompt, judge, 1, False, subject))
                     continue
@@ -92,9 +91,9 @@ def questions_of(
 def other_order(prompt: str, shown: Sequence[str]) -> str | None:
     """Return a prompt with the paragraph that holds the texts moved to its other end.
 
-    Prompts here end with the texts, so that in the other order they come first; a line that asks
-    for the answer after them stays last. It works on the rendered prompt, and so for any prompt
-    pack. None where the texts ``shown`` are not found, or nothing stands apart from them.
+    Prompts here end with the texts, so they come first in the other order; a line after them that
+    asks for the answer stays last. It changes the rendered prompt, and so works for any prompt
+    pack. None if the texts ``shown`` are not found, or the prompt has no other text.
     """
     places = [(prompt.rfind(text), len(text)) for text in shown]
     if not places or any(start < 0 or not length for start, length in places):
@@ -118,11 +117,11 @@ def ask_questions(
     *,
     at_once: int = 16,
 ) -> dict[str, str]:
-    """Ask what has no answer yet, and keep the answers as they come.
+    """Ask the questions without an answer, keep answers as they come, and return failures.
 
     A call that fails for good leaves its question open; the others go on. Answers are verdicts as
-    dictionaries, by criterion where one call answers all. Returns why a question has no answer, by
-    its key, where that is so.
+    dictionaries, grouped by criterion if one call answers all. The result has the cause of each
+    unanswered question, by its key.
     """
     left = {call.key: call for call in questions if call.key not in answers.known}
 
@@ -132,13 +131,13 @@ def ask_questions(
         if call.about is not None and examiner.together:
             verdicts = await examiner.together(judge, call.about, call.prompt)
             return {name: verdict.model_dump(mode="json") for name, verdict in verdicts.items()}
-        assert examiner.ask is not None, "an examiner asks criteria one by one, or together"
+        assert examiner.ask is not None, "an examiner asks criteria one by one or together"
         criteria = (call.criterion,)
         (verdict,) = await examiner.ask(judge, criteria, call.prompt, call.subject, call.shown)
         answer: dict[str, Any] = verdict.model_dump(mode="json")
         return answer
 
-    # Questions of the same criterion follow each other, so that prefix caches serve.
+    # Questions on the same criterion follow each other, so that prefix caches are used.
     ordered = sorted(left, key=lambda key: (left[key].criterion, left[key].swapped))
     with Progress("questions", len(ordered)) as steps:
         asking = answers.fill(ordered, ask, at_once=at_once, each=steps.one)

@@ -1,4 +1,4 @@
-"""An exam from its settings to its two files."""
+"""Prepare and run an exam, and write its two files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,14 +40,14 @@ from contrafact.redaction import without_secrets
 __all__ = ["prepare_exam", "run_exam"]
 
 _VERDICT_TOKENS, _VERDICTS_TOKENS = 10, 100
-"""About how long a true or false in JSON is, and several with the words that decide them."""
+"""The approximate lengths of a verdict in JSON, and of several verdicts with their reasons."""
 
 
 @dataclass(frozen=True)
 class PreparedExam:
-    """An exam that is ready to start: its items drawn, its templates opened and checked.
+    """An exam that is ready to start, with its items drawn and its templates opened and checked.
 
-    Several judges form a panel. ``seed`` is that of the draw of items and of the intervals;
+    Several judges form a panel. ``seed`` is the seed of the draw of items and of the intervals;
     ``settings`` say how the judges are asked, for the exam's file.
     """
 
@@ -67,7 +67,7 @@ class PreparedExam:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What decides the answers. Of templates, those that the judge is asked with."""
+        """The facts that answers depend on, including the hash of the templates used."""
         return {
             "judge": list(self.judges),
             "family": self.family,
@@ -77,7 +77,7 @@ class PreparedExam:
         }
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
-        """Return how many calls it takes of each judge, and about how many tokens, if wanted."""
+        """Return each judge's number of calls and, if wanted, the approximate number of tokens."""
         found = []
         for judge in self.judges:
             asked = list({q.key: q for q in self.questions if q.judge == judge}.values())
@@ -96,10 +96,10 @@ class PreparedExam:
         return found
 
     def conclude(self, out: Path, answers: Mapping[str, Mapping[str, Any]]) -> Exam:
-        """Score the exam, whose questions are all answered, write its two files, and return it.
+        """Score the exam once all its questions are answered, write its two files, and return it.
 
-        ``out`` is the exam's file, next to which its items stand; answers are verdicts by the
-        questions' keys.
+        ``out`` is the exam's file, beside which the file of items is written; ``answers`` are
+        verdicts by the questions' keys.
         """
         rows = exam_rows(self.items, self.questions, answers)
         items = out.with_name(f"{out.stem}.items.jsonl")
@@ -132,11 +132,11 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
     """Draw an exam's items and make its questions.
 
     Args:
-        options: Those of every exam.
-        own: Those of the family's.
+        options: The options of every exam.
+        own: The options of the family's exam.
 
-    Raises:
-        InputError: The family has no exam, a template or a file of items is no use, or there are
+        Raises:
+        InputError: The family has no exam, a template or a file of items is unusable, or there are
             fewer items than asked for.
     """
     family, n = options.family, options.n
@@ -178,22 +178,22 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
 def run_exam(
     options: ExamOptions, own: TaskOptions, confirm: Callable[[int], None] = ask_first
 ) -> tuple[Exam, int]:
-    """Put an exam's questions to a judge, and write its two files.
+    """Ask a judge an exam's questions, write the exam's two files, and return it.
 
-    Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
+    Answers are kept as they come, beside the exam's file, so that nothing is asked twice.
 
     Args:
-        options: Those of every exam.
-        own: Those of the family's.
-        confirm: Is called with the number of many paid calls, and raises where they are not to be
-            made; the user is asked on a terminal if not given.
+    options: The options of every exam.
+    own: The options of the family's exam.
+    confirm: Called with the number of paid calls if there are many; it raises to refuse them.
+        By default, the user is asked on a terminal.
 
     Returns:
         The exam, and how many questions had to be asked.
 
     Raises:
-        InputError: As `prepare_exam`; the file cannot be written, or a judge not used.
-        ModelError: Calls failed: an exam with open questions is none.
+        InputError: As in `prepare_exam`; or the file cannot be written, or a judge is unusable.
+        ModelError: Calls failed, so questions are still open.
     """
     out = exam_file(options, *(value for _, value in own if isinstance(value, Path)))
     prepared = prepare_exam(options, own)

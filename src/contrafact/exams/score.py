@@ -1,4 +1,4 @@
-"""From a judge's answers to the exam's figures: one row an item and criterion, then the rates."""
+"""Compute an exam's figures from a judge's answers: rows by item and criterion, then rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from contrafact.family.exam_file import (
 )
 from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
+from contrafact.judges.verifier import is_verifier, reader_of
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import (
@@ -38,7 +39,7 @@ _STREAMS = {"criterion": 1, "repeats": 3}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95
 _LEAST_SURFACE = 25
-"""Right and wrong items of a criterion that readers of the surface need."""
+"""The smallest number of right and of wrong items that surface classifiers need."""
 
 
 def exam_rows(
@@ -46,17 +47,17 @@ def exam_rows(
     questions: Sequence[JudgeCall],
     answers: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Return the rows of an exam whose questions all have an answer, by the questions' keys.
+    """Return the rows of an exam; ``answers`` holds an answer to each question, by its key.
 
-    Several judges are a panel: its verdict is the majority of the valid ones, each time.
+    Several judges form a panel; its verdict is the majority of the valid verdicts, in each repeat.
 
     Returns:
-        What a judge said of one item by one criterion; ``response`` stands for the item as a whole.
-        ``known`` is the verdict that it should have, ``passed`` the one that it got the first time,
-        None where it was ``invalid``; ``repeats`` are all verdicts, the first among them,
-        ``swapped`` the one in the other order, if ``asked_swapped``; ``probability`` is the judge's
-        of true, where the provider gave one, ``members`` a panel's own verdicts by judge. The
-        item's columns, ``words`` among them, are those of `ExamItem`, with its facts.
+        One row per item and criterion; the criterion ``response`` means the item as a whole.
+        ``known`` is the right verdict, ``passed`` the first verdict given, None if it was
+        ``invalid``; ``repeats`` are all verdicts including the first, ``swapped`` is the verdict in
+        the other order if ``asked_swapped``; ``probability`` is the judge's probability of true, if
+        the provider gave one, ``members`` a panel's verdicts by judge. Further columns are the
+        fields of `ExamItem` with its facts, and ``words``.
     """
     votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
@@ -107,7 +108,7 @@ def _row(item: ExamItem, *, members: Mapping[str, Any], **found: Any) -> dict[st
 
 
 def _whole(known: bool, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the verdict on an item as a whole: a conjunction, time by time."""
+    """Return the row of the verdict on an item as a whole: a conjunction, for each repeat."""
     passed = all_pass(row["passed"] for row in rows)
     why = "; ".join(f"{row['criterion']}: {row['invalid']}" for row in rows if row["invalid"])
     swapped = all(row["asked_swapped"] for row in rows)
@@ -125,7 +126,7 @@ def _whole(known: bool, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _panel(votes: Mapping[str, Mapping[str, Any]]) -> Verdict:
-    # What a provider's verdict holds besides is kept in the answers, and not counted here.
+    # Further fields of a provider's verdict are kept in the answers and not counted here.
     names = Verdict.model_fields
     return panel_verdict(
         [
@@ -143,17 +144,17 @@ def examine(
     resamples: int = 10_000,
     **known: Any,
 ) -> Exam:
-    """Return what an exam's rows say of the judge.
+    """Return the exam's results on the judge, computed from its rows.
 
-    Intervals of rates are Wilson's at the effective number of items, all others resample clusters
+    Intervals of rates are Wilson's at the effective number of items; all others resample clusters
     (headlines, stories).
 
     Args:
-        rows: As `exam_rows` returns them.
-        seed: Seed of the resampling; the draw of items had it, too.
-        overall: Criteria that are verdicts on a kind as a whole, made of others.
+        rows: The rows from `exam_rows`.
+        seed: Seed of the resampling, the same as for the draw of items.
+        overall: Criteria that are verdicts on a whole kind of item, made from other criteria.
         resamples: How many times clusters are drawn.
-        known: The other fields of `Exam`, which are known without its rows: judge, family, prompts.
+        known: The other fields of `Exam`, which do not depend on rows: judge, family, prompts.
     """
     names = sorted(rows["criterion"].unique(), key=lambda name: (name == RESPONSE, name))
     by_criterion = {name: rows[rows["criterion"].eq(name)] for name in names}
@@ -177,11 +178,11 @@ def examine(
 
 
 def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRow]:
-    """Return what readers reach that follow nothing, by criterion and for items as a whole.
+    """Return the results of surface classifiers, by criterion and for items as a whole.
 
-    Each reader sees one sort of features, by logistic regression; the best of them counts, and the
-    items leak where its interval lies above the limit. Where there are too few items, or
-    scikit-learn is missing, there is nothing.
+    Each classifier is a logistic regression on one kind of features; the best of them counts, and
+    the items leak if its interval lies above the limit. The result is empty if there are too few
+    items or scikit-learn is missing.
     """
     found: dict[str, SurfaceRow] = {}
     if find_spec("sklearn") is None:
@@ -196,7 +197,7 @@ def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRo
                 least=_LEAST_SURFACE,
             )
         )
-    except InputError:  # there are too few items: nothing is claimed of them
+    except InputError:  # there are too few items
         return found
     for row in rows:
         name = RESPONSE if row.target == OVERALL else row.target
@@ -208,29 +209,31 @@ def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRo
 
 
 def unread_notes(rows: pd.DataFrame, judge: str) -> list[str]:
-    """Return a sentence where no verdict could be read; nothing where one could."""
+    """Return a note if no verdict could be read; otherwise none."""
     if rows.empty or rows["passed"].notna().any():
         return []
     counts = rows["invalid"].value_counts()
+    alone = is_verifier(judge) and not reader_of(judge)
+    remedy = "name a reader for it (--reader), or another judge" if alone else "name another judge"
     return [
         f"no verdict of {judge} can be read ({counts.iloc[0]} of {len(rows)}: {counts.index[0]}): "
-        "this exam says nothing of it, and corrects nothing; name another judge"
+        f"this exam tells nothing about it and corrects nothing; {remedy}"
     ]
 
 
 def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
-    """Return a sentence where items leak; nothing where they do not."""
+    """Return a note if items leak; otherwise none."""
     leaky = [name for name, row in surface.items() if row.leaks]
     if not leaky:
         return []
     return [
-        f"these items leak ({', '.join(leaky)}): a reader that {unread} tells right from wrong; "
-        "what this exam says of a judge can be had without judging"
+        f"these items leak ({', '.join(leaky)}): a model that {unread} tells right from wrong; "
+        "a judge can do well in this exam without judging"
     ]
 
 
 def _visible(rows: pd.DataFrame, parts: pd.DataFrame, words: float) -> "dict[str, pd.Series[Any]]":
-    """Return what can be seen of items whose verdict is not known, of rows where it can."""
+    """Return the features that can be observed without known verdicts, for the rows with them."""
     chance = rows["probability"].dropna().astype(float)
     read = parts[parts["passed"].notna()]
     failed = read["passed"].eq(False)
@@ -245,7 +248,7 @@ def _visible(rows: pd.DataFrame, parts: pd.DataFrame, words: float) -> "dict[str
 
 @dataclass(frozen=True)
 class _Estimates:
-    """The settings that all figures share. Each has a random stream of its own."""
+    """The settings that all figures share; each figure has its own random stream."""
 
     level: float
     resamples: int
@@ -259,7 +262,7 @@ class _Estimates:
     def criterion(self, name: str, rows: pd.DataFrame) -> CriterionExam:
         read = rows[rows["passed"].notna()]
         how = self.how("criterion", name)
-        # Where nothing could be read there are no outcomes, and every figure is undefined.
+        # If nothing could be read there are no outcomes, and every figure is undefined.
         passed, known = (read[column].astype(bool) for column in ("passed", "known"))
         right = passed.eq(known)
         apart = difference_between_groups(
@@ -281,7 +284,7 @@ class _Estimates:
         )
 
     def kinds(self, read: pd.DataFrame) -> dict[str, KindRate]:
-        """Return the rates by kind; a kind whose items have both verdicts is two."""
+        """Return the rates by kind; a kind with right and wrong items is split in two."""
         found = {}
         for kind, of in read.groupby("kind"):
             sides = dict(iter(of.groupby("known")))

@@ -1,4 +1,4 @@
-"""The seam between families and engines: a family as one frozen object, and how families are found.
+"""A family as a frozen object that the engines read, and the functions that find families.
 
 A family is a package with one `Family`, named in the entry-point group ``contrafact.families``:
 
@@ -58,16 +58,16 @@ _T = TypeVar("_T")
 
 
 ReviewRows = Callable[[Mapping[str, Any], Collection[str]], Iterable[dict[str, Any]] | None]
-"""Returns the rows of items that a file's row holds, given the fields that the project shows; None
-where the row is none of the family's files, or the project shows nothing that it knows."""
+"""Returns the rows of items in a file's row, given the fields that the project shows; None if the
+row does not come from the family's files, or the project shows none of the family's fields."""
 
 
 @dataclass(frozen=True)
 class DraftFinding:
-    """What a check finds in a text while somebody writes it.
+    """A check's finding in a text while somebody writes it.
 
-    ``fails`` says whether the rule is broken; otherwise only a person can decide. ``words`` are
-    those of the draft that it is about; empty where it is about none.
+    ``fails`` says whether the rule is broken; otherwise only a person can decide. ``words`` are the
+    words of the draft that the finding is about; empty if it is about no particular words.
     """
 
     rule: str
@@ -77,13 +77,13 @@ class DraftFinding:
 
 
 DraftCheck = Callable[[Mapping[str, Any]], Sequence[DraftFinding]]
-"""Returns what is found in an item's fields, with the draft in the field that is being written.
+"""Returns the findings in an item's fields, with the draft in the field that is being written.
 It raises `InputError` where it cannot check them."""
 
 
 @dataclass(frozen=True)
 class Lazy(Generic[_T]):
-    """Something of a family, ``package.module:name``, imported when it is first asked for."""
+    """An object of a family, ``package.module:name``, imported when it is first used."""
 
     path: str
 
@@ -96,7 +96,7 @@ class Lazy(Generic[_T]):
 class Task:
     """A task of a family: what ``contrafact run NAME`` runs.
 
-    ``summary`` is one line on what is asked; ``default_methods`` are run if no method is named.
+    ``summary`` describes the task in one line; ``default_methods`` are run if none is named.
     """
 
     name: str
@@ -117,10 +117,10 @@ class Command:
 
 @dataclass(frozen=True)
 class ShownText:
-    """A text that the demo shows as soon as it is there.
+    """A text that the demo shows as soon as it is written.
 
-    It is shown as what was changed in ``before``, or ``before`` as it is where ``after`` is None;
-    where there should be a text and is none, ``invalid`` says why and is shown alone.
+    If ``after`` is given, the changes from ``before`` are shown; otherwise ``before`` itself. If a
+    text is missing, only ``invalid``, the reason, is shown.
     """
 
     label: str
@@ -135,16 +135,18 @@ class DemoPart:
     """A family's part of ``contrafact demo``: one small run on bundled samples.
 
     Attributes:
-        noun: What its items are, in the plural; also the option that says how many.
-        count: How many of the bundled ones are taken, of ``most``.
-        text: What is printed before it; ``{count}`` and ``{model}`` are filled in.
-        models: Who works on it besides the demo's model.
-        judges: Who judges; a verifier is examined, and its rates are corrected.
-        extras: Methods besides, by the module that they need; left out, with a note, without it.
-        shown: Returns what is shown of a sample as it ends.
-        data: Writes so many items to a file; the bundled ones are taken without it.
-        compared: Returns outputs of so many items to compare with, rows as ``contrafact score``
-            reads them with a ``system`` each: references, and what no good judge lets pass.
+        noun: The plural noun for its items; also the name of the option that sets their number.
+        count: How many bundled items are used, out of ``most``.
+        text: The text printed before the run; ``{count}`` and ``{model}`` are filled in.
+        models: Models that are run besides the demo's model.
+        judges: The judges; a verifier is examined, and its rates are corrected.
+        extras: Further methods, by the module that they need; if the module is not installed, they
+            are left out with a note.
+        shown: Returns the texts to show when a sample ends.
+        data: Writes a number of items to a file; without it, the bundled items are used.
+        compared: Returns outputs to compare with for a number of items, as rows that
+            ``contrafact score`` reads, each with a ``system``: references, and outputs that a good
+            judge must reject.
     """
 
     task: str
@@ -165,21 +167,22 @@ class DemoPart:
 
 @dataclass(frozen=True)
 class Family:
-    """All that the program knows of a family.
+    """Everything that the program knows about a family.
 
     Attributes:
         name: Its entry point's name: the first part of its templates' names.
-        commands: Commands of its own by name; the one called as the family is its group.
-        study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
-        verifiers: Judges that are no language models, by the name that ``--judge`` takes.
+        commands: The family's commands by name; the command named like the family is its group.
+        study: Its studies with people, by kind; the kind ``""`` is the study that needs no name.
+        verifiers: Judges that are not language models, by the name that ``--judge`` takes.
         readers: What the reader of a verifier is asked next about a subject, by the verifier's
-            name; it returns None where nothing is left to ask.
-        editing: How editors of its texts are taught.
-        data: The files that ``contrafact data check`` knows, by schema.
-        presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
-            setting that a user has to name, how to get it; ``notes`` to read before the first call.
+            name; the function returns None if nothing is left to ask.
+        editing: How editors of its texts are trained.
+        data: The files that ``contrafact data check`` recognises, by schema.
+        presets: The paper's settings, by name: the fields of a run's settings; ``needs``, which
+            says for each setting that a user must supply how to get it; and ``notes`` to read
+            before the first call.
         draft_checks: Checks of a text while somebody writes it in a review.
-        rank: Its place in lists; families of the same rank stand by name.
+        rank: Its place in lists; families of the same rank are sorted by name.
     """
 
     name: str
@@ -205,7 +208,7 @@ class Family:
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Return the installed families by rank; `InputError` on a bad entry point or a shared name."""
+    """Return the installed families by rank; `InputError` for bad entry points or shared names."""
     by_name: dict[str, Family] = {}
     taken: dict[str, str] = {}
     for entry in family_entries():
@@ -239,7 +242,7 @@ def family_named(name: str) -> Family:
 
 
 def draft_checks() -> Mapping[str, Lazy[DraftCheck]]:
-    """Return the checks of drafts of all families, by name: ``FAMILY/NAME``."""
+    """Return the draft checks of all families, by name: ``FAMILY/NAME``."""
     return {
         f"{family.name}/{name}": check
         for family in families().values()
@@ -248,7 +251,7 @@ def draft_checks() -> Mapping[str, Lazy[DraftCheck]]:
 
 
 def draft_check(name: str) -> DraftCheck:
-    """Return the check of drafts of that name; `InputError` if there is none."""
+    """Return the draft check of that name; `InputError` if there is none."""
     return _named(draft_checks(), name, "check", "none: no family here brings one").load()
 
 
@@ -268,10 +271,10 @@ def family_of_task(name: str) -> Family:
 
 
 def edit_specs() -> "dict[str, EditSpec]":
-    """Return how each family's editors are taught, by the family's name."""
+    """Return each family's training spec for editors, by the family's name."""
     return {name: family.editing.load() for name, family in families().items() if family.editing}
 
 
 def training_specs() -> "dict[str, TrainingSpec]":
-    """Return what training needs of each family that can be trained, by the family's name."""
+    """Return the training specs of the families that can be trained, by the family's name."""
     return {name: family.training.load() for name, family in families().items() if family.training}

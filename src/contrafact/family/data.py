@@ -1,7 +1,7 @@
-"""What a family says of its data: how a file of a schema is recognised, and what a check finds.
+"""How a family describes its data files: how each schema is recognised and checked.
 
-A family lists its schemas in ``Family.data``; ``contrafact data check FILE`` asks them all whether
-the file's first row is theirs, and prints the report of the one that says so.
+A family lists its schemas in ``Family.data``; ``contrafact data check FILE`` asks each of them
+whether it recognises the file's first row, and prints the report of the first schema that does.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ __all__ = ["DataReport", "DataSpec", "DataTable", "contradictions", "repeats", "
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a report; cells are texts."""
+    """A table of a data check's report; its cells are texts."""
 
     title: str
     columns: tuple[str, ...]
@@ -27,9 +27,9 @@ class DataTable:
 
 @dataclass(frozen=True)
 class DataReport:
-    """What a check found in a file: ``rows`` rows, and what is in it, in the order to show.
+    """A check's report on a file: the number of rows, and its ``contents`` in the order shown.
 
-    ``violations`` are sentences on what is wrong, ``notes`` on what a loader can live with.
+    ``violations`` are sentences about errors, ``notes`` about faults that a loader tolerates.
     """
 
     rows: int
@@ -44,10 +44,10 @@ class DataReport:
 
 @dataclass(frozen=True)
 class DataSpec:
-    """A schema of a family's files: whether a file's first row is of it, and its check.
+    """A schema of a family's files: how its first row is recognised, and how a file is checked.
 
-    The check gets the rows and the name that messages call the file. A row that is wrong is a
-    violation in the report; it raises only what ends the reading.
+    The check receives the rows and the file's name for messages. A wrong row is a violation in the
+    report; the check raises only errors that end the reading.
     """
 
     recognises: Callable[[Mapping[str, Any]], bool]
@@ -57,7 +57,7 @@ class DataSpec:
 def violations_of(
     refused: Iterable[InputError], noun: str, duplicates: Iterable[tuple[int, int]]
 ) -> list[str]:
-    """Return a sentence for each row that was refused, and for each that another line has too."""
+    """Return a sentence for each refused row and for each duplicate of an earlier line."""
     sentences = [
         f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
         for error in refused
@@ -67,12 +67,12 @@ def violations_of(
 
 
 def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]:
-    """Return a sentence for each row that says otherwise of a text than the first that has it.
+    """Return a sentence for each row that contradicts the first row with the same text.
 
     Args:
-        what: What is said of the text, such as "the label".
-        rows: The line, the text (one whatever its case, its spaces and what does not print), and
-            what is said of it.
+        what: The name of the value, such as "the label".
+        rows: The line, the text (compared ignoring case, spacing and non-printing characters), and
+            the value given for it.
     """
     first: dict[bytes, tuple[int, str]] = {}
     sentences = []
@@ -88,7 +88,7 @@ def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]
 
 
 def repeats(noun: str, rows: Iterable[tuple[int, str]]) -> list[str]:
-    """Return a sentence for each row with the text of a row before it, as `contradictions`."""
+    """Return a sentence for each row that repeats an earlier row's text (see `contradictions`)."""
     first: dict[bytes, int] = {}
     lines = [(line, first.setdefault(_key(text), line)) for line, text in rows]
     return [f"line {line}: the {noun} of line {before} again" for line, before in lines

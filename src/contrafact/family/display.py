@@ -1,7 +1,7 @@
-"""What a chapter of a report shows, as data: tables, charts, examples, and how figures read.
+"""The contents of a report's chapter as data (tables, charts, examples), and number formats.
 
 Families make these; `contrafact.report` draws, writes and escapes them. Texts of models and news
-stand in them as they are.
+are held unescaped.
 """
 
 import math
@@ -47,7 +47,7 @@ points, ``signed`` and ``points`` carry their sign."""
 
 
 class Warned(NamedTuple):
-    """What a reader must know before quoting a figure: a code, a heading and a text."""
+    """A warning to read before quoting a figure: a code, a heading and a text."""
 
     code: str
     title: str
@@ -59,8 +59,8 @@ Warnings = list[Warned]
 OWN = "own"
 MARK = "mark"
 PUBLISHED = "published"
-"""Whose figures a line of a table shows, in its column ``source``: a system's, a reference's or a
-control's, which is no candidate for the best, or a paper's."""
+"""The values of a table's column ``source``, which says whose figures a line shows: a system's; a
+reference's or a control's, which is never marked as the best; or a paper's."""
 
 MISSING = "–"
 
@@ -71,7 +71,7 @@ def missing(value: object) -> bool:
 
 
 def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
-    """Return how a number, a text or nothing (None, NaN: a dash) reads. Minus signs are U+2212."""
+    """Return a number or text as it is shown; None and NaN give a dash. Minus signs are U+2212."""
     if missing(value):
         return MISSING
     if kind == "text":
@@ -88,7 +88,7 @@ def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
 
 
 def figure_text(value: float, kind: Kind) -> str:
-    """Return how a figure reads in a sentence: a share with its sign of percent."""
+    """Return a figure as it is written in a sentence: a share with a percent sign."""
     return format_number(value, kind) + ("%" if kind == "share" else "")
 
 
@@ -97,7 +97,7 @@ def percent(share: float) -> str:
 
 
 def count(number: int, one: str, several: str = "") -> str:
-    """Return a number with its noun; the plural takes an s unless it is given."""
+    """Return a number with its noun; the plural adds an s unless it is given."""
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
@@ -110,8 +110,8 @@ class Column:
     """A column of a table: ``key`` is its name in the table's frame.
 
     ``<key>_low`` and ``<key>_high``, if the frame has them, bound it; ``<key>_sd`` is its spread
-    over few-shot draws. ``group`` is a heading over several columns; of a ``ranked`` one the best
-    and second best are marked.
+    over few-shot draws. ``group`` is a heading over several columns; in a ``ranked`` column the
+    best and second best are marked.
     """
 
     key: str
@@ -129,13 +129,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: numbers in a frame, and what a reader needs to read them.
+    """A table: numbers in a frame, with the labels and notes needed to read them.
 
     The frame has one row per line and one column per ``Column.key``, and may have ``source``
     ("own", "mark" or "published") and the column named by ``group_by``, whose values head groups
     of lines.
-    ``clusters`` names the column that counts what a line rests on: among lines that rest on one
-    cluster each, no best is marked.
+    ``clusters`` names the column that counts the clusters behind a line: if every line rests on a
+    single cluster, no best is marked.
     """
 
     key: str
@@ -149,13 +149,13 @@ class Table:
     clusters: str = ""
 
     def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
-        """Return the table without the columns that hold no value, but for those named."""
+        """Return the table without its empty columns, except those in ``keep``."""
         there = {*keep, *self.frame.columns[self.frame.notna().any()]}
         return replace(self, columns=tuple(c for c in self.columns if c.key in there))
 
     @property
     def raw(self) -> pd.DataFrame:
-        """The numbers as they are, with their bounds, as the CSV file has them."""
+        """The unformatted numbers with their bounds, as in the CSV file."""
         wanted: list[str] = [] if self.group_by is None else [self.group_by]
         for column in self.columns:
             wanted += [f"{column.key}{end}" for end in ("", "_low", "_high", "_sd")]
@@ -170,7 +170,7 @@ def finished_table(
     frame: pd.DataFrame,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return a table of a report's own figures, without the columns that hold no value."""
+    """Return a table of a report's own figures, without empty columns."""
     table = Table(key, title, caption, tuple(columns), frame.assign(source=OWN), tuple(notes))
     return table.without_empty_columns()
 
@@ -181,12 +181,12 @@ def with_figures(
     wanted: Mapping[str, Mapping[str, str | int]],
     on: Sequence[str] = ("system",),
 ) -> pd.DataFrame:
-    """Return lines of a table with a column, its bounds and its spread for each figure.
+    """Return a table's lines with added columns: each figure, its bounds and its spread.
 
     Args:
-        frame: The lines, with the columns ``on``, by which a figure finds its line.
-        figures: Figures, one row each; a ValueError if several are of one line and new column.
-        wanted: The new columns, and for each what its figures have in which column of ``figures``:
+        frame: The lines, with the columns ``on``, by which a figure is matched to its line.
+        figures: One figure per row; ValueError if several belong to the same line and new column.
+        wanted: The new columns, each with the conditions that select its rows of ``figures``:
             ``{"accuracy_valid": {"measure": "accuracy", "form": "valid"}}``.
     """
     ends = {"estimate": "", "low": "_low", "high": "_high", "sd_over_draws": "_sd"}
@@ -215,7 +215,7 @@ def with_figures(
 
 
 def stacked(key: str, title: str, by: str, parts: Mapping[str, Table]) -> Table:
-    """Return tables of the same columns as one, a group of lines under each of their names."""
+    """Return one table of several with the same columns; each table's name heads its lines."""
     first = next(iter(parts.values()))
     columns = {column: None for table in parts.values() for column in table.columns}
     frames = [table.frame.assign(**{by: name}) for name, table in parts.items()]
@@ -230,7 +230,7 @@ def stacked(key: str, title: str, by: str, parts: Mapping[str, Table]) -> Table:
 def with_published(
     table: Table, rows: pd.DataFrame, label: str, notes: Sequence[str] = ()
 ) -> Table:
-    """Return a table with a paper's rows below its own, as far as it has columns for them."""
+    """Return a table with a paper's rows added below, limited to the columns that the table has."""
     keys = [column.key for column in table.columns if column.key in rows.columns]
     if table.group_by is not None and table.group_by in rows.columns:
         keys.append(table.group_by)
@@ -245,7 +245,7 @@ def with_published(
 
 @dataclass(frozen=True)
 class Panel:
-    """One field of a chart: estimates with their bounds, each of shape (rows, series)."""
+    """One panel of a chart: estimates with their bounds, each of shape (rows, series)."""
 
     title: str
     values: NDArray[np.float64]
@@ -263,7 +263,7 @@ class Panel:
         *,
         as_rows: bool = False,
     ) -> "Panel":
-        """Return a field of a table's columns with their bounds: its lines are the rows.
+        """Return a panel of a table's columns with their bounds: lines as rows, columns as series.
 
         ``as_rows`` makes the columns the rows instead, and the lines the series.
         """
@@ -276,11 +276,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class GridChart:
-    """A drawing as data: bars with intervals, by row and series, in fields side by side.
+    """A chart as data: bars with intervals, by row and series, in panels side by side.
 
     Attributes:
-        series: The series' names; one without a name has no legend.
-        axis: What the axis of the estimates is called.
+        series: The series' names; a series without a name has no legend.
+        axis: The label of the estimates' axis.
     """
 
     key: str
@@ -305,8 +305,8 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chip:
-    """A verdict (a state), or another small fact, as it is shown; the title stands where the reader
-    points at it."""
+    """A verdict (a state) or another small fact, as shown; the title appears when the reader points
+    at it."""
 
     text: str
     state: Literal["yes", "no", "unread", ""] = ""
@@ -315,9 +315,9 @@ class Chip:
 
 @dataclass(frozen=True)
 class Card:
-    """A text beside others, marked against the text ``before`` that it was made from.
+    """A text in a row of cards, with its changes from the text ``before`` marked.
 
-    ``text`` is None where there is none and ``invalid`` says why; ``marks`` are the parts of the
+    ``text`` is None if there is no text, and ``invalid`` says why; ``marks`` are the parts of the
     difference that are shown. ``tone`` is ``risk`` or ``opportunity``, or empty.
     """
 
@@ -332,8 +332,8 @@ class Card:
 
 @dataclass(frozen=True)
 class Example:
-    """One unit with what systems made of it: ``where`` says which, ``facts`` are labels and texts
-    before the cards, ``answers`` are a system, its chips and its reasons each."""
+    """A unit with the systems' outputs: ``where`` names the unit, ``facts`` are labels and texts
+    shown before the cards, ``answers`` give for each system its name, chips and reasons."""
 
     where: str
     text: str = ""

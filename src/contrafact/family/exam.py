@@ -1,4 +1,4 @@
-"""What a family says of its exam: items of known verdict, and how a judge is asked."""
+"""A family's exam: items whose verdicts are known, and how a judge is asked about them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "draw_crossed", "draw_items"]
 
 RESPONSE = "response"
-"""Names the verdict on a response as a whole, next to the criteria."""
+"""The name of the verdict on a whole response, used beside the criteria's names."""
 
 AskTogether = Callable[["Model", "ExamItem", str], Awaitable[Mapping[str, "Verdict"]]]
 """Asks one judge about all criteria of an item with one prompt."""
@@ -27,19 +27,19 @@ AskTogether = Callable[["Model", "ExamItem", str], Awaitable[Mapping[str, "Verdi
 
 @dataclass(frozen=True)
 class ExamItem:
-    """A text, and what a judge should say of it.
+    """A text and the verdicts that a judge should give on it.
 
     Attributes:
-        id: The same whenever the item is.
-        cluster: What it shares with items that resemble it: its headline, story, review.
-        kind: How it was made, as in ``contradiction``.
-        about: The text that it is about: the headline, the story, the review.
-        known: The verdict on each criterion for which it is certain.
+        id: Equal for equal items.
+        cluster: What similar items share: a headline, story or review.
+        kind: How the item was made, such as ``contradiction``.
+        about: The text that the item is about: the headline, the story, the review.
+        known: The verdicts that are certain, by criterion.
         whole: Whether the text as a whole is right; None if the family has no such verdict.
         reference: A text that it is compared with by surface features.
         facts: Further columns of the file of items.
         material: What the family's prompts are made from, besides the text.
-        pair: What it shares with the items that it is drawn in pairs with, if not its text.
+        pair: The key shared by items that are drawn as a pair, if not the text.
     """
 
     id: str
@@ -56,21 +56,21 @@ class ExamItem:
 
     @property
     def should_pass(self) -> bool:
-        """Whether all that is known of it is that it passes."""
+        """Whether the item should pass: as a whole or, if unknown, on all known criteria."""
         return self.whole if self.whole is not None else all(self.known.values())
 
 
 @dataclass(frozen=True)
 class Examiner:
-    """How a family puts its questions, exactly as its runs do.
+    """How a family asks a judge, exactly as in its runs.
 
     Attributes:
-        prompts: Returns the prompt for each criterion whose verdict is known of an item; with
-            ``together`` a single one, under any name.
+        prompts: Returns the prompt for each criterion of an item whose verdict is known; with
+            ``together``, a single prompt under any name.
         shown: Returns the texts to judge, as they stand in the prompts.
-        subject: Returns what a verifier is handed of an item.
-        together: Asks one judge all about an item in one call, instead of ``ask``.
-        settings: How it asks besides the options, for the exam's file.
+        subject: Returns the data about an item that a verifier receives.
+        together: Asks a judge about all criteria of an item in one call, instead of ``ask``.
+        settings: Further settings of how a judge is asked, for the exam's file.
     """
 
     prompts: Callable[[ExamItem], Mapping[str, str]]
@@ -87,16 +87,16 @@ class ExamSpec:
 
     Attributes:
         task: The task whose judge is examined; its version is kept with the result.
-        criteria: The judged columns of the task's per-item table, and what they are called here.
-        items: Returns the items, drawn by `draw_items`, for options, how many are asked for (or
-            None) and the seed of the draw.
-        options: The exam's own options. One that is a path names a file of items.
-        surface: Returns items as readers see them that follow nothing; what those reach stands
-            beside the judge.
-        surface_reader: What such a reader does, in a heading: "reads no story".
-        overall: Criteria that are verdicts on a whole kind of item, each made of those that its
-            name begins: ``flipping`` of ``flipping:reversed`` and others. Of each the exam says
-            whether the judge may be trusted with it.
+        criteria: The judged columns of the task's per-item table, and their names in the exam.
+        items: Returns the items, drawn by `draw_items`, given the options, their number (or None)
+            and the seed of the draw.
+        options: The exam's own options. An option that is a path names a file of items.
+        surface: Returns the items for classifiers that see only surface features; their figures
+            are shown beside the judge's.
+        surface_reader: How a heading describes such a classifier: "reads no story".
+        overall: Criteria that are verdicts on a whole kind of item. Each is made of the criteria
+            whose names begin with it: ``flipping`` of ``flipping:reversed`` and others. The exam
+            says for each whether the judge may be trusted with it.
     """
 
     task: str
@@ -110,10 +110,10 @@ class ExamSpec:
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Draw ``n`` items at random, half that should pass and half not, evenly over kinds.
+    """Return ``n`` items drawn at random, half of which should pass, evenly over kinds.
 
-    What one kind lacks goes to the others of its half, what one half lacks to the other. They come
-    back in the order in which they were given; all of them where ``n`` is None.
+    If a kind has too few, the other kinds of its half fill the gap; if a half has too few, the
+    other half does. The order of the items is kept; all are returned if ``n`` is None.
     """
     import numpy as np
 
@@ -138,10 +138,10 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
 
 
 def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Draw items in pairs of one text (or `ExamItem.pair`): one that should pass, one that not.
+    """Return items drawn in pairs of the same text (or `ExamItem.pair`), one of which passes.
 
-    So nothing that a text says by itself tells which it is. Of what should not pass, items that
-    fail what few have failed so far go first. What pairs lack is filled by `draw_items`.
+    So the text alone does not reveal the verdict. Of the items that should fail, those that fail
+    criteria with few failures so far come first. `draw_items` draws what pairs cannot supply.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""The exam file: what was found of a judge, as JSON that a report can be given."""
+"""The exam file: a judge's exam results as JSON, which a report can take."""
 
 import json
 import math
@@ -49,7 +49,7 @@ def _number(value: Any) -> Any:
 
 
 Number = Annotated[float | None, BeforeValidator(_number)]
-"""A figure; none where it is undefined."""
+"""A figure; None if it is undefined."""
 
 
 class _Part(BaseModel):
@@ -61,11 +61,11 @@ class Rate(_Part):
 
     k: int = Field(ge=0)
     n: int = Field(ge=0)
-    n_effective: float = Field(ge=0, description="Independent items that would say as much.")
+    n_effective: float = Field(ge=0, description="Independent items with the same information.")
     clusters: int = Field(ge=0, description="Clusters (headlines, stories) behind them.")
-    estimate: Number = Field(description="k / n; none without items.")
-    low: Number = Field(description="Lower bound; none with too few clusters.")
-    high: Number = Field(description="Upper bound; none with too few clusters.")
+    estimate: Number = Field(description="k / n; null without items.")
+    low: Number = Field(description="Lower bound; null with too few clusters.")
+    high: Number = Field(description="Upper bound; null with too few clusters.")
 
     @classmethod
     def of(cls, found: Proportion) -> "Rate":
@@ -73,18 +73,18 @@ class Rate(_Part):
 
     @property
     def exam_rate(self) -> ExamRate:
-        """The rate as a correction takes it: at its effective number of items."""
+        """The rate as needed for a correction: with the effective number of items."""
         n = min(float(self.n), self.n_effective)
         return ExamRate(n * (self.estimate or 0.0), n)
 
 
 class Figure(_Part):
-    """Any other figure, with its interval."""
+    """A figure that is not a share of items, with its interval."""
 
-    estimate: Number = Field(description="The figure; none where it is undefined.")
+    estimate: Number = Field(description="The figure; null if it is undefined.")
     low: Number = Field(default=None, description="Lower bound.")
     high: Number = Field(default=None, description="Upper bound.")
-    n: int = Field(default=0, ge=0, description="Items that it rests on.")
+    n: int = Field(default=0, ge=0, description="Items that it is based on.")
 
     @classmethod
     def of(cls, found: Interval) -> "Figure":
@@ -94,36 +94,38 @@ class Figure(_Part):
 class KindRate(_Part):
     """How often a judge was right on items of one kind."""
 
-    known: bool = Field(description="The verdict that these items should have.")
-    right: Rate = Field(description="How often it was given.")
+    known: bool = Field(description="The right verdict on these items.")
+    right: Rate = Field(description="How often the right verdict was given.")
 
 
 class OrderEffect(_Part):
-    """What changes where the texts stand before the question instead of after it."""
+    """The change in verdicts when the texts stand before the question instead of after it."""
 
-    changed: Rate = Field(description="Verdicts that differ, where both can be read.")
-    shift: Figure = Field(description="Share passed in the other order less that in the usual one.")
+    changed: Rate = Field(description="Verdicts that differ, if both can be read.")
+    shift: Figure = Field(
+        description="Share passed in the other order minus that in the usual order."
+    )
 
 
 class Seen(_Part):
-    """A share that can be seen of items whose verdict is not known, by what their verdict is."""
+    """A share that can be observed without known verdicts, for right and for wrong items."""
 
     right: Rate = Field(description="Among items that should pass.")
     wrong: Rate = Field(description="Among items that should fail.")
 
 
 class CriterionExam(_Part):
-    """What was found of a judge on one criterion, over replies that could be read."""
+    """A judge's results on one criterion, over replies that could be read."""
 
-    sensitivity: Rate = Field(description="Of what should pass, the share that it passes.")
-    specificity: Rate = Field(description="Of what should fail, the share that it fails.")
-    invalid: Rate = Field(description="Replies that could not be read, of all.")
+    sensitivity: Rate = Field(description="The share of right items that it passes.")
+    specificity: Rate = Field(description="The share of wrong items that it fails.")
+    invalid: Rate = Field(description="The share of replies that could not be read.")
     bias_true: Figure = Field(
-        description="Share passed of as many right as wrong items, less one half: above 0 it says "
-        "true too often."
+        description="Share passed, right and wrong items weighted equally, minus 1/2: above 0 "
+        "it says true too often."
     )
     auroc: Figure | None = Field(
-        default=None, description="Of its probability of true, where the provider gave one."
+        default=None, description="From its probability of true, if the provider gave one."
     )
     length: Figure = Field(
         description="Share passed of items longer than the median less that of the others, items "
@@ -139,17 +141,17 @@ class CriterionExam(_Part):
 
 
 class SurfaceRow(_Part):
-    """What readers reach that see only the surface of the items, and follow nothing."""
+    """The result of classifiers that see only surface features of the items."""
 
-    auroc: Figure = Field(description="Of the best of them, on groups that it had not seen.")
-    limit: float = Field(description="What it may reach.")
+    auroc: Figure = Field(description="Of the best classifier, on unseen groups.")
+    limit: float = Field(description="The highest allowed value.")
     leaks: bool = Field(description="Whether its interval lies above the limit.")
 
 
 class Repeats(_Part):
     """How often a judge contradicts itself when asked the same thing again."""
 
-    times: int = Field(ge=1, description="How often each question was put.")
+    times: int = Field(ge=1, description="How often each question was asked.")
     same: dict[str, Figure] = Field(
         description="By criterion, the share of pairs of replies to one question that agree; "
         "empty where each was put once."
@@ -184,10 +186,10 @@ class Exam(_Part):
     def asked_otherwise(
         self, templates: Mapping[str, str], settings: Mapping[str, Any]
     ) -> Reason | None:
-        """Return how the judge was asked otherwise than elsewhere; None where it was not.
+        """Return how the exam asked the judge differently from a run; None if it did not.
 
-        ``templates`` are those used there with their hashes, ``settings`` how the judge is asked
-        there, as far as it is known.
+        ``templates`` are the run's templates with their hashes; ``settings`` are its known settings
+        of how the judge is asked.
         """
         if any(templates.get(name) != own for name, own in self.pack.templates.items()):
             return OTHER_PROMPTS
@@ -199,10 +201,10 @@ class Exam(_Part):
     def trust(self, whole: str) -> tuple[bool, str]:
         """Return whether the judge may be trusted with a kind of item, and a sentence that says so.
 
-        It may where the lower bounds of its sensitivity and specificity sum to 1.2 for the verdict
-        on the kind as a whole (``flipping``), and to more than 1 for each criterion of it
-        (``flipping:reversed``): a judge that says the same of everything reaches 1, and from 1.2
-        corrections were tested (`MIN_YOUDEN`).
+        It may if the lower bounds of its sensitivity and specificity sum to at least 1.2 for the
+        verdict on the kind as a whole (``flipping``), and to more than 1 for each of its criteria
+        (``flipping:reversed``): a judge that gives everything the same verdict reaches 1, and
+        corrections were tested from 1.2 (`MIN_YOUDEN`).
         """
         sums = {
             name: (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
@@ -230,7 +232,7 @@ def write_exam(path: str | Path, exam: Exam) -> None:
 
 
 def read_exam(path: str | Path) -> Exam:
-    """Return the exam in a file; `InputError` if there is none, or of another kind or version."""
+    """Return the exam in a file; `InputError` if it is missing or of another format or version."""
     hint = "give a file that `contrafact exam --out` wrote"
     try:
         given = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -254,7 +256,7 @@ def read_exam(path: str | Path) -> Exam:
 
 
 def read_exams(paths: Sequence[str | Path]) -> list[Exam]:
-    """Return exams in files; `InputError` as `read_exam`, and for a second one of a judge."""
+    """Return the exams in files; `InputError` as in `read_exam`, and for a judge's second exam."""
     exams: dict[tuple[str, str], Exam] = {}
     for path in dict.fromkeys(str(path) for path in paths):
         exam = read_exam(path)

@@ -1,7 +1,7 @@
-"""How every family's Inspect tasks are made: one maker, from the arguments of a ``@task`` function.
+"""Make every family's Inspect tasks from the arguments of its ``@task`` function.
 
-A task can be made without a run (``inspect eval contrafact/cobe -T method=plain``), so that its
-arguments are plain: they are the settings of a run of one method, flat.
+A task can be made without a run (``inspect eval contrafact/cobe -T method=plain``), so its
+arguments are plain values: the settings of a run of one method, flattened.
 """
 
 import inspect
@@ -31,7 +31,7 @@ __all__ = ["make_task", "run_task", "solver_and_scorer"]
 
 
 def run_task(prepared: Prepared, method: str) -> Task:
-    """Return the Inspect task of one method of a run, the weights it runs itself loaded."""
+    """Return the Inspect task of one method of a run, with the method's own weights loaded."""
     asking: Any = prepared.methods.get(method)
     if hasattr(asking, "open"):  # it runs models itself
         for model in prepared.settings.models:
@@ -52,9 +52,9 @@ def run_task(prepared: Prepared, method: str) -> Task:
 
 
 def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
-    """Return what works on a sample by one method of a run, and what scores it, without its data.
+    """Return the solver and the scorer for one method of a run, without loading the data.
 
-    They are those of `run_task`, for who has the samples and wants no evaluation around them.
+    They equal those of `run_task`, for callers that have the samples and need no evaluation.
     """
     task = _make_task(prepared.run, _task_arguments(prepared, method), without_data=True)
     scorers = task.scorer or []
@@ -62,7 +62,7 @@ def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
 
 
 def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
-    """Return those arguments of the family's ``@task`` function that run one method of a run."""
+    """Return the arguments with which the family's ``@task`` function runs one method of a run."""
     settings, taken = prepared.settings, inspect.signature(prepared.run.task).parameters
     shows = method in prepared.methods and prepared.methods[method].shots
     values: dict[str, Any] = {
@@ -92,9 +92,9 @@ _ARGUMENTS = (
     *("data", "method", "seed", "prompts", "limit", "columns", "judged"),
     *("shots", "shots_from", "draws", "structured", "judge_logprobs"),
 )
-"""What any task may be given besides its own options."""
+"""The arguments that any task takes besides its own options."""
 _OF_A_RUN = ("cache_scope", "fingerprint")
-"""What `contrafact run` gives a task besides: by these its logs are found again."""
+"""The further arguments that `contrafact run` passes to a task, by which its logs are found."""
 
 
 def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
@@ -102,22 +102,22 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
 
     Args:
         run: How the task is run.
-        arguments: As far as they are given, the task's own options and:
+        arguments: The task's own options and the following, each optional:
 
-            - ``data``: the file of its items; the bundled ones where none is given;
+            - ``data``: the file of items; the bundled items by default;
             - ``method``: a method by name or import path, with its options
               (``NAME:OPTION=VALUE,OPTION=VALUE``);
-            - ``draws``: random draws of examples, each an epoch;
-            - ``seed``: of the draws; ``limit``: take the first so many items;
+            - ``draws``: the number of random draws of examples, each an epoch;
+            - ``seed``: the seed of the draws; ``limit``: how many of the first items to take;
             - ``prompts``: the folder of a prompt pack; ``structured``: ask for JSON by schema;
             - ``judged``: whether the judge bound to the role ``grader`` is asked;
-              ``judge_logprobs``: whether for the probabilities of T and F, where it answers so;
+              ``judge_logprobs``: whether for the probabilities of T and F, if supported;
             - ``cache_scope``: keep every call's answer for a rerun under this name;
-            - ``fingerprint``: a hash of what else tells tasks apart (contents of files);
-            - ``columns``: by field, what the file of data calls its column.
+            - ``fingerprint``: a hash of what else distinguishes tasks (contents of files);
+            - ``columns``: the data file's column for each field.
 
     Raises:
-        InputError: For the first thing that is wrong with them, in one line of Inspect's too.
+        InputError: For the first wrong argument; Inspect's command line also shows it as one line.
     """
     try:
         return _make_task(run, arguments)
@@ -126,7 +126,7 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
 
 
 class _TaskError(InputError, click.ClickException):
-    """What is wrong with a task's arguments; Inspect's command line shows it as one line."""
+    """An error in a task's arguments; Inspect's command line shows it as one line."""
 
     exit_code = 2
 
@@ -139,10 +139,10 @@ class _TaskError(InputError, click.ClickException):
 
 
 def _check_grader() -> None:
-    """Refuse a task to be judged in an evaluation of no judge, before it begins.
+    """Refuse a judged task before it begins if the evaluation has no judge.
 
-    A task that a program makes is bound to its roles only when it is evaluated, and is let be:
-    what an evaluation before it left bound says nothing of it.
+    A task made by a program is bound to its roles only when it is evaluated, so it is not checked:
+    the roles bound now may belong to an earlier evaluation.
     """
     if (
         click.get_current_context(silent=True) is not None
@@ -156,7 +156,7 @@ def _make_task(
 ) -> Task:
     name, draws = arguments["method"], arguments.get("draws")
     given = {key: value for key, value in arguments.items() if value is not None}
-    # Inspect parts arguments at commas, which stand between a method's options.
+    # Inspect splits arguments at commas, which separate a method's options.
     spec = name if isinstance(name, str) else ",".join(map(str, name))
     settings = _settings(run, spec, given)
     judged = given.get("judged", False)
@@ -189,7 +189,7 @@ def _make_task(
 
 
 def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> RunSettings:
-    """Return the settings of a run of one method; `InputError` for an argument of no use."""
+    """Return the settings of a run of one method; `InputError` for an unknown argument."""
     options = task_named(run.name).options
     model = options.load() if options else TaskOptions
     names = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
@@ -208,7 +208,7 @@ def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> Ru
 
 
 def _name(task: str, spec: str, shots: int) -> str:
-    """Return a task's name: its method's without packages, options after hyphens."""
+    """Return a task's name with its method's name without packages, and options after hyphens."""
     method, _, options = spec.partition(":")
     words = [task, method.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)]
     return "-".join(words) + (f"-{shots}" if shots else "")

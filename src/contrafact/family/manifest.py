@@ -1,4 +1,4 @@
-"""What a run folder says of its run: what was run, on what, with what, and how it ended."""
+"""A run folder's manifest: the task, data, models and settings of a run, and how it ended."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ __all__ = ["DataRecord", "Manifest", "PackRecord", "file_record", "hash_file", "
 
 
 class DataRecord(BaseModel):
-    """What a manifest says of a file: its name and its content."""
+    """A manifest's record of a file: its name and its content."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,7 +29,7 @@ class DataRecord(BaseModel):
 
 
 class PackRecord(BaseModel):
-    """What a manifest says of the prompts."""
+    """A manifest's record of the prompts."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -41,12 +41,12 @@ class PackRecord(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What was run, on what, with what, and how it ended."""
+    """The record of a run: task, data, models and settings, and how it ended."""
 
     model_config = ConfigDict(frozen=True)
 
     identity: str = Field(description="Equal for runs that are meant to give equal results.")
-    status: Literal["running", "failed", "finished"] = Field(description="How far it came.")
+    status: Literal["running", "failed", "finished"] = Field(description="The state of the run.")
     started: str = Field(description="When it was first started, UTC.")
     finished: str | None = Field(default=None, description="UTC.")
     contrafact: str = Field(description="Version of this package.")
@@ -61,12 +61,14 @@ class Manifest(BaseModel):
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
     repeated_calls: int = Field(
-        default=0, description="Calls under way when it was stopped, made again by going on."
+        default=0, description="Calls under way when it was stopped, repeated on resuming."
     )
-    cell: str = Field(default="", description="What tells it from other runs of its grid.")
+    cell: str = Field(
+        default="", description="The label that distinguishes it from other runs of its grid."
+    )
 
     def difference(self, earlier: "Manifest") -> str:
-        """Return what another run's manifest has otherwise, in words for users."""
+        """Return the names of the settings that differ from another run's, in words for users."""
         if earlier.task != self.task:
             return "task"
         names = [
@@ -97,8 +99,8 @@ def new_manifest(
 ) -> Manifest:
     """Return the manifest of a run that has not begun.
 
-    ``contents`` are hashes of what its results rest on besides its data, its templates, which have
-    been opened, and the task's version; ``files`` are further ones by the option that names them.
+    ``contents`` are hashes of whatever else the results depend on besides the data, the opened
+    templates and the task's version; ``files`` are further files by the option that names them.
     """
     import inspect_ai
 
@@ -121,7 +123,7 @@ def new_manifest(
 def file_record(
     path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
 ) -> DataRecord:
-    """Return what the manifest says of a file, from which so many items were taken."""
+    """Return the manifest's record of a file; ``items`` is how many items were taken from it."""
     return DataRecord(
         name=name or path.name,
         sha256=hash_file(path),
@@ -132,6 +134,6 @@ def file_record(
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes; of a workbook, whichever its sheet."""
+    """Return the SHA-256 of a file's bytes; for a workbook, of the whole file, not one sheet."""
     with table_file(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,15 +1,15 @@
-"""The seam between methods and everything else: what a method takes and gives, and finding one.
+"""The interface of methods, and how a method is found by name.
 
 A method turns an input into an output: a headline into two counterfactuals, a paragraph into a
-label, a story into an edit. It is a plain object, so that it serves an Inspect task, an estimate, a
-command and a library call alike.
+label, a story into an edit. It is a plain object, so that an Inspect task, an estimate, a command
+and a library call can all use it.
 
 To add a method, write a module with a function ``method(context: MethodContext) -> Method`` and put
 it in a family's folder of methods, where its file name, with hyphens, is its name; or put it
-anywhere on the import path, and name it by that. A method with options has them, with their
-defaults, in a mapping ``OPTIONS`` of its module, and takes their values from ``context.options``. A
-method with templates of its own has them in a folder ``prompts`` next to its module, and opens them
-as ``context.pack.template("its-name/template", …)``.
+anywhere on the import path, and name it by its import path. A method's options and their defaults
+are a mapping ``OPTIONS`` in its module; their values come from ``context.options``. A method's own
+templates are in a folder ``prompts`` next to its module; it opens them as
+``context.pack.template("its-name/template", …)``.
 """
 
 import importlib
@@ -32,14 +32,14 @@ ItemT = TypeVar("ItemT", contravariant=True)
 OutputT = TypeVar("OutputT", covariant=True)
 
 Option = str | int | float | bool
-"""The value of a method's option; of the type that its default has."""
+"""The value of a method's option, of the same type as its default."""
 
 
 class Method(Protocol[ItemT, OutputT]):
     """A method of any family.
 
-    One that runs models itself has an ``open(model, model_args)`` besides, which loads one, and
-    raises `InputError` where that cannot be done.
+    A method that runs models itself also has ``open(model, model_args)``, which loads a model and
+    raises `InputError` if that is impossible.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Method(Protocol[ItemT, OutputT]):
         """Work on one item.
 
         Args:
-            item: The item; what it is judged by is not looked at.
+            item: The item; the method ignores the fields that outputs are judged by.
             draw: Which draw of worked examples this is, from 1.
 
         Raises:
@@ -64,15 +64,15 @@ class Method(Protocol[ItemT, OutputT]):
 
 @dataclass(frozen=True)
 class MethodContext:
-    """What a method is made from.
+    """The inputs from which a method is made.
 
     Attributes:
-        settings: Those of the run, with its models as far as they are known: a method refuses those
-            that it cannot work with.
-        items: All items of the data, also those that a limit leaves out.
-        pool: Items to take examples from; without any, the method takes the bundled ones.
-        options: The method's own options, every one of them; filled in by `Methods.make`.
-        name: The method's name with the options that are not its defaults; filled in too.
+        settings: The run's settings, with its models as far as they are known: a method refuses
+            models that it cannot work with.
+        items: All items of the data, including those left out by a limit.
+        pool: Items to take examples from; if empty, the method takes the bundled examples.
+        options: All options of the method, filled in by `Methods.make`.
+        name: The method's name with its non-default options, filled in by `Methods.make`.
     """
 
     settings: RunSettings = field(default_factory=RunSettings)
@@ -85,7 +85,7 @@ class MethodContext:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A method that was asked for: its name, its module, the options it has, and those given."""
+    """A requested method: its name, its module, the options it has, and the options given."""
 
     name: str
     path: str
@@ -94,7 +94,7 @@ class _Chosen:
 
     @property
     def spec(self) -> str:
-        """The one way of writing it: options in the method's order, without its defaults."""
+        """The method's canonical text: options in the method's order, defaults left out."""
         written = [
             f"{key}={_written(self.given[key])}"
             for key, default in self.known.items()
@@ -108,8 +108,8 @@ class Methods:
     """The methods of a task: the modules of its package, or any importable module.
 
     A method's options follow its name, ``NAME:OPTION=VALUE,OPTION=VALUE``, so that one run can
-    compare a method with itself under other options. Modules of ``baselines`` are methods that ask
-    no model.
+    compare a method under different options. Modules of ``baselines`` are methods that ask no
+    model.
     """
 
     task: str
@@ -123,19 +123,18 @@ class Methods:
         return self._modules(self.baselines) if self.baselines else []
 
     def asks_none(self, spec: str) -> bool:
-        """Return whether a method, by its name or with options, asks no model."""
+        """Return whether a method, given with or without options, asks no model."""
         return spec.partition(":")[0] in self.baseline_names()
 
     def spec(self, spec: str, generation: Mapping[str, Any] | None = None) -> str:
-        """Return a method's name with its options, in the one way of writing them.
+        """Return a method's name with its options, in canonical form.
 
-        A method with an option ``temperature`` takes how the models of the run write
-        (``generation``: ``temperature``, ``max_tokens``, …) as its options, where its own do not
-        say otherwise. It does not write through the model's interface, so that nothing else would
-        reach it, unless its module says ``SAMPLES_ITSELF = False``.
+        A method with an option ``temperature`` samples by itself, unless its module sets
+        ``SAMPLES_ITSELF = False``. The run's sampling settings (``generation``: ``temperature``,
+        ``max_tokens``, …) would not reach it, so they become its options, unless these are given.
 
         Raises:
-            InputError: If there is no such method or option, or a setting is none of the method's.
+            InputError: If there is no such method or option, or the method lacks a setting.
         """
         chosen = self._choose(spec)
         if "temperature" not in chosen.known:
@@ -157,11 +156,11 @@ class Methods:
         return replace(chosen, given=given).spec
 
     def make(self, spec: str, context: MethodContext) -> Method[Any, Any]:
-        """Return the method of that name, its templates opened and checked.
+        """Return the method of that name, with its templates opened and checked.
 
         Raises:
-            InputError: If there is no such method or option, its prompts are not in order, or it
-                cannot work with the task or with one of the models.
+            InputError: If there is no such method or option, its prompts are faulty, or it does not
+                fit the task or one of the models.
         """
         chosen = self._choose(spec)
         module = importlib.import_module(chosen.path)
@@ -187,7 +186,7 @@ class Methods:
                 )
             if key not in options or key in given:
                 has = f"its options are {', '.join(options)}" if options else "it has none"
-                what = "is given twice" if key in given else f"is no option of {name}"
+                what = "is given twice" if key in given else f"is not an option of {name}"
                 raise InputError(f"'{key}' {what}", hint=has)
             given[key] = checked_value(key, type(options[key]), text)
         return _Chosen(name, path, options, given)

@@ -1,8 +1,8 @@
-"""Outputs that were made elsewhere: what a row of them says, and the method that repeats them.
+"""Outputs that were made elsewhere: their rows, and the method that returns them.
 
-A family says in its `TaskRun` which fields such a row may have (``output_fields``), which of them
-together are enough (``output_layouts``), and what one row gives (``read_output``). The outputs then
-stand in a file of the run's folder, and `Recorded` is the method that answers with them.
+A family's `TaskRun` defines which fields such a row may have (``output_fields``), which sets of
+them suffice (``output_layouts``), and how a row is read (``read_output``). The outputs are stored
+in a file of the run's folder, and the method `Recorded` answers with them.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -46,27 +46,27 @@ __all__ = [
 UnitT = TypeVar("UnitT")
 
 OPTIONS = {"outputs": "", "system": ""}
-"""The method's options, both as `recorded_spec` writes them."""
+"""The method's options, as `recorded_spec` writes them."""
 
 OUTPUTS = "outputs.jsonl"
-"""The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
+"""The file of outputs in a run's folder: one per line, by system, sample and draw."""
 
 RECORDED_ITEMS = "given-items.jsonl"
-"""The items, where they came with the outputs."""
+"""The file of items, if they came with the outputs."""
 
 NOT_RECORDED = "no output was given"
-"""Why an output is invalid that the file has not got."""
+"""The reason given for an output that is missing from the file."""
 
 
 class Units(Generic[UnitT]):
-    """What the data holds, to find the unit that a row belongs to; empty without data."""
+    """An index of the data's units, to find the unit that a row belongs to; empty without data."""
 
     def __init__(self, units: Sequence[UnitT]):
         self.by_id: Mapping[str, UnitT] = {str(unit.id): unit for unit in units}  # type: ignore[attr-defined]
         self._indexes: dict[str, dict[Hashable, list[str]]] = {}
 
     def ids(self, name: str, key: Callable[[UnitT], Hashable], value: Hashable) -> tuple[str, ...]:
-        """Return the ids of the units whose key has a value; its index is kept under a name."""
+        """Return the ids of the units whose key equals a value; ``name`` is the key's name."""
         if name not in self._indexes:
             index = self._indexes.setdefault(name, {})
             for identity, unit in self.by_id.items():
@@ -76,8 +76,8 @@ class Units(Generic[UnitT]):
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """One row of a file of outputs: ``row`` by the file's own columns, ``fields`` by the names of
-    ``TaskRun.output_fields``, absent values left out; ``units`` are what the data holds.
+    """A row of a file of outputs: ``row`` by the file's own columns, ``fields`` by the names of
+    ``TaskRun.output_fields``, absent values left out; ``units`` are the data's units.
     """
 
     fields: Mapping[str, Any]
@@ -86,7 +86,7 @@ class RecordedRow:
     settings: RunSettings
 
     def text(self, name: str) -> str:
-        """Return a field's text, numbers and truth values written out; empty where it has none."""
+        """Return a field's value as text; empty if it has none."""
         value = self.fields.get(name)
         if is_absent(value):
             return ""
@@ -95,7 +95,7 @@ class RecordedRow:
         return replace_surrogates(str(value))
 
     def output(self, name: str) -> Output:
-        """Return the output whose text a field holds; an empty or endless one is invalid."""
+        """Return the output whose text a field holds; an empty or overlong text is invalid."""
         text, reason = self.text(name), self.text("invalid")
         if not text.strip() and reason:
             return Output(text=None, invalid=reason)
@@ -104,12 +104,12 @@ class RecordedRow:
 
 @dataclass(frozen=True)
 class OutputRow:
-    """What a row gives.
+    """The output read from a row.
 
     Attributes:
-        sample_ids: The units that it is an output of: one, or several that look the same.
+        sample_ids: The units that it is an output for: one, or several that look the same.
         parts: The parts of the output, by name; the whole output under ``""``.
-        item: The row that ``TaskRun.load`` reads the item from, if the file has it.
+        item: The row from which ``TaskRun.load`` reads the item, if the file has it.
     """
 
     sample_ids: tuple[str, ...]
@@ -123,9 +123,9 @@ class RecordedSystem:
 
     Attributes:
         model: The model that wrote them, as the file or the log names it; else the system's name.
-        outputs: By sample and draw, the fields of the output as a sample's store keeps them.
-        verdicts: Verdicts that judges have given on them before, as the table of verdicts has them.
-        costs: By sample and draw, what it took to write the output, as `cost_columns` has it.
+        outputs: By sample and draw, the fields of the output in the form of a sample's store.
+        verdicts: Verdicts that judges gave on them earlier, in the form of the table of verdicts.
+        costs: By sample and draw, the cost of writing the output, in the form of `cost_columns`.
     """
 
     name: str
@@ -138,12 +138,12 @@ class RecordedSystem:
 
     @property
     def draws(self) -> int:
-        """How many outputs there are of an item, at most."""
+        """The largest number of outputs for an item."""
         return max((draw for _, draw in self.outputs), default=1)
 
     @property
     def judged_outputs(self) -> int:
-        """How many outputs are not invalid as a whole: those that a judge would see."""
+        """The number of outputs that a judge would see: those not invalid as a whole."""
         return sum(not isinstance(output.get("invalid"), str) for output in self.outputs.values())
 
 
@@ -158,15 +158,15 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class RecordedOutputs:
-    """All that a run scores, whose outputs were made elsewhere.
+    """Everything that a run scores when its outputs were made elsewhere.
 
     Attributes:
         systems: The systems, by name.
-        asked: The units that are scored, by id; what one of them lacks is invalid.
+        asked: The ids of the units that are scored; a missing output of a unit counts as invalid.
         items: The rows that the items are loaded from, if they came with the outputs.
-        scored: The perplexities of these texts, if they were scored before by the same model.
-        source: What was asked to be scored, by option: ``score`` with ``system``, ``columns`` and
-            ``partial``, or ``run`` with the options that were given besides.
+        scored: The perplexities of these texts, if the same model scored them earlier.
+        source: The command's options: ``score`` with ``system``, ``columns`` and ``partial``, or
+            ``run`` with the other options given.
     """
 
     systems: Mapping[str, RecordedSystem]
@@ -184,7 +184,7 @@ class RecordedOutputs:
 
 
 class Recorded:
-    """Answers with outputs that were made elsewhere: their fields, by sample and draw."""
+    """A method that answers with outputs made elsewhere, by sample and draw."""
 
     name = "given"
     shots = 0
@@ -198,7 +198,7 @@ class Recorded:
         self._outputs, self._type = outputs, output_type
 
     async def __call__(self, item: Any, ask: Ask, *, draw: int = 1) -> Any:
-        """Return the output; invalid where none was given."""
+        """Return the output; raise `Unanswered` if none was given."""
         kept = self._outputs.get((str(item.id), draw))
         if kept is None:
             raise Unanswered(NOT_RECORDED)
@@ -217,7 +217,7 @@ def recorded_spec(outputs: Path, system: str) -> str:
 
 
 def method(context: MethodContext) -> Recorded:
-    """Return the method; `InputError` if the file cannot be read, or lacks the system."""
+    """Return the method; `InputError` if the file cannot be read or lacks the system."""
     path, system = (unquote(str(context.options[name])) for name in ("outputs", "system"))
     registered = _held.get(path)
     if registered is not None and system in registered.systems:
@@ -231,7 +231,7 @@ def method(context: MethodContext) -> Recorded:
 
 
 def register_outputs(path: Path, recorded: RecordedOutputs) -> None:
-    """Let methods answer with these outputs, as long as they are held, and not read their file."""
+    """Let methods answer with these outputs, while they are in memory, instead of their file."""
     _held[str(path)] = recorded
 
 

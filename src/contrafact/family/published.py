@@ -1,8 +1,8 @@
 """A paper's published figures: the folder ``published`` of a family's package.
 
 They are data, typed in from the paper as printed: tables (``NAME.csv``) and other figures
-(``facts.json``). Where printed figures do not follow from each other, ``notes.json`` says so; a
-family's tests recompute what follows.
+(``facts.json``). ``notes.json`` lists printed figures that contradict each other; a family's tests
+recompute the others.
 """
 
 import json
@@ -29,9 +29,9 @@ def published_facts(package: str) -> dict[str, Any]:
 
 
 def published_notes(package: str) -> dict[str, str]:
-    """Return what stands below a table that shows a figure of which there is something to say.
+    """Return the notes on published figures, to show below tables with these figures.
 
-    It is found by the figure's name: table, row and column, joined by colons, or a name.
+    The key is the figure's name: table, row and column joined by colons, or another name.
     """
     return {
         note["key"]: f"In the paper, {note['where']}: {note['printed']}. {note['note']}"

@@ -1,12 +1,12 @@
-"""What a family's chapter of a report shows, and what its functions are given.
+"""How a family describes its chapter of a report, and the data that its functions receive.
 
-A `ReportSpec` says the unit, the cluster, measures, breakdowns and criteria: this much is a whole
-chapter. What only one family has is a function from `ChapterData` to a `Section`.
+A `ReportSpec` names the unit, the cluster, measures, breakdowns and criteria, which are enough for
+a whole chapter. A section that only one family has is a function from `ChapterData` to `Section`.
 
 Every row of a run's ``items`` has ``system``, ``model``, ``method``, ``shots``, ``draw`` and
-``sample_id``, ``invalid_reason``, and ``judge`` where anything is judged. The engine adds ``valid``
-(1.0 or 0.0), ``was_judged``, and for a measure in two forms its strict column, ``<column>_strict``:
-what is invalid counts as wrong.
+``sample_id``, ``invalid_reason``, and ``judge`` if anything is judged. The engine adds ``valid``
+(1.0 or 0.0), ``was_judged``, and for a measure in two forms its strict column, ``<column>_strict``,
+in which invalid outputs count as wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ or it is a reference or a control, a mark on the scale that is never ranked and 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one system: all of them, or those of one group of a breakdown (else None)."""
+    """Rows of one system: all of them (``group`` is None), or those of a breakdown's group."""
 
     rows: pd.DataFrame
     whole: pd.DataFrame
@@ -65,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its interval; its scope and its spread over few-shot draws, where there are."""
+    """A figure with its interval and, if it has them, its scope and spread over few-shot draws."""
 
     measure: str
     form: Form
@@ -76,31 +76,32 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of a report: what is measured, how it reads, which way is better.
+    """A measure in a report: its column, label and format, and which direction is better.
 
-    It is the mean of a column over rows: of a rate the column holds 1.0 and 0.0, and NaN where
-    nothing was measured or a verdict could not be read. A row counts in the valid form where it has
-    a value; in the strict form an invalid output and an unread verdict (``<column>_invalid`` holds
-    a reason) count as wrong, which is 0, or 1 of a rate that is better when low. A row that was
-    never measured counts in neither.
+    It is the mean of a column over rows: for a rate the column holds 1.0 and 0.0, and NaN where
+    nothing was measured or a verdict could not be read. The valid form counts the rows that have a
+    value; the strict form also counts invalid outputs and unread verdicts (``<column>_invalid``
+    holds a reason) as wrong, which is 0, or 1 for a rate that is better when low. Rows that were
+    never measured count in neither form.
 
     Attributes:
-        column: The column of the items, if not called as the measure.
-        criterion: The judged column that it is the rate of, if that is another than its column: of
-            one that is better when low, the share that failed.
-        group: A heading of its own; without one, its forms head its columns.
-        judged: It rests on a judge, and is compared and marked within one judge only.
-        fluency: It rests on the fluency model: likewise.
-        ranked: The best is marked.
-        compared: What it is called in the paired comparisons; without it, it is not compared.
-        family: Comparisons of one family share Holm's adjustment.
-        headline: The chapter's first sentence may speak of it: it speaks of the first such measure
-            that has figures, or of shares with a better direction if none is named.
-        phrase: What it is called in a sentence, if not by its label: "average of the two scores".
-        units: From rows to the rows that it is a mean over, if not the items: both members of a
-            pair, all outputs for one input. They have the cluster's column, the measure's and
-            ``system``; ``key`` are the columns that name one.
-        compute: How it is computed of some rows if it is no mean; None gives no figure.
+        column: The column of the items, if its name differs from the measure's.
+        criterion: The judged column whose rate it is, if different from ``column``; for a measure
+            that is better when low, the rate is the share that failed.
+        group: The heading over its columns; without one, the forms are the headings.
+        judged: Whether it depends on a judge; only values from the same judge are compared or
+            marked as best.
+        fluency: Whether it depends on the fluency model, with the same restriction.
+        ranked: Whether the best value is marked.
+        compared: Its name in the paired comparisons; without one, it is not compared.
+        family: Comparisons with the same ``family`` share a Holm adjustment.
+        headline: Whether the chapter's first sentence may report it: the first such measure that
+            has figures, or shares with a better direction if there is no such measure.
+        phrase: Its name in a sentence, if not its label: "average of the two scores".
+        units: Returns the rows to average, if not the items: both members of a pair, all outputs
+            for an input. They have the cluster's column, the measure's column and ``system``;
+            ``key`` lists the columns that identify a row.
+        compute: Computes the figure from rows if it is not a mean; None means no figure.
     """
 
     name: str
@@ -126,13 +127,13 @@ class Measure:
         return (self.column or self.name) + ("_strict" if form == "strict" else "")
 
     def name_with_group(self, form: str = "") -> str:
-        """Return what it is called where no heading stands above it, with its form if strict."""
+        """Return its name for places without a heading, marked if the form is strict."""
         parts = [part.removesuffix(", %") for part in (self.group, self.label) if part]
         return ": ".join(parts) + (" (strict)" if form == "strict" else "")
 
     @property
     def scale(self) -> float:
-        """What a difference is multiplied with to be read: 100 of shares and coefficients."""
+        """The factor that scales differences for display: 100 for shares and coefficients."""
         return 1.0 if self.kind in ("number", "signed") else 100.0
 
 
@@ -140,9 +141,9 @@ class Measure:
 class JudgedColumn:
     """A judged column of the items: 1.0 passed, 0.0 failed, NaN where there is no verdict.
 
-    ``<column>_invalid`` says why a verdict could not be read. ``short`` stands beside a verdict if
-    not the label; from three systems on, a ``leaderboard`` ranks them; ``answers`` are what a judge
-    answers to pass and to fail.
+    ``<column>_invalid`` says why a verdict could not be read. ``short`` is a shorter label beside a
+    verdict; ``leaderboard`` says whether three or more systems are ranked by it; ``answers`` are a
+    judge's answers for pass and fail.
     """
 
     column: str
@@ -154,9 +155,9 @@ class JudgedColumn:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What the rows are told apart by: a column, or ``parts`` of the rows, each with its name.
+    """How rows are grouped: by the values of a column, or by ``parts``, which returns named groups.
 
-    Parts may share rows. ``measures`` are those estimated for every group, if not all.
+    Groups may share rows. ``measures`` are estimated for every group; if empty, all are.
     """
 
     name: str
@@ -171,19 +172,19 @@ class Breakdown:
 
 @dataclass(frozen=True)
 class Examples:
-    """What an example looks like: a unit, and what systems made of it, edits marked.
+    """How examples are shown: a unit and the systems' outputs for it, with edits marked.
 
     Attributes:
-        by: The columns that name what an example shows, if not the spec's key.
-        cluster: The column of which every value comes before a second example of a first.
-        in_turn: An example shows one system only, the systems taken in turn.
-        text: The column of the text that is changed; outputs are marked against it.
-        where: What says which unit it is: ``"{sample_id}"``, ``"phrasing {phrasing}"``; what a row
-            has not got is left out.
-        facts: Labels and columns of what is shown besides.
-        card: The column that stands above an output.
-        chips: What is shown of an output besides its verdicts: ``"Perplexity {perplexity:.1f}"``.
-        build: How an example is made of its rows, if that differs.
+        by: The columns that identify an example, if not the spec's key.
+        cluster: The column whose values are each shown once before any value is shown again.
+        in_turn: Whether each example shows a single system, with the systems in turn.
+        text: The column of the text to change; changes in outputs are marked against it.
+        where: Templates that name the unit: ``"{sample_id}"``, ``"phrasing {phrasing}"``; those
+            whose value a row lacks are left out.
+        facts: Labels and columns of further facts to show.
+        card: The column that heads an output.
+        chips: Templates shown beside an output's verdicts: ``"Perplexity {perplexity:.1f}"``.
+        build: Makes an example from its rows, if the usual way does not fit.
     """
 
     by: tuple[str, ...] = ()
@@ -203,20 +204,21 @@ class Examples:
 
 @dataclass(frozen=True)
 class Explorer:
-    """What the item explorer shows of a row, besides what it takes from the rest of the spec.
+    """The columns that the item explorer shows in addition to those of the rest of the spec.
 
     It filters by system, by whether an output is an answer, by every criterion and by every measure
-    whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure that is
-    a column. A column ``details``, a mapping or the JSON of one, is shown as labels and texts.
+    whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure with a
+    column. A column ``details``, which holds a mapping or its JSON, is shown as labels and texts.
 
     Attributes:
-        filters: Columns and labels of what tells items apart, if not the key and the breakdowns.
-        classes: Error classes: 1.0 where an output is of the class, or the class's name.
-        columns: Besides measures, what is a yes or no and what are numbers to sort by.
-        before: The column that texts are marked against, if not the examples'.
-        text: The column of the text that is shown, if not the output's own.
-        answer: The column of an answer, in families whose output is no text.
-        note: The column of what a system said besides.
+        filters: Columns to filter by and their labels, if not the key and the breakdowns.
+        classes: Columns of error classes and their labels; a column holds 1.0 where an output is
+            of the class, or the class's name.
+        columns: Further columns, besides measures: yes or no to filter by, numbers to sort by.
+        before: The column of the text to mark changes against, if not the examples' ``text``.
+        text: The column of the text to show, if not the output's text.
+        answer: The column of an answer, in families whose output is not a text.
+        note: The column of a system's further remarks.
     """
 
     filters: tuple[tuple[str, str], ...] = ()
@@ -230,9 +232,9 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a chapter; one that shows nothing but None is left out.
+    """A section of a chapter; a section whose ``shows`` are all None is left out.
 
-    ``contents`` is what the contents call it, if not by its heading; ``results`` are parts of
+    ``contents`` is its name in the table of contents, if not its heading; ``results`` are parts of
     ``results.json``: frames by name.
     """
 
@@ -246,9 +248,9 @@ class Section:
 
 @dataclass(frozen=True)
 class TerminalColumn:
-    """A column of what the terminal shows after a run: a measure in a form, times ``scale``.
+    """A column of the table in the terminal after a run: a measure in a form, times ``scale``.
 
-    Columns of the highest ``rank`` are left out first where the terminal is narrow.
+    In a narrow terminal, columns of the highest ``rank`` are left out first.
     """
 
     measure: str
@@ -261,20 +263,20 @@ class TerminalColumn:
 
 @dataclass(frozen=True)
 class ChapterData:
-    """What the engine has prepared, and a family's functions are given.
+    """The data that the engine prepares for a family's section functions.
 
     Attributes:
         items: The items of all runs, checked and completed.
-        systems: The systems in order: those asked about, then baselines, then marks.
-        figures: Every figure, one row each; ``pairs`` are the paired comparisons.
-        published: Whether the paper's rows are asked for.
-        streams: Where randomness comes from, by the names of the spec.
-        bootstrap: How the figures' own intervals were made; draws go on from there.
-        rates: What judges said and what it is worth, as of
-            `contrafact.exams.correct.corrected_scores`, NaN what cannot be used. Where people
-            labelled items, it is as of `contrafact.exams.correct.corrected_by_labels`, with
+        systems: The systems in order: those under test, then baselines, then references.
+        figures: Every figure, one per row; ``pairs`` are the paired comparisons.
+        published: Whether the paper's rows are requested.
+        streams: The random generators, by the spec's names for them.
+        bootstrap: The bootstrap of the figures' intervals; its random stream continues.
+        rates: The judges' rates and their corrections, as from
+            `contrafact.exams.correct.corrected_scores`, with NaN for unusable values. If people
+            labelled items, as from `contrafact.exams.correct.corrected_by_labels`, with
             ``labelled``, the number of items.
-        ranks: Those of `contrafact.exams.correct.ranked_systems`, with ``criterion``.
+        ranks: The ranks from `contrafact.exams.correct.ranked_systems`, with ``criterion``.
         examined: Whether there are exams.
     """
 
@@ -295,7 +297,7 @@ class ChapterData:
     examined: bool = False
 
     def how(self, stream: str) -> Resampling:
-        """Return how intervals are made from one of the streams."""
+        """Return the arguments for making intervals with one of the streams."""
         return {"rng": self.streams[stream], "resamples": self.resamples, "level": self.level}
 
     @cached_property
@@ -304,7 +306,7 @@ class ChapterData:
 
     @cached_property
     def one_judge(self) -> bool:
-        """Whether all that was judged was judged by the same judge."""
+        """Whether the same judge gave all verdicts."""
         judged = self.items[self.items["was_judged"]]
         return "judge" not in judged or judged["judge"].astype(object).fillna("").nunique() <= 1
 
@@ -323,11 +325,11 @@ class ChapterData:
 
     @cached_property
     def several(self) -> bool:
-        """Whether there are several clusters: of one, no system is better than another."""
+        """Whether there are several clusters; a single one cannot show which system is better."""
         return bool(self.items[self.spec.cluster].nunique() > 1)
 
     def marks(self, measure: Measure) -> bool:
-        """Whether the best of a measure may be marked."""
+        """Whether the best value of a measure may be marked."""
         judge = self.one_judge or not measure.judged
         fluency = self.meta.one_fluency_model or not measure.fluency
         return measure.ranked and self.several and judge and fluency
@@ -344,7 +346,7 @@ class ChapterData:
     def overall(
         self, measure: str, form: Form = "valid", *, scope: str | None = None
     ) -> pd.DataFrame:
-        """Return the figures of a measure over all rows, one for each system that has it."""
+        """Return the figures of a measure over all rows, one for each system that has one."""
         figures = self.spec.overall_figures(self.figures, scope)
         return figures[figures["measure"].eq(measure) & figures["form"].eq(form)]
 
@@ -355,32 +357,32 @@ class ChapterData:
 
     @property
     def percent_level(self) -> str:
-        """The confidence level as it reads: ``95%``."""
+        """The confidence level as text: ``95%``."""
         return f"{100 * self.level:.0f}%"
 
 
 @dataclass(frozen=True)
 class ReportSpec:
-    """What a task's chapter shows.
+    """The description of a task's chapter.
 
     Attributes:
-        unit: What is sampled, one and several: ``("headline", "headlines")``.
-        output: What a system makes of it: ``("rewrite", "rewrites")``.
-        resampled: What is resampled, if not the unit: the column by which rows cluster, and what
-            clusters are called: ``("article_id", "article", "articles")``.
-        key: The columns that name a row, besides ``system`` and ``draw``.
+        unit: The noun for a sampled unit, singular and plural: ``("headline", "headlines")``.
+        output: The noun for a system's output: ``("rewrite", "rewrites")``.
+        resampled: What is resampled, if not the unit: the column by which rows cluster, and the
+            noun for clusters: ``("article_id", "article", "articles")``.
+        key: The columns that identify a row, besides ``system`` and ``draw``.
         text: The column that is None where an output could not be read.
-        columns: Columns besides: texts (``str``, which all items must have) and numbers
+        columns: Further columns: texts (``str``, which all items must have) and numbers
             (``float``).
         prepare: Completes the items before anything is counted.
-        scopes: What figures are about, the whole first, where ``estimate`` gives several: such
+        scopes: The scopes of figures, the whole first, if ``estimate`` gives several: such
             figures are means over few-shot draws, with their spread.
-        estimate: The figures of some rows, if they are not the measures' own means.
-        sections: Its sections in order: functions, and names of those that any chapter may have.
-        how: Terms and texts of how to read the chapter, besides those that every chapter has;
+        estimate: Returns the figures of some rows, if they are not the measures' means.
+        sections: Its sections in order: functions, and names of sections that any chapter may have.
+        how: Terms and explanations of how to read the chapter, besides those of every chapter;
             ``{level}`` and ``{resamples}`` are filled in.
-        terminal: What the terminal shows, if not the first measures.
-        streams: The streams of randomness, in the order in which they are spawned from the seed.
+        terminal: The columns shown in the terminal, if not the first measures.
+        streams: The names of the random streams, in the order in which the seed spawns them.
     """
 
     title: str
@@ -415,7 +417,7 @@ class ReportSpec:
 
     @property
     def clusters(self) -> str:
-        """What several are called, which names the column that counts them."""
+        """The plural noun for clusters, which is also the name of the column that counts them."""
         return self.resampled[2] if self.resampled else self.unit[1]
 
     @property
@@ -424,17 +426,17 @@ class ReportSpec:
 
     @property
     def group_columns(self) -> tuple[str, ...]:
-        """The columns of a figure that say over which rows it is.
+        """The columns of a figure that say which rows it covers.
 
-        One breakdown has a column of its own name, None over all rows; several share ``scope``
-        ("overall" or the breakdown) and ``group``.
+        A single breakdown has a column of its own name, None for all rows; several breakdowns share
+        ``scope`` ("overall" or the breakdown) and ``group``.
         """
         if len(self.breakdowns) > 1:
             return ("scope", "group")
         return tuple(breakdown.name for breakdown in self.breakdowns)
 
     def is_overall(self, figures: pd.DataFrame) -> "pd.Series[bool]":
-        """Return which figures are over all rows of a system."""
+        """Return a mask of the figures that cover all rows of a system."""
         overall = pd.Series(True, index=figures.index)
         for column in self.group_columns:
             overall &= (
@@ -443,13 +445,13 @@ class ReportSpec:
         return overall
 
     def overall_figures(self, figures: pd.DataFrame, scope: str | None = None) -> pd.DataFrame:
-        """Return the figures over all rows of a system, in the first scope if none is named."""
+        """Return the figures that cover all rows of a system, by default in the first scope."""
         figures = figures[self.is_overall(figures)]
         return figures[figures["scope"].eq(scope or self.scopes[0])] if self.scopes else figures
 
     @property
     def shown(self) -> tuple[TerminalColumn, ...]:
-        """What the terminal shows: as said, else all measures, and the first in its strict form."""
+        """The terminal's columns: ``terminal``, or all measures and the first one's strict form."""
         if self.terminal:
             return self.terminal
         columns = [
@@ -469,5 +471,5 @@ class ReportSpec:
         return tuple(columns)
 
     def measure(self, name: str) -> Measure:
-        """Return the measure of that name, which there must be."""
+        """Return the measure of that name; KeyError if there is none."""
         return {measure.name: measure for measure in self.measures}[name]

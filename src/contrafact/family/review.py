@@ -1,8 +1,8 @@
-"""Reviews by people as families describe them: where an item goes from a stage is a list of rules.
+"""Families' reviews by people: lists of rules say where an item goes from a stage.
 
-A family's reviews are TOML files in the folder ``reviews`` of its package; how other commands'
-files call their fields is in ``reviews/formats``. The review studio runs them, and whatever replays
-decisions that were made elsewhere follows the same rules.
+A family's reviews are TOML files in the folder ``reviews`` of its package; ``reviews/formats``
+holds the field names of other commands' files. The review studio runs the reviews; a replay of
+decisions made elsewhere follows the same rules.
 """
 
 import tomllib
@@ -21,7 +21,7 @@ __all__ = ["Rule", "Step", "review_files", "review_steps", "rule_for"]
 
 
 class Rule(ConfigPart):
-    """Where an item goes from a stage. The first rule that holds is taken; all parts must hold."""
+    """A rule that sends an item from a stage if all its parts hold; the first such rule counts."""
 
     to: str = Field(description="A stage, or an outcome: final, removed, hard case.")
     why: str = Field(min_length=1, description="The reason, as the history gives it.")
@@ -40,7 +40,7 @@ class Rule(ConfigPart):
 
     @property
     def resolves(self) -> bool:
-        """Whether several voters that it holds for have come to one verdict."""
+        """Whether the rule holds only if several voters agree on one verdict."""
         return self.same or bool(self.majority) or len(self.all) == 1
 
     def holds(self, verdicts: Sequence[str], *, flagged: bool, carried: str | None) -> bool:
@@ -63,13 +63,13 @@ def rule_for(
     flagged: bool = False,
     carried: str | None = None,
 ) -> Rule:
-    """Return the first rule of a stage that holds; its last rule always does."""
+    """Return the first rule of a stage that holds; the last rule always does."""
     return next(rule for rule in rules if rule.holds(verdicts, flagged=flagged, carried=carried))
 
 
 @dataclass(frozen=True)
 class Step:
-    """A stage as a replay sees it: its rules, and the earlier stages whose votes count in it."""
+    """A stage in a replay: its rules, and the earlier stages whose votes count in it."""
 
     rules: tuple[Rule, ...]
     counts: tuple[str, ...]

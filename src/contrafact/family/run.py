@@ -1,9 +1,9 @@
-"""How a task is run: what the engine of runs asks of a family, and a run that is ready to start.
+"""How a family's task is run: the interface that families implement, and a run ready to start.
 
-A family writes one `TaskRun` for each kind of task: how its data are loaded, what is asked of a
-method, how a sample is worked on and scored, and what it becomes in the per-item table. What the
-engine prepares of it is data, `Prepared`: Inspect tasks are made of that by
-`contrafact.family.inspect_tasks`, tables by `contrafact.runs.items`.
+A family writes a `TaskRun` for each kind of task: how its data are loaded, how methods are called,
+how a sample is solved and scored, and how it becomes rows of the per-item table. The engine
+prepares it as data, `Prepared`, from which `contrafact.family.inspect_tasks` makes Inspect tasks
+and `contrafact.runs.items` makes tables.
 """
 
 import math
@@ -67,26 +67,26 @@ BUNDLED = "bundled samples"
 
 
 class TaskRun(ABC, Generic[ItemT, UnitT]):
-    """How a task is run. `ItemT` is what is loaded, `UnitT` what a method works on."""
+    """How a task is run. `ItemT` is the type of loaded items, `UnitT` that of a method's inputs."""
 
     name: ClassVar[str]
     noun: ClassVar[str] = "items"
-    """What its items are called, in the plural."""
+    """The plural noun for its items."""
     version: ClassVar[str] = "1-A"
     """Its first part changes when results are no longer comparable, the second with the interface.
     """
     methods: ClassVar[Methods]
     columns: ClassVar[tuple[str, ...]]
-    """The columns of the per-item table, in order; a table may have more behind them."""
+    """The columns of the per-item table, in order; further columns may follow them."""
     bundled: ClassVar[Path]
     bundled_shots: ClassVar[Path | None] = None
-    """The files of bundled samples, and of examples if any method shows them."""
+    """The files of bundled samples and, if any method shows examples, of bundled examples."""
     judge_reply_tokens: ClassVar[int] = 12
-    """About how long a judge's reply is, for estimates."""
+    """The approximate length of a judge's reply, for estimates."""
     without_judge: ClassVar[str] = ""
-    """What is left out where no judge is named, as a sentence; empty where nothing is."""
+    """A sentence on what is left out if no judge is named; empty if nothing is."""
     output_type: ClassVar[Callable[..., Any]] = Output
-    """What a method returns, made again from its fields."""
+    """The type of a method's output, which can be rebuilt from its fields."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),
@@ -95,41 +95,41 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """The fields that a row of outputs made elsewhere may have: the names that each is met under.
     ``system``, ``model``, ``method`` and ``draw`` are every row's."""
     output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"),)
-    """Which of these fields are enough together; a file needs the columns of one of them."""
+    """The sets of fields that suffice; a file needs the columns of one set."""
 
     fields: ClassVar[tuple[str, ...]] = ()
-    """What `load` reads of a row, which ``--columns`` may name; none where it does not say."""
+    """The fields that `load` reads from a row and ``--columns`` may name; empty if not declared."""
 
     @abstractmethod
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[ItemT], list[str]]:
-        """Return the items of a file, and what its loader found (rows left out, repaired, …).
+        """Return the items of a file, and the loader's notes (rows left out, repaired, …).
 
-        ``columns`` is what the file calls its columns, by the names that are wanted; a task without
-        this argument refuses ``--columns``. A workbook's path may have ``#Sheet`` behind it.
+        ``columns`` gives the file's column for each field; a task without this argument refuses
+        ``--columns``. A workbook's path may end in ``#Sheet``.
         """
 
     def load_shots(self, path: Path) -> Sequence[ItemT]:
         return self.load(path)[0]
 
     def units(self, items: Sequence[ItemT]) -> Sequence[UnitT]:
-        """Return what a method works on, with its sample's ``id``; the items if nothing else."""
+        """Return the methods' inputs, each with its sample's ``id``; by default, the items."""
         return items  # type: ignore[return-value]
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse settings that change nothing, by `InputError`; ``asking`` methods ask a model."""
+        """Raise `InputError` for settings without effect; methods in ``asking`` ask a model."""
 
     def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
-        """Return how often a method is run on every item: once where it shows no examples."""
+        """Return how often a method is run on every item: once if it shows no examples."""
         return int(settings.option("draws", 1)) if method.shots else 1
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Any:
-        """Return what judges, its templates opened and checked; None where nothing is judged."""
+        """Return the judging object, its templates checked; None if nothing is judged."""
         return None
 
     def judge_prompts(self, judging: Any, unit: UnitT) -> Sequence[str]:
-        """Return what a judge is asked about a typical output of one unit, for estimates."""
+        """Return the judge's prompts about a typical output for a unit, for estimates."""
         return ()
 
     def judge_subject(self, judging: Any, unit: UnitT) -> Subject | None:
@@ -143,89 +143,89 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return system_label(model, method, shots)
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return what one row of outputs made elsewhere gives; invalid ones with their reason.
+        """Return the output in a row of outputs made elsewhere; invalid outputs with their reason.
 
-        A row that cannot be used at all raises `InputError`, is left out and counted.
+        A row that cannot be used at all raises `InputError`; it is left out and counted.
         """
         if not recorded.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
         return OutputRow((recorded.text("id"),), {"": recorded.output("output")})
 
     parts: ClassVar[tuple[str, ...]] = ()
-    """What an output is put together of, if a file's rows may have some of it alone."""
+    """The names of an output's parts, if a row of a file may have only some of them."""
     part_column: ClassVar[str] = ""
-    """The column of the per-item table that names a row's part, if it has one."""
+    """The column of the per-item table that names a row's part, if there is such a column."""
 
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
-        """Return the output that the parts make which the rows of one unit gave."""
+        """Return the whole output made from the parts that a unit's rows hold."""
         return parts[""]
 
     def __init__(self, task: "Callable[..., Task]") -> None:
-        """Take the ``@task`` function, which is `inspect_tasks.make_task` of its arguments.
+        """Take the ``@task`` function, which calls `inspect_tasks.make_task` with its arguments.
 
-        A log names it and its arguments: so ``inspect eval-retry`` makes the task again, and a run
-        that goes on finds the logs it has begun.
+        A log records the function and its arguments, so that ``inspect eval-retry`` can make the
+        task again and a resumed run can find its earlier logs.
         """
         self.task = task
 
     @abstractmethod
     def samples(self, items: Sequence[ItemT], limit: int | None) -> "list[Sample]":
-        """Return Inspect's samples of the first items, whose ids are those of their units."""
+        """Return Inspect's samples for the first ``limit`` items, with their units' ids."""
 
     @abstractmethod
     def solving(
         self, inputs: "Inputs", method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> "Solving[Any, Any]":
-        """Return how a sample is worked on; `InputError` where the task's arguments do not fit."""
+        """Return how samples are solved; `InputError` if the task's arguments do not fit."""
 
     @abstractmethod
     def scorer(self, arguments: Mapping[str, Any]) -> "Scorer":
-        """Return the scorer, from the task's arguments that were given."""
+        """Return the scorer for the given arguments of the task."""
 
     @abstractmethod
     def rows(
         self, samples: "Sequence[EvalSample]", facts: Mapping[str, Any]
     ) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of one system in the per-item table, in order, at least `columns`.
+        """Return a system's rows of the per-item table, in order, with at least `columns`.
 
-        ``facts`` are columns that all its rows have: system, model, method, shots, judge.
+        ``facts`` are columns that all its rows share: system, model, method, shots, judge.
         """
 
     def verdicts(
         self, sample: "EvalSample"
     ) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-        """Return a sample's verdicts by part: the part's columns, and `Judged.as_json`."""
+        """Return a sample's verdicts by part: the part's columns, and `Judged.as_json`'s result."""
         return ()
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
-        """Return the per-item table with what is computed of every row (fluency, …)."""
+        """Return the per-item table with the columns computed for each row (fluency, …)."""
         return items
 
     def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
-        """Return a run's finished table with what only all of its rows together show.
+        """Return a run's finished table with the columns that need all of its rows.
 
-        Scoring in bulk leaves it out.
+        Scoring in bulk skips this step.
         """
         return items
 
     def local_calls(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
-        """Return the tokens read and written of each text that weights in this process wrote."""
+        """Return the tokens read and written for each text that weights in this process wrote."""
         return ()
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that is ready to start: everything it names is loaded and checked.
+    """A run that is ready to start, with everything that its settings name loaded and checked.
 
     Attributes:
-        manifest: What its folder says of it, before it has begun.
-        items: The items, limited; ``units`` are what the methods make of them.
-        methods: Those that ask a model, each run with every model; ``baselines`` are run once.
-        judging: What judges; None where no judge was named.
-        recorded: Outputs that were made elsewhere, whose systems stand among the baselines; None in
-            a run that makes its own.
+        manifest: The manifest for its folder, as before the start.
+        items: The items after the limit; ``units`` are the methods' inputs made from them.
+        methods: The methods that ask a model, run with every model; ``baselines`` are run once.
+        judging: The judging object (`TaskRun.judging`); None if no judge was named.
+        recorded: Outputs made elsewhere, whose systems are among the baselines; None in a run that
+            makes its own outputs.
     """
 
     run: TaskRun[Any, Any]
@@ -251,31 +251,31 @@ class Prepared:
 
     @property
     def samples(self) -> int:
-        """How many samples the run has in all."""
+        """The total number of samples of the run."""
         asking = sum(map(self.draws, self.methods)) * len(self.settings.models)
         return len(self.units) * (asking + sum(map(self.draws, self.baselines)))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item; outputs made elsewhere, as there are."""
+        """Return how often a method is run on every item; for recorded outputs, their draws."""
         if method in self.baselines:
             return getattr(self.baselines[method], "draws", 1)
         return self.run.draws(self.settings, self.methods[method])
 
     def shots(self, method: str) -> int:
-        """Return how many examples a method was asked to show; 0 where it shows none."""
+        """Return how many examples a method was asked to show; 0 if it shows none."""
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
     def facts(self, system: str, model: str, method: str, shots: int) -> dict[str, Any]:
-        """Return the columns that every row of a system has, with the judges' names joined."""
+        """Return the columns that all rows of a system share, with the judges' names joined."""
         judge = " + ".join(self.settings.judges) or None
         named = {"system": system, "model": model, "method": method, "shots": shots}
         return {**named, "judge": judge}
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
-        """Return one estimate for every writer and method, and one for every judge.
+        """Return an estimate for every model and method, and one for every judge.
 
-        To count tokens as well as calls takes seconds.
+        Counting tokens as well as calls takes seconds.
         """
         run, models, units = self.run, self.settings.models, len(self.units)
         sample = sampled(self.units)
@@ -302,15 +302,15 @@ class Prepared:
 
     @cached_property
     def paid_calls(self) -> int:
-        """About how many of its calls cost money."""
+        """The approximate number of calls that cost money."""
         return paid_calls(self.estimate(tokens=False))
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a run reads before its first call: the items, what their loader found, methods.
+    """Everything that a run reads before its first call: items, the loader's notes, methods.
 
-    ``pool`` is the file that examples are taken from, and its items; none where nothing shows any.
+    ``pool`` is the file that examples are taken from and its items; empty if no method shows any.
     """
 
     items: Sequence[Any]
@@ -321,11 +321,11 @@ class Inputs:
 
 
 def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
-    """Load and check data, examples, prompts and methods; `InputError` if one is wrong."""
+    """Load and check data, examples, prompts and methods; `InputError` if any is wrong."""
     path = settings.data or run.bundled
     items, notes = load_once(run.load, path, settings.columns)
     if not items:
-        raise InputError("there is nothing in it to work on", file=path, hint="give another file")
+        raise InputError("the file has no items", file=path, hint="give another file")
     pool_path = settings.option("shots_from") or run.bundled_shots
     context = MethodContext(
         settings,
@@ -340,7 +340,7 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
 def load_once(
     load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
 ) -> _T:
-    """Return what a loader makes of a file: a run and its Inspect tasks read it once."""
+    """Return a file's loaded items, cached so that a run and its Inspect tasks read it once."""
     file, on_disk = Path(path), table_file(path)
     state = on_disk.stat() if on_disk.exists() else None
     changed = state and (state.st_mtime_ns, state.st_size)
@@ -356,7 +356,7 @@ def _loaded(
 
 
 forget_loaded = _loaded.cache_clear
-"""Lets go of the files that `load_once` holds."""
+"""Clears the cache of `load_once`."""
 
 
 def system_label(model: str, method: str, shots: int) -> str:
@@ -364,10 +364,10 @@ def system_label(model: str, method: str, shots: int) -> str:
 
 
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
-    """Refuse the first option that has no use: its name, whether it was given, and why."""
+    """Refuse the first option that is set but has no effect: name, whether it is set, reason."""
     for option, is_set, why in useless:
         if is_set:
-            raise InputError(f"{option} has no use here: {why}", hint="leave it out")
+            raise InputError(f"{option} has no effect here: {why}", hint="leave it out")
 
 
 def require_model(settings: RunSettings, methods: Methods) -> None:
@@ -380,16 +380,16 @@ def require_model(settings: RunSettings, methods: Methods) -> None:
 
 
 COST_COLUMNS = ("calls", "tokens", "dollars")
-"""Columns of the per-item table, in families that keep what it took to write an item's outputs."""
+"""Columns of the per-item table with an output's cost, in families that record it."""
 
 
 def cost_columns(
     sample: "EvalSample", model: str, local: Sequence[tuple[int, int]] = ()
 ) -> dict[str, Any]:
-    """Return what it took to write what a sample holds, with `TaskRun.local_calls`.
+    """Return the cost of writing a sample's outputs, including ``local`` (`TaskRun.local_calls`).
 
-    It is ``calls`` but the judge's, ``tokens`` sent and received, and ``dollars`` at list price,
-    NaN if that is not known; nothing if nothing was written.
+    It is ``calls`` without the judge's, ``tokens`` sent and received, and ``dollars`` at list
+    price, NaN if unknown; empty if nothing was written.
     """
     used: dict[str, list[Tokens]] = {}
     for read, written in local:

@@ -1,4 +1,4 @@
-"""What a chapter of a report knows of the runs it covers, and the warnings that follow from it."""
+"""The facts about the runs that a report's chapter covers."""
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,19 +9,19 @@ Setting = str | int | float | bool | None
 
 
 class Cost(BaseModel):
-    """What one model cost in one role."""
+    """The cost of one model in one role."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = Field(description="The model.")
-    method: str | None = Field(description="The method; none for what is not of one.")
+    method: str | None = Field(description="The method; null if the cost belongs to no method.")
     role: str = Field(description="subject, judge or fluency.")
-    dollars: float | None = Field(description="US dollars at list price; none where unknown.")
+    dollars: float | None = Field(description="US dollars at list price; null if unknown.")
     price: str = Field(description="Where the price comes from: free, listed or unknown.")
 
 
 class RunFacts(BaseModel):
-    """The facts of one run, as its manifest has them."""
+    """The facts about one run, from its manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,7 +35,7 @@ class RunFacts(BaseModel):
     fluency_model: str | None = Field(default=None, description="What scored perplexities.")
     asked: dict[str, bool] = Field(
         default_factory=dict,
-        description="How its judge was asked, where an exam could have asked otherwise.",
+        description="How its judge was asked, where an exam may differ.",
     )
     settings: dict[str, Setting] = Field(default_factory=dict, description="Of generation.")
     prompt_pack: str | None = None
@@ -46,12 +46,12 @@ class RunFacts(BaseModel):
     data: str | None = Field(default=None, description="The data file's or sample's name.")
     data_hash: str | None = Field(default=None, description="Its SHA-256.")
     data_count: int | None = Field(default=None, description="Items in it.")
-    limit: int | None = Field(default=None, description="How many of them the run was held to.")
+    limit: int | None = Field(default=None, description="The most items that the run took.")
     versions: dict[str, str] = Field(
-        default_factory=dict, description="Of the code, the task and what they run on."
+        default_factory=dict, description="Versions of the code, the task and their environment."
     )
     seed: int | None = None
-    started: str | None = Field(default=None, description="ISO 8601, as is finished.")
+    started: str | None = Field(default=None, description="Start time, ISO 8601.")
     finished: str | None = None
     complete: bool = Field(default=True, description="Whether every sample was finished.")
     calls: int | None = Field(default=None, description="Calls of models.")
@@ -59,15 +59,15 @@ class RunFacts(BaseModel):
     output_tokens: int | None = Field(default=None, description="Tokens that came back.")
     cut_prompts: dict[str, tuple[int, int]] = Field(
         default_factory=dict,
-        description="Of a model that cut prompts how many it cut, and how many it was sent.",
+        description="For each model that cut prompts: how many it cut, and how many it was sent.",
     )
     costs: tuple[Cost, ...] = Field(default=(), description="By model, method and role, if known.")
     self_judged: bool = Field(default=False, description="Whether a model judged its own texts.")
-    notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
+    notes: tuple[str, ...] = Field(default=(), description="Further notes for the reader.")
 
 
 class ReportMeta(BaseModel):
-    """What all the runs of one chapter are, and what was measured next to their items."""
+    """The facts about all runs of a chapter, with the verdicts of a panel's members."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -92,10 +92,10 @@ class ReportMeta(BaseModel):
 
     @property
     def one_fluency_model(self) -> bool:
-        """Whether perplexities compare: those of different models do not."""
+        """Whether perplexities can be compared: all come from the same model."""
         return len(self.fluency_models) <= 1
 
     @property
     def self_judged(self) -> bool:
-        """Whether in any run a model judged what it had written itself."""
+        """Whether a model judged its own texts in any run."""
         return any(run.self_judged for run in self.runs)

@@ -1,4 +1,4 @@
-"""What a run is asked to do: the settings of every run, the options of a task, and their hash."""
+"""The settings of a run, the options of a task, and their hash."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ DEFAULT_FLUENCY_MODEL = "smollm2-135m"
 
 
 class ConfigPart(BaseModel):
-    """Keys of a file of settings; an unknown one, and true or false for a number, is an error."""
+    """Keys of a settings file; an unknown key, or true or false for a number, is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -66,16 +66,16 @@ class TaskOptions(BaseModel):
     """The options of a task, besides those that every run has.
 
     Each field is an option of ``contrafact run``: its name with hyphens, its description as help,
-    ``json_schema_extra={"metavar": …}`` as what stands for its value. A field that is a path names
-    a file, whose contents count for the run's identity, not its name. One that matters only while
-    outputs are made has ``"generation": True`` there: scoring outputs does not offer it.
+    and ``json_schema_extra={"metavar": …}`` as its metavar. A field that is a path names a file;
+    the file's contents, not its name, count for the run's identity. A field that matters only for
+    making outputs has ``"generation": True`` there, and `contrafact score` does not offer it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def scoring_fields(model: type[TaskOptions]) -> dict[str, FieldInfo]:
-    """Return the options of a task that matter where outputs are scored, not made."""
+    """Return the options of a task that matter when outputs are scored rather than made."""
     return {
         name: field
         for name, field in model.model_fields.items()
@@ -140,12 +140,12 @@ class FluencyOptions(TaskOptions):
     @field_validator("fluency_model")
     @classmethod
     def _one_name(cls, name: str | None) -> str | None:
-        """Weights have one name, however they are given, so that a run is the same run."""
+        """Normalise the name of weights, so that different spellings give the same run."""
         return None if name is None else plain_name(name)
 
 
 def judge_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return judges' names as Inspect knows them, each once; ``proof`` is ``verifier/proof``."""
+    """Return judges' Inspect names without duplicates; ``proof`` becomes ``verifier/proof``."""
     verifiers = {name for family in families().values() for name in family.verifiers}
     full_names = (
         f"{VERIFIER}{name}" if name.partition(":")[0] in verifiers else inspect_name(name)
@@ -174,7 +174,7 @@ def with_reader(judges: Sequence[str], reader: str | None) -> tuple[str, ...]:
 
 
 def check_verifiers(family: str, judges: Sequence[str]) -> None:
-    """Check that a family has the verifiers among its judges; `InputError` if it has not."""
+    """Check that a family has the verifiers named among its judges; `InputError` otherwise."""
     has = family_named(family).verifiers
     for judge in judges:
         name = judge.removeprefix(VERIFIER).partition(":")[0]
@@ -190,11 +190,11 @@ Names = Annotated[
     BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
-"""One name, or a list of names."""
+"""A name or a list of names."""
 
 
 class Sampling(BaseModel):
-    """How the models under test write: fields of Inspect's ``GenerateConfig``, as it has them."""
+    """Sampling settings of the models under test: fields of Inspect's ``GenerateConfig``."""
 
     temperature: float | None = option(panel=SAMPLING, ge=0)
     top_p: float | None = option(panel=SAMPLING, ge=0, le=1)
@@ -209,7 +209,7 @@ class Sampling(BaseModel):
 
 
 class Transport(CallOptions):
-    """How calls are made, which changes no answer: fields of ``GenerateConfig`` too."""
+    """Settings of calls that change no answer; also fields of ``GenerateConfig``."""
 
     max_connections: int | None = option(panel=TRANSPORT, ge=1)  # type: ignore[assignment]
     batch: int | None = option(
@@ -218,10 +218,10 @@ class Transport(CallOptions):
 
 
 class RunSettings(BaseModel):
-    """One run: a task, a grid of models and methods, and how to call them.
+    """The settings of a run: a task, a grid of models and methods, and how to call them.
 
-    What a user sets is an `option`. Config files and commands say it flat, the fields of
-    ``options``, ``generation`` and ``transport`` among the others.
+    Each field that a user sets is an `option`. In config files and commands they are flat: the
+    fields of ``options``, ``generation`` and ``transport`` stand among the others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -288,7 +288,7 @@ class RunSettings(BaseModel):
     @field_validator("models")
     @classmethod
     def _one_name(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        """A model has one name, however it is given, so that a run is the same run."""
+        """Normalise the names of models, so that different spellings give the same run."""
         return tuple(dict.fromkeys(map(inspect_name, names)))
 
     @field_validator("judges")
@@ -305,11 +305,11 @@ class RunSettings(BaseModel):
         return self
 
     def option(self, name: str, default: Any = None) -> Any:
-        """Return an option of the task, or the default where the task has none of that name."""
+        """Return an option of the task, or the default if the task has no such option."""
         return getattr(self.options, name, default)
 
 
-# What moves bytes about but changes no answer; a rerun may choose it anew. Files count by content.
+# Settings that change no answer, so that a rerun may change them. Files count by their contents.
 _NOT_IDENTITY = {
     "transport",
     "shared_cache",
@@ -323,7 +323,7 @@ _NOT_IDENTITY = {
 
 
 def flat_settings(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings as JSON, the task's options among the others, without paths of files."""
+    """Return the settings as flat JSON, including the task's options, without files' paths."""
     common = settings.model_dump(mode="json", exclude={"data", "data_source", "prompts", "options"})
     return {**common, **_without_paths(settings.options)}
 
@@ -331,9 +331,9 @@ def flat_settings(settings: RunSettings) -> dict[str, Any]:
 def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
-    Options that have their default do not count, so that a new option changes no identity of a run
-    that does not use it; nor do secrets, so that a run is the same under another key. ``contents``
-    are hashes of what settings name: data, other files, templates used, task version.
+    Options with their default value do not count, so that a new option leaves the identity of runs
+    without it unchanged; nor do secrets, so that another key gives the same run. ``contents`` are
+    hashes of data, other files and used templates, and the task version.
     """
     common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {

@@ -1,11 +1,11 @@
-"""What a family says of a study with people: what is drawn, shown and asked, and what comes out.
+"""How a family describes a study with people: what is drawn, shown, asked and computed.
 
 A study draws outputs of systems (or pairs of a file), writes a sheet for people to fill in and a
-key that is kept from them, and makes tables of their answers. Most of it is the same everywhere; a
-`StudySpec` says what is particular. Where a family's tables are its own, they are made from an
+key that they do not see, and makes tables of their answers. Most steps are the same for all
+families; a `StudySpec` holds the differences. A family's special tables are made from an
 `AnsweredStudy`, whose figures all have intervals that resample clusters.
 
-A spec is loaded for help pages, too: import what is heavy in functions.
+Help pages load the spec as well, so import heavy modules inside functions.
 """
 
 import re
@@ -28,28 +28,28 @@ TRUE_FALSE: Mapping[str, str] = {
     **dict.fromkeys(("t", "yes", "y", "1", "pass"), "true"),
     **dict.fromkeys(("f", "no", "n", "0", "fail"), "false"),
 }
-"""What people write for TRUE and FALSE."""
+"""The spellings of TRUE and FALSE that people may write."""
 
 NOT_ASKED = "n/a"
-"""What stands in a sheet where a question is none of an item's, as the judge was not asked it."""
+"""The cell of a question that does not apply to an item, because the judge was not asked it."""
 
 _JOINED = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
 
 
 @dataclass(frozen=True)
 class Question:
-    """What people are asked of every item: a column of the sheet to fill in.
+    """A question about every item: a column of the sheet to fill in.
 
     Attributes:
-        answers: If the question can pass and fail, the first passes the item, the second fails it,
-            and others decide nothing.
-        spellings: What people may write besides, in lower case, and the answer that it stands for.
-        wanted: What people are asked to write, for messages; see `choices`.
-        passes: Whether an item can pass and fail it; else its answers are classes.
-        optional: A blank is no omission: a mark that is set or not.
-        verdict: The key's column of what people's answers are held against, if any.
+        answers: The possible answers. If ``passes`` is set, the first passes the item, the second
+            fails it, and the others decide nothing.
+        spellings: Other accepted spellings, in lower case, and the answer that each stands for.
+        wanted: The description of the possible answers in messages; see `choices`.
+        passes: Whether an item can pass or fail the question; otherwise its answers are classes.
+        optional: Whether a blank is a valid answer, as for a mark that may be set.
+        verdict: The key's column with which people's answers are compared, if any.
         criterion: The judged column of the per-item table that asks the same; the key's column
-            ``verdict`` is then made of it, and people's labels can correct the judge's rate.
+            ``verdict`` is then made from it, and people's labels can correct the judge's rate.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Question:
     criterion: str = ""
 
     def read(self, cell: str) -> str | None:
-        """Return the answer that a cell holds; None where it holds none of them.
+        """Return the answer that a cell holds; None if it holds no valid answer.
 
-        Case does not matter, nor a full stop, what cannot be seen, how words are joined (space,
-        hyphen, underscore), nor that a whole number ends in ".0".
+        Case, a full stop, invisible characters, the joining of words (space, hyphen, underscore)
+        and ".0" after a whole number are ignored.
         """
         by_spelling = {_folded(answer): answer for answer in self.answers}
         meant = {_folded(text): _folded(answer) for text, answer in self.spellings.items()}
@@ -78,17 +78,17 @@ class Question:
         return "TRUE or FALSE" if self.spellings is TRUE_FALSE else ", ".join(self.answers)
 
     def passed(self, answer: str | None) -> bool | None:
-        """Return whether an answer passes the item; None where it decides nothing."""
+        """Return whether an answer passes the item; None if the answer decides nothing."""
         return {self.answers[0]: True, self.answers[1]: False}.get(answer or "")
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table that comes out of a study: without a name it is only shown, without a title not.
+    """A result table of a study: without a name it is only shown, without a title only written.
 
-    ``frame`` may have a figure's bounds next to it, in ``_low`` and ``_high``. ``shares`` are
-    columns shown in percent, ``coefficients`` with three digits; ``undefined`` say so in the file
-    where a figure is.
+    ``frame`` may hold a figure's bounds in columns ending in ``_low`` and ``_high``. ``shares`` are
+    columns shown in percent, ``coefficients`` with three digits; columns in ``undefined`` state in
+    the file that a figure is undefined.
     """
 
     name: str
@@ -101,12 +101,12 @@ class StudyTable:
 
 @dataclass(frozen=True)
 class AnsweredStudy:
-    """A study with people's answers: what its tables are made from.
+    """A study with people's answers, from which its tables are made.
 
-    What figures are made of has an item's name as index, and may name an item several times.
-    ``items`` are the key by the items' names: its columns as text, ``probability`` as a number, and
-    the answer that a verdict stands for in its place. ``answers`` have ``item``, ``annotator``,
-    ``question`` and ``answer``.
+    The values for figures are indexed by items' names; an item may occur several times. ``items``
+    is the key, indexed by items' names: its columns are text, except that ``probability`` is a
+    number, and verdicts are replaced by the answers that they stand for. ``answers`` has the
+    columns ``item``, ``annotator``, ``question`` and ``answer``.
     """
 
     spec: "StudySpec"
@@ -117,7 +117,7 @@ class AnsweredStudy:
     resamples: int = 10_000
 
     def given(self, question: str) -> "pd.DataFrame":
-        """Return the answers to a question: a row an item, a column a person who gave any."""
+        """Return the answers to a question: a row per item, a column per person who answered."""
         of_question = self.answers[self.answers["question"].eq(question)]
         table = of_question.pivot(index="item", columns="annotator", values="answer")
         people = [person for person in self.answers["annotator"].unique() if person in table]
@@ -133,27 +133,27 @@ class AnsweredStudy:
         return cluster_bootstrap(values.to_numpy(float), weights=own, **self.how(values))
 
     def weighted_mean(self, values: "pd.Series[Any]") -> "Interval":
-        """Return the mean over all that could be drawn, by inverse probability (Hajek)."""
+        """Return the mean over the whole pool, weighted by inverse probability (Hajek)."""
         from contrafact.stats.sampling import horvitz_thompson_mean
 
         drawn = self.items["probability"].loc[values.index].to_numpy(float)
         return horvitz_thompson_mean(values.to_numpy(float), drawn, **self.how(values))
 
     def coefficient(self, function: Callable[..., float], ratings: "pd.DataFrame") -> "Interval":
-        """Return a coefficient of `contrafact.stats.agreement`; ratings have a column a rater."""
+        """Return a coefficient of `contrafact.stats.agreement`; ratings have a column per rater."""
         from contrafact.stats.agreement import with_interval
 
         return with_interval(function, ratings.to_numpy(object), **self.how(ratings))
 
     def how(self, rows: "pd.Series[Any] | pd.DataFrame") -> dict[str, Any]:
-        """Return how an interval of rows of items is made."""
+        """Return the arguments for making an interval from rows of items."""
         clusters = self.items[self.spec.cluster].loc[rows.index].to_numpy(object)
         how = {"level": self.level, "resamples": self.resamples, "rng": self.rng}
         return {"clusters": clusters, **how}
 
 
 Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]
-"""Chooses so many rows of a stratum, by their places."""
+"""Chooses a number of rows of a stratum; returns their positions."""
 
 
 def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
@@ -161,7 +161,7 @@ def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") ->
 
 
 def spread_over(column: str) -> Choose:
-    """Return how rows are chosen at random, every value of a column before any again."""
+    """Return a function that draws rows at random, each value of a column once before any twice."""
 
     def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
         order = list(at_random(stratum, len(stratum), rng))
@@ -177,34 +177,33 @@ class StudySpec:
     """One kind of study of a family.
 
     Attributes:
-        summary: What people are asked, as a short sentence for help.
-        noun: What an item is, in the plural.
+        summary: The questions to people, as a short sentence for help.
+        noun: The plural noun for items.
         shown: The sheet's columns that show an item, and the columns that they are taken from.
         guidelines: The file of guidelines for people, plain text.
-        key: The key's columns, in order: with ``item``, ``probability`` and ``check`` those that
-            lead back to an item, and each question's ``verdict``. One called ``kind`` is the kind
-            of study.
-        task: The task from whose run folders is drawn.
-        load: Returns what is in a file, if it is drawn from one file instead.
-        source: What is drawn from, as a help text.
-        pool: Returns those rows that can be drawn. If not given: rows in which all that is shown is
-            there, and that a judge judged where any question has a criterion.
-        strata: Columns of the key: every combination of their values is drawn from.
-        each: Whether ``--n`` is the number of each stratum; else that of all, shared evenly.
-        n: How many are drawn if no number is given.
-        assign: Fills in what hangs on the draw itself, of the drawn rows, which have their place
-            within their stratum's in the column ``place``.
-        together: The sheet has rows in the order in which they were chosen: several to what is
-            drawn, those with one value of ``cluster``.
-        calibrates: A judge's rates are to be corrected by it: ``--n`` is then the number of each
-            system, shared out in proportion to its strata.
+        key: The key's columns, in order: ``item``, ``probability``, ``check``, columns that
+            identify the item, and each question's ``verdict``. A column ``kind`` holds the kind of
+            study.
+        task: The task from whose run folders items are drawn.
+        load: Reads a file, if items are drawn from a file instead.
+        source: A help text on what items are drawn from.
+        pool: Returns the rows that can be drawn. By default: rows that have everything that is
+            shown and, if any question has a criterion, that a judge judged.
+        strata: Columns of the key; items are drawn from every combination of their values.
+        each: Whether ``--n`` is the number for each stratum; otherwise for all, shared evenly.
+        n: The default number of items to draw.
+        assign: Fills in columns that depend on the draw; the drawn rows have their position within
+            the stratum in the column ``place``.
+        together: Whether the sheet keeps the rows in the order in which they were chosen, because
+            each draw has several rows, those with the same value of ``cluster``.
+        calibrates: Whether the study corrects a judge's rates: ``--n`` is then the number for each
+            system, distributed in proportion to its strata.
         cluster: The key's column by which figures are resampled.
-        by: Columns of the key by whose values two raters are compared, too, and these values.
-        reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
-        labels: The key's columns that a table of labels has, which ``contrafact report --labels``
-            takes.
+        by: Columns of the key and values for which two raters are also compared separately.
+        reference: What people's answers are compared with: ``judge``, or ``gold`` if it is right.
+        labels: The key's columns in the table of labels for ``contrafact report --labels``.
         tables: Makes the tables, instead of those of `contrafact.study.score`.
-        published: Returns what the paper found, as tables and sentences.
+        published: Returns the paper's results, as tables and sentences.
     """
 
     summary: str
@@ -233,7 +232,7 @@ class StudySpec:
 
     @property
     def asked(self) -> list[Question]:
-        """The questions that are to be answered for every item."""
+        """The questions that must be answered for every item."""
         return [question for question in self.questions if not question.optional]
 
 

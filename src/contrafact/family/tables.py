@@ -1,7 +1,7 @@
-"""Tables and drawings that chapters are made of, from their figures and items.
+"""Tables and charts for chapters, made from their figures and items.
 
 A table of measures has a line for each system, or for each system of each group, and a column for
-each measure and form that has figures. What it lacks, and what cannot be compared, its notes say.
+each measure and form that has figures. Its notes say what is missing and what cannot be compared.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ __all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reaso
 
 _MOST_SYSTEMS = 8
 _LEADERBOARD = 3
-"""From so many systems on there are ranks."""
+"""The smallest number of systems that are ranked."""
 _REASONS_SHOWN = 20
 
 
 def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
-    """Return a sentence for each thing that measures lack, or that they cannot be compared for."""
+    """Return a sentence for each reason why measures are missing or cannot be compared."""
     chosen = [data.spec.measure(name) for name in measures]
     judged = any(measure.judged for measure in chosen)
     scored = any(measure.fluency for measure in chosen)
@@ -56,18 +56,18 @@ def measure_table(
     of: str = "",
     notes: bool = True,
 ) -> Table | None:
-    """Return a table of measures, or None where it has nothing to show.
+    """Return a table of measures, or None if it has nothing to show.
 
-    The table ``overall`` is always there, and one of groups wherever a group has a figure; another
-    needs a figure of its own.
+    The table ``overall`` is always returned, and a table of groups whenever a group has a figure;
+    any other table needs a figure of its own measures.
 
     Args:
-        caption: How to read it; a usual one where it is empty.
-        counts: Columns before the measures: ``judge``, ``asked``, ``invalid`` and the number of
-            clusters by its name.
-        of: The breakdown that it shows a group of lines for each of, or the scope of its figures;
-            all rows and the first scope where it is empty.
-        notes: Whether to say what is missing or cannot be compared.
+        caption: How to read it; if empty, the usual caption.
+        counts: Columns before the measures: ``judge``, ``asked``, ``invalid`` and the name of the
+            column that counts clusters.
+        of: The breakdown whose groups it shows, or the scope of its figures; if empty, all rows
+            and the first scope.
+        notes: Whether to add notes on what is missing or cannot be compared.
     """
     spec = data.spec
     chosen = [spec.measure(name) for name in measures]
@@ -112,8 +112,8 @@ def measure_table(
         by[0] if breakdown else None,
         clusters=spec.clusters,
     )
-    # A system without a valid output has figures all the same, which say so: only what was not
-    # measured at all has no column.
+    # A system without a valid output still has figures, which show that: only a measure without
+    # any measurement has no column.
     there = set(figures["measure"])
     table = table.without_empty_columns(
         [c.key for measure, _, c in columns if measure.name in there]
@@ -123,11 +123,11 @@ def measure_table(
 
 
 _Judged = dict[Column, pd.DataFrame]
-"""Columns of what a judge said, with their values by system."""
+"""Columns of judges' results, with their values by system."""
 
 
 def _ranks(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
-    """Return ranks, from three systems of a judge on."""
+    """Return the ranks of judges that judged at least three systems."""
     columns: _Judged = {}
     if found.ranks.empty:
         return columns
@@ -167,7 +167,7 @@ def _corrected(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
 def _measure_columns(
     data: ChapterData, measures: Sequence[Measure]
 ) -> Iterator[tuple[Measure, Form, Column]]:
-    """Yield the table's columns of measures: those with a heading of their own, then by form."""
+    """Yield the columns of measures: those with their own heading, then the others by form."""
     apart = [one for one in measures if one.group or one.forms == ("all",)]
     together = [one for one in measures if one not in apart]
     unit = ", %" if any(one.kind == "share" for one in together) else ""
@@ -191,7 +191,7 @@ def _measure_columns(
 
 
 def _figures_of(data: ChapterData, of: str) -> tuple[pd.DataFrame, Breakdown | None, str]:
-    """Return the figures by a breakdown, it, and the column that names the group; else overall."""
+    """Return a breakdown's figures, the breakdown and its group column; or the overall figures."""
     spec, figures = data.spec, data.figures
     breakdown = {one.name: one for one in spec.breakdowns}.get(of)
     if breakdown is None:
@@ -204,7 +204,7 @@ def _figures_of(data: ChapterData, of: str) -> tuple[pd.DataFrame, Breakdown | N
 def _group_lines(
     data: ChapterData, breakdown: Breakdown, figures: pd.DataFrame, name: str
 ) -> pd.DataFrame:
-    """Return a line for each group and system that have a figure, with counts."""
+    """Return a line with counts for each group and system that has a figure."""
     parts = [
         _counted(part, data).assign(**{name: group}) for group, part in breakdown.groups(data.items)
     ]
@@ -213,7 +213,7 @@ def _group_lines(
 
 
 def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
-    """Return how many outputs each system was asked for, from how many clusters, judged by whom."""
+    """Return each system's number of outputs asked for, number of clusters, and judges."""
     grouped = rows.groupby("system", sort=False)
     frame = grouped.agg(
         asked=("valid", "size"),
@@ -235,12 +235,12 @@ def measure_chart(
     of: str = "",
     axis: str = "",
 ) -> GridChart | None:
-    """Return a drawing of measures over valid outputs, or None where there are no figures.
+    """Return a chart of measures over valid outputs, or None if there are no figures.
 
     Args:
-        measures: The measures and what they are called.
-        of: The breakdown whose groups are the rows instead, of one measure.
-        axis: What the axis is called.
+        measures: The measures and their labels.
+        of: The breakdown whose groups are the rows, for a chart of a single measure.
+        axis: The axis's label.
     """
     spec = data.spec
     figures, breakdown, name = _figures_of(data, of)
@@ -274,10 +274,10 @@ def invalid_table(
     caption: str = "",
     more: Mapping[Column, Callable[[pd.DataFrame], int | None]] | None = None,
 ) -> Table:
-    """Return how many outputs each system was asked for, and how many could not be read.
+    """Return a table of how many outputs each system was asked for, and how many are invalid.
 
-    ``more`` are columns behind these, and what they count of a system's rows: None where there is
-    nothing to count.
+    ``more`` are further columns, each with a function that counts a system's rows, or returns None
+    if there is nothing to count.
     """
     items = data.items
     any_degenerate = bool(items["degenerate"].notna().any())
@@ -323,9 +323,9 @@ def invalid_table(
 
 
 def reason_table(data: ChapterData) -> Table | None:
-    """Return the reasons why outputs and verdicts were invalid, counted; None without any.
+    """Return a table that counts the reasons for invalid outputs and verdicts; None without any.
 
-    The commonest have a line each, the rest share one, so that no count is lost.
+    The commonest reasons have a line each; the rest share a line, so that no count is lost.
     """
     items = data.items
     valid, degenerate = items["valid"].eq(1), items["degenerate"]

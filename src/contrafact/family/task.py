@@ -1,4 +1,4 @@
-"""What the Inspect tasks of families share: a method as a solver, its output, rates in a log."""
+"""Shared parts of families' Inspect tasks: methods as solvers, their outputs, rates in a log."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -55,22 +55,22 @@ _P = ParamSpec("_P")
 _PACKAGE = "contrafact"
 
 OUTPUT = "output"
-"""Where a sample's store keeps the method's output."""
+"""The key of the method's output in a sample's store."""
 
 Exchanges = Sequence[tuple[str, str]]
-"""What was sent to a model and what came back, in order: prompts and replies."""
+"""Prompts sent to a model and its replies, in order."""
 
 
 @dataclass(frozen=True)
 class Solving(Generic[ItemT, OutputT]):
-    """How a family's samples are worked on, besides by which method.
+    """How a family's samples are solved, apart from the method.
 
     Attributes:
-        unanswered: Returns the output where the model gave no answer, for a reason.
-        shown: Returns what the log shows as the sample's output.
-        check: Checks an output without a model, and returns it with what was found: from the
-            item, the output, and what was asked and answered on the way (`degenerate_text`).
-        config: Settings of the calls on top of the model's own.
+        unanswered: Returns the output, given the reason why the model gave no answer.
+        shown: Returns the text that the log shows as the sample's output.
+        check: Checks an output without a model, and returns it with the findings, given the item,
+            the output, and the prompts and replies on the way (`degenerate_text`).
+        config: Settings of the calls that override the model's.
     """
 
     item_of: Callable[[TaskState], ItemT]
@@ -89,11 +89,11 @@ def method_solver(
     cache: bool | CachePolicy = False,
     judged: bool = False,
 ) -> Solver:
-    """Work on a sample by a method; a model that gives no answer makes an invalid output.
+    """Return a solver that runs a method on a sample; without an answer, the output is invalid.
 
     Args:
-        structured: Whether to ask the provider for schema-constrained JSON, where JSON is asked.
-        judged: Whether a judge will be asked: a missing one is found here, before the first call.
+        structured: Whether to ask the provider for schema-constrained JSON when JSON is needed.
+        judged: Whether a judge will be asked; a missing judge is reported before the first call.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -101,7 +101,7 @@ def method_solver(
             judges_of_role()
         asked_for.set(f"{state.sample_id} {state.epoch}")
         exchanges: list[tuple[str, str]] = []
-        # Outputs that were made elsewhere are taken where no model is under test.
+        # Outputs made elsewhere need no model under test.
         model = get_model(default=getattr(method, "asked_model", None))
         ask = Ask(model, structured, cache, how.config, exchanges)
         item = how.item_of(state)
@@ -109,7 +109,7 @@ def method_solver(
             output = await method(item, ask, draw=state.epoch)
         except Unanswered as reason:
             output = how.unanswered(str(reason))
-        # What weights in this process were shown stands in the plan alone.
+        # The prompts to weights in this process are known only from the plan.
         shown = exchanges or [(call.prompt, "") for call in method.plan(item)]
         output = how.check(item, output, shown)
         state.store.set(OUTPUT, stored_fields(output))
@@ -121,7 +121,7 @@ def method_solver(
 
 @dataclass
 class Turn(Generic[ItemT]):
-    """One turn of a conversation; ``reply_tokens`` is about how long the reply is."""
+    """One turn of a conversation; ``reply_tokens`` is the approximate length of the reply."""
 
     name: str
     prompt: Callable[[ItemT], str]
@@ -131,9 +131,9 @@ class Turn(Generic[ItemT]):
 
 @dataclass
 class Turns(Generic[ItemT, OutputT]):
-    """A method that asks in the turns of one conversation; its last reply is the answer.
+    """A method that asks in several turns of a conversation; the last reply is the answer.
 
-    ``read`` makes the output of that reply, and of the others' answers by the names of the turns.
+    ``read`` makes the output from that reply and from the other turns' answers, by turn name.
     """
 
     name: str
@@ -164,12 +164,12 @@ class Turns(Generic[ItemT, OutputT]):
 
 
 def stored_fields(output: Any) -> dict[str, Any]:
-    """Return an output's fields, a model's or a dataclass's, as a sample's store keeps them."""
+    """Return the fields of an output, a Pydantic model or a dataclass, for a sample's store."""
     return output.model_dump(mode="json") if isinstance(output, BaseModel) else asdict(output)
 
 
 def output_of(state: TaskState) -> Output:
-    """Return the output in a sample: a method's, or whatever another solver wrote."""
+    """Return the output in a sample, written by a method or by another solver."""
     kept = state.store.get(OUTPUT)
     return Output(**kept) if kept is not None else read_text(state.output)
 
@@ -177,12 +177,12 @@ def output_of(state: TaskState) -> Output:
 def degenerate_text(
     batch: Batch, output: Output, *own: str, shown: Exchanges = (), same: Sequence[str] = ()
 ) -> Output:
-    """Return an output with the reason why its text is no answer, if it is none; one stays.
+    """Mark an output as degenerate, with the reason, if its text is not an answer.
 
     Args:
-        own: The texts of its own input: the first is what it was to change.
-        shown: What the model was asked and answered on the way.
-        same: Inputs besides that it may equal: variants of its own.
+        own: The texts of its input; the first is the text to change.
+        shown: The prompts and replies on the way.
+        same: Other inputs that it may equal: variants of its own input.
     """
     if output.text is None or output.degenerate is not None:
         return output
@@ -196,7 +196,7 @@ def read_text(
     trace: Mapping[str, Any] | None = None,
     max_characters: int = MAX_CHARACTERS,
 ) -> Output:
-    """Return the text that a model's output gives, or why it gives none: see `answer_text`."""
+    """Return a model's output as text, or as invalid with the reason: see `answer_text`."""
     answer = answer_text(output.completion, max_characters)
     reason = no_answer(output) or answer.invalid
     return Output(
@@ -210,11 +210,11 @@ def read_text(
 def log_scorer(
     name: str, *metrics: Metric
 ) -> Callable[[Callable[_P, Scorer]], Callable[_P, Scorer]]:
-    """Make a function a scorer of Inspect's that ``inspect score LOG`` finds by what LOG says.
+    """Register a function as an Inspect scorer under the name that a log gives it.
 
-    A log names its scorers without the first part of their names, the package, and Inspect finds a
-    scorer of a package only with it. So a log of this one names it ``contrafact/NAME``, and under
-    that name it is found, as it is by ``--scorer contrafact/NAME``.
+    A log leaves out the package in a scorer's name, but Inspect finds a package's scorer only with
+    it. So the scorer is registered such that logs name it ``contrafact/NAME``; ``inspect score
+    LOG`` finds it under that name, as does ``--scorer contrafact/NAME``.
     """
 
     def decorate(make: Callable[_P, Scorer]) -> Callable[_P, Scorer]:
@@ -225,7 +225,7 @@ def log_scorer(
 
 
 def score_metadata(sample: EvalSample, name: str) -> dict[str, Any]:
-    """Return what a scorer made by `log_scorer` keeps of a sample; nothing if it gave no score."""
+    """Return the metadata that a scorer made by `log_scorer` kept; empty if it gave no score."""
     scores = sample.scores or {}
     score = scores.get(f"{_PACKAGE}/{name}", scores.get(name))
     return (score.metadata if score else None) or {}
@@ -233,12 +233,12 @@ def score_metadata(sample: EvalSample, name: str) -> dict[str, Any]:
 
 @metric(name="rates")
 def rates() -> Metric:
-    """Rates over samples: what is valid, and each criterion in two forms.
+    """Return the metric of rates over samples: valid outputs, and each criterion in two forms.
 
-    A criterion's own name is its rate over valid verdicts; the ``_strict`` form counts everything
-    invalid, and what is no answer (``degenerate`` in a score's metadata), as failed. Each comes
-    with its standard error, ``_stderr``, clustered by ``cluster`` of a sample's metadata, or by the
-    sample. A criterion that a sample's score does not name was not asked of it.
+    A criterion's name holds its rate over valid verdicts; the ``_strict`` form counts everything
+    invalid or degenerate (``degenerate`` in a score's metadata) as failed. Each rate has its
+    standard error, ``_stderr``, clustered by ``cluster`` of the samples' metadata, or by sample. A
+    criterion that a sample's score does not name was not asked about that sample.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -264,7 +264,7 @@ def rates() -> Metric:
 def rates_of_criterion(
     name: str, values: Sequence[float], no_answer: Sequence[bool], clusters: Sequence[Any]
 ) -> dict[str, float]:
-    """Return a criterion's rate over valid verdicts, and its strict form: all else has failed."""
+    """Return a criterion's rate over valid verdicts; its strict form counts others as failed."""
     strict = [
         0.0 if math.isnan(value) or none else value
         for value, none in zip(values, no_answer, strict=True)
@@ -273,9 +273,9 @@ def rates_of_criterion(
 
 
 def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict[str, float]:
-    """Return a rate and its standard error, by ``<name>`` and ``<name>_stderr``, for a log.
+    """Return a rate and its standard error for a log, as ``<name>`` and ``<name>_stderr``.
 
-    Values are NaN where an outcome has none; clusters are what outcomes are not independent within.
+    A value is NaN if it is missing; values in the same cluster are not independent.
     """
     valid = [value for value in values if not math.isnan(value)]
     rate = sum(valid) / len(valid) if valid else math.nan
@@ -287,7 +287,7 @@ def verdict_columns(
 ) -> dict[str, Any]:
     """Return a row's columns of criteria: the panel's verdict (1.0, 0.0 or NaN) and its fault.
 
-    ``verdicts`` are a score's ``metadata["verdicts"]``, as `Judged.as_json` makes it.
+    ``verdicts`` is a score's ``metadata["verdicts"]``, made by `Judged.as_json`.
     """
     row: dict[str, Any] = {}
     for name in criteria:
@@ -298,5 +298,5 @@ def verdict_columns(
 
 
 def number(value: bool | float | None) -> float:
-    """Return a value as a float; NaN where there is none."""
+    """Return a value as a float; None becomes NaN."""
     return math.nan if value is None else float(value)

@@ -1,8 +1,8 @@
-"""Runs of families that make one text of one item, judged true or false by some criteria.
+"""Runs of families that make one text from each item, judged true or false by criteria.
 
-The usual case: a method returns an `Output`, a judge is asked each criterion in a call of its own,
-and the per-item table has a row for every item and draw. A family says what its items are, what a
-judge is shown, and what it computes besides.
+The usual case: a method returns an `Output`, a judge is asked about each criterion in a separate
+call, and the per-item table has a row for every item and draw. A family defines its items, the
+texts shown to a judge, and further computed columns.
 """
 
 import math
@@ -47,22 +47,22 @@ from contrafact.text.delimit import delimit
 __all__ = ["SCORER", "TextRun", "criteria_scorer"]
 
 SCORER = "criteria"
-"""The scorer's name in logs, behind the package's."""
+"""The scorer's name in logs, after the package's name."""
 
 ItemT = TypeVar("ItemT")
 
 
 class TextRun(TaskRun[ItemT, ItemT]):
-    """How a task of one text an item is run.
+    """How a task with one text per item is run.
 
     The table's columns are those of every system, ``draw`` and ``sample_id``, the item's own
     (`item_columns`), ``text`` and ``invalid_reason``, and for each criterion the verdict (1.0, 0.0
-    or NaN) and ``<criterion>_invalid``. ``degenerate`` says why a text is no answer
-    though it can be read.
+    or NaN) and ``<criterion>_invalid``. ``degenerate`` says why a readable text is not an
+    answer.
     """
 
     criteria: ClassVar[tuple[Criterion, ...]]
-    """What a judge is asked, and the templates that ask it."""
+    """The criteria that a judge is asked about, with their templates."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **TaskRun.output_fields,
         "input": ("input", "prompt"),
@@ -71,24 +71,24 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
     @abstractmethod
     def prompt_texts(self, item: ItemT, text: str) -> Mapping[str, str]:
-        """Return what a criterion's template shows of an item and of the text made of it."""
+        """Return the values for a criterion's template, from an item and the text made from it."""
 
     @abstractmethod
     def input_of(self, item: ItemT) -> str:
-        """Return the item as Inspect's log shows it."""
+        """Return the item's text, which Inspect's log shows as the input."""
 
     @abstractmethod
     def item_columns(self, item: ItemT) -> Mapping[str, Any]:
         """Return an item's own columns in the table."""
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return a text made elsewhere, of an item that is named by its id or by its input."""
+        """Return a text made elsewhere for an item that is named by its id or its input."""
         if recorded.text("id") or not recorded.text("input"):
             return super().read_output(recorded)
         shown = recorded.text("input").strip()
         ids = recorded.units.ids("input", lambda item: self.input_of(item).strip(), shown)
         if not ids:
-            raise InputError("the input is none of the data's", hint="name the item by its id")
+            raise InputError("no item of the data has this input", hint="name the item by its id")
         return OutputRow(ids, {"": recorded.output("output")})
 
     def rubric(self, pack: PromptPack, cache: bool | CachePolicy = False) -> Rubric[Verdict]:
@@ -106,7 +106,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
         return [prompt for _, prompt in judging.prompts(self.criteria, **texts)]
 
     def examiner(self, pack: PromptPack, options: Any) -> Examiner:
-        """Return how a judge is examined; an exam item's material is the item."""
+        """Return the examiner for a judge; the ``material`` of an exam item is the item itself."""
         rubric = self.rubric(pack)
 
         def prompts(item: ExamItem) -> Mapping[str, str]:
@@ -169,12 +169,12 @@ def criteria_scorer(
     prompts: str | None = None,
     cache_scope: str | None = None,
 ) -> Scorer:
-    """Score one sample's `Output`: whether it is valid, and each criterion's verdict.
+    """Return a scorer of a sample's `Output`: whether it is valid, and each criterion's verdict.
 
-    All of a sample's judge calls are made by this one scorer. Its arguments are plain, so that
-    ``inspect score LOG --scorer contrafact/criteria -S task=NAME`` makes it again: the task, whose
-    run is a `TextRun`; the file of its items; whether the judge is asked; the folder of prompts;
-    and the name under which answers are kept for a rerun.
+    This scorer makes all judge calls of a sample. Its arguments are plain values, so that
+    ``inspect score LOG --scorer contrafact/criteria -S task=NAME`` can make it again: the task,
+    whose run is a `TextRun`; the file of its items; whether the judge is asked; the folder of
+    prompts; and the name under which answers are kept for a rerun.
     """
     run: Any = task_named(task).run.load()
     items: dict[str, Any] = {}

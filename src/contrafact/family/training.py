@@ -1,8 +1,9 @@
-"""What self-rewarding training needs of a family.
+"""What a family must define for self-rewarding training.
 
-The algorithm (Yuan et al., 2024) is one for all: a model is warmed up on known answers, invents new
-items, answers each several times, has the answers scored, and learns to prefer the best to the
-worst. What an item and an answer are, how they are asked for, read and checked, is the family's.
+The algorithm (Yuan et al., 2024) is the same for all: a model is warmed up on known answers,
+invents new items, answers each several times, has the answers scored, and learns to prefer the
+best to the worst. The family defines items and answers, and how they are asked for, read and
+checked.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,12 +27,12 @@ __all__ = [
 ]
 
 Answer = Mapping[str, str]
-"""The texts of an answer by the names of its parts, in the family's order."""
+"""The texts of an answer, by part name, in the family's order."""
 
 
 @dataclass(frozen=True)
 class TrainingItem:
-    """Something to answer, with the right answer where it is known; equal texts have equal ids."""
+    """An item to answer, with the right answer if it is known; equal texts have equal ids."""
 
     id: str
     text: str
@@ -41,7 +42,7 @@ class TrainingItem:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What was read in a model's reply: each part of the answer, None where it is invalid."""
+    """The parts of the answer read from a model's reply; None for an invalid part."""
 
     texts: Mapping[str, str | None]
     invalid: str | None = None
@@ -56,7 +57,7 @@ class ReadReply:
 
 @dataclass(frozen=True)
 class CheckedReply:
-    """What checks make of a reply: 0 to 10, and values by measure; none if it cannot be read."""
+    """A reply's score from 0 to 10, and values by measure, empty if the reply cannot be read."""
 
     score: float
     values: Mapping[str, float] = field(default_factory=dict)
@@ -64,7 +65,7 @@ class CheckedReply:
 
 @dataclass(frozen=True)
 class TrainingMeasure:
-    """A measure of a valid answer: a ``share`` is shown in percent, one ``drawn`` has a panel."""
+    """A measure of a valid answer; a ``share`` is shown in percent, ``drawn`` gives it a panel."""
 
     name: str
     label: str
@@ -73,18 +74,18 @@ class TrainingMeasure:
 
 
 class TrainingPrompts(Protocol):
-    """What a model is asked in a training, from one prompt pack."""
+    """The prompts of a training, from one prompt pack."""
 
     def answer(self, item: str) -> str:
         """Return the prompt for the answer to an item."""
         ...
 
     def new_item(self, examples: Sequence[str]) -> str:
-        """Return the prompt for one more item, from examples."""
+        """Return the prompt for a new item, given examples."""
         ...
 
     def score(self, item: str, answer: Answer) -> str:
-        """Return the prompt for an answer's points, asking for ``score: N`` from 0 to 10."""
+        """Return the prompt to score an answer, which asks for ``score: N`` from 0 to 10."""
         ...
 
 
@@ -93,18 +94,18 @@ class TrainingSpec:
     """How a family is trained.
 
     Attributes:
-        item: What an item is called: a key of rows and configs, and a word in messages.
-        answer: What a whole answer is called in messages, as ``both counterfactuals``.
+        item: The noun for an item: a key of rows and configs, and a word in messages.
+        answer: The name of a whole answer in messages, such as ``both counterfactuals``.
         presets: The folder of configs that ship with the family.
-        load: Reads the items of a file, or the bundled ones without a file.
-        row: Makes an item with its answer a row of a file that ``load`` reads.
-        reply: Returns the reply that the prompt for an answer asks for.
-        read: Reads a reply, given whether the model came to its end.
-        read_item: Reads a new item in a reply: its text, and why it is none, if it is none.
-        check: Scores replies without a model: items and what was read of each.
-        measures: What is reported of valid answers, in order.
+        load: Reads the items of a file, or the bundled items without a file.
+        row: Returns an item and its answer as a row of a file that ``load`` reads.
+        reply: Returns an answer in the form that the prompt asks for.
+        read: Reads a reply, given whether the model finished it.
+        read_item: Reads a new item from a reply: its text, and why it is not an item, if so.
+        check: Scores replies without a model, given the items and the replies as read.
+        measures: The reported measures of valid answers, in order.
         methods: Methods whose answers can be preferred, besides the model's own replies.
-        method_answer: The answer in what they give; None if it is invalid.
+        method_answer: Returns the answer in a method's output; None if it is invalid.
     """
 
     item: str
@@ -127,10 +128,10 @@ class TrainingSpec:
 
 @dataclass(frozen=True)
 class EditTask:
-    """A text to edit: what the model is asked, and an answer to learn that is proven right.
+    """A text to edit: the prompt, and an answer to learn that is proven right.
 
-    ``source`` is what the family scores answers by, as JSON; ``wrong`` are answers by kind that a
-    reader of figures compares with: a copy, a wrong answer.
+    ``source`` is JSON by which the family scores answers; ``wrong`` are wrong answers by kind, such
+    as a copy, whose figures serve for comparison.
     """
 
     id: str
@@ -142,14 +143,14 @@ class EditTask:
 
 @dataclass(frozen=True)
 class EditSpec:
-    """How a family's editors are taught: tasks without end, and answers that are proven.
+    """How a family's editors are trained: on unlimited tasks with proven answers.
 
     Attributes:
         presets: The folder of configs that ship with the family.
-        train: What is trained on, in words, for the card.
-        splits: What is measured, by name: what it holds out, in words; no two share a task.
-        tasks: Draws tasks of a split, or ``train``, by a seed: the first so many.
-        passed: What is proven of an answer: right, wrong, or open (None).
+        train: A description of the training tasks, for the model card.
+        splits: The measured splits: name and description of what is held out; no two share a task.
+        tasks: Draws the first tasks of a split, or of ``train``, by a seed.
+        passed: Returns whether an answer is proven right or wrong; None if that is open.
     """
 
     presets: Path

@@ -1,4 +1,4 @@
-"""The provider of verifiers: ``verifier/NAME`` is a family's; ``verifier/NAME:R`` has a reader."""
+"""The Inspect provider of families' verifiers: ``verifier/NAME``, ``verifier/NAME:READER``."""
 
 import asyncio
 import json
@@ -73,7 +73,8 @@ class VerifierAPI(ModelAPI):
             self._reader = open_model(reader, config=config, **model_args)
         elif model_args:
             raise InputError(
-                f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
+                f"a verifier takes no argument '{next(iter(model_args))}'",
+                hint="leave --judge-arg out",
             )
         self._readings: OrderedDict[str, asyncio.Future[list[str]]] = OrderedDict()
 
@@ -110,11 +111,11 @@ class VerifierAPI(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Return the decision on what the last message is about, as `decision_by` reads it."""
+        """Return the decision on the last message's subject, in the form read by `decision_by`."""
         asked = (input[-1].metadata or {}).get(METADATA)
         if not asked:
             raise InputError(
-                "a verifier judges what it is handed as data, not what a prompt says",
+                "a verifier judges data that it is given, not the text of a prompt",
                 hint="use a verifier as a judge only",
             )
         subject = asked["subject"]

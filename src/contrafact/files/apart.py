@@ -1,7 +1,7 @@
-"""A table read once in a process of its own, which ends where a limit is passed.
+"""Reads a table once in a separate process, which ends if a limit is exceeded.
 
-What a stranger uploads may take all memory or time there is before any count of its rows stops it:
-the operating system ends that process, and the one that asked goes on.
+An untrusted upload could use up all memory or time before a count of its rows stops it: then the
+operating system ends the separate process, and the calling process goes on.
 """
 
 import json
@@ -20,14 +20,14 @@ __all__ = ["read_apart"]
 
 
 def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
-    """Read a table once in a process of its own, which ends where a limit is passed.
+    """Check a table by reading it in a separate process, which ends if a limit is exceeded.
 
     Args:
-        limits: The limits by name, which those of the variable replace.
-        variable: The environment's variable for limits of this kind of file.
+        limits: The limits by name; those in the environment variable replace them.
+        variable: The environment variable for the limits of this kind of file.
 
     Raises:
-        InputError: A limit is passed, or the table cannot be read.
+        InputError: A limit is exceeded, or the table cannot be read.
     """
     limits = {**limits, **named_limits(os.environ.get(variable, ""))}
     text = ",".join(f"{name}={number}" for name, number in limits.items())
@@ -42,7 +42,7 @@ def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
         return
     try:
         problem, line, hint = json.loads(process.stdout)
-    except ValueError:  # the system ended it: by SIGXCPU, or where no memory was left
+    except ValueError:  # the system ended it: by SIGXCPU, or because no memory was left
         name = "seconds" if -process.returncode in (9, 24) else "memory"
         error = passed(name, limits[name], path)
         problem, line, hint = error.problem, error.line, error.hint or ""
@@ -50,7 +50,7 @@ def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
 
 
 def _main(path: str) -> int:
-    """Read a table to its end; a problem is printed, as JSON."""
+    """Read a table to its end, and print a problem as JSON."""
     memory, seconds = limit("memory"), limit("seconds")
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))

@@ -1,7 +1,7 @@
 """Whole-or-nothing writes: a reader sees the old file or the new one, never half of one.
 
-What is being written is a hidden draft next to its target, which its process holds by a lock of the
-operating system; one that nobody holds was left by a process that was killed.
+A file is first written as a hidden draft next to its target. Its process locks the draft, so that a
+draft without a lock was left by a process that was killed.
 """
 
 import errno
@@ -20,7 +20,7 @@ from contrafact.text.delimit import replace_surrogates
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # Windows, where a file that is open cannot be renamed: drafts stay
+except ImportError:  # Windows cannot rename an open file: drafts are not locked, and may stay
     flock = None  # type: ignore[assignment]
 
 __all__ = [
@@ -34,12 +34,12 @@ __all__ = [
     "write_text",
 ]
 
-_NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix always fit
+_NAME_ROOM = 100  # bytes of a name's 255, so that dot, random part and suffix always fit
 _DRAFT = re.compile(r"\A\..*\.draft-[0-9a-f]{12}(?:\..*)?", re.DOTALL)
 
 
 def os_problem(error: OSError, file: str | Path | None, *, doing: str) -> InputError:
-    """Return what the operating system said as an error that a user can fix."""
+    """Return an operating system's error as an `InputError` with a hint."""
     hints = {
         errno.ENOSPC: "free some space and run the command again",
         errno.EDQUOT: "your quota is used up: free some space and run the command again",
@@ -49,7 +49,7 @@ def os_problem(error: OSError, file: str | Path | None, *, doing: str) -> InputE
         errno.ENOENT: "check the path",
         errno.ENOTDIR: "part of the path is a file: check the path",
         errno.ENAMETOOLONG: "choose a shorter name",
-        errno.ENOLCK: "its file system gives no locks: choose a folder on another",
+        errno.ENOLCK: "its file system has no locks: choose a folder on another one",
     }
     reason = (error.strerror or type(error).__name__).lower()
     kind = WriteError if "written" in doing else InputError
@@ -57,13 +57,13 @@ def os_problem(error: OSError, file: str | Path | None, *, doing: str) -> InputE
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None, kind: str = "") -> None:
-    """Refuse an output that could not be written, or that is an input: before any work is done.
+    """Raise an error before any work is done if an output cannot be written, or is an input.
 
-    ``kind`` is what is written, JSON or JSON Lines: the name of another kind of table is refused.
+    ``kind`` is the format, JSON or JSON Lines; a name with another table's suffix is refused.
     """
     path = Path(out)
     if str(out) == "-":
-        raise InputError("standard output is not written to here", hint="name a file with --out")
+        raise InputError("this cannot be written to standard output", hint="name a file with --out")
     if kind and path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
         ending = ".jsonl" if kind == "JSON Lines" else ".json"
         raise InputError(f"the result is {kind}", file=out, hint=f"name it {ending}")
@@ -77,7 +77,7 @@ def guard_output(out: str | Path, *inputs: str | Path | None, kind: str = "") ->
 
 
 def guard_folder(out: str | Path) -> None:
-    """Refuse a folder that could not be written into, before any work is done."""
+    """Raise an error before any work is done if a folder cannot be written into."""
     if Path(out).exists() and not Path(out).is_dir():
         problem = "is a file" if Path(out).is_file() else "is a device or a pipe"
         raise InputError(problem, file=out, hint="name a folder with --out")
@@ -86,13 +86,13 @@ def guard_folder(out: str | Path) -> None:
 
 
 def _guard_above(folder: Path, out: str | Path) -> None:
-    """Refuse an output if the nearest folder above it that is there cannot take it."""
+    """Raise an error if the nearest existing folder above an output cannot be written into."""
     try:
         while not folder.exists():
             folder = folder.parent
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        # What is no plain file (/dev/stdout) is written into, and nothing is made next to it.
+        # A device or pipe (/dev/stdout) is written into, without a draft next to it.
         special = Path(out).exists() and not (Path(out).is_file() or Path(out).is_dir())
         if not special and not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -101,9 +101,9 @@ def _guard_above(folder: Path, out: str | Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Make a file, or a rename in a folder, last through a power cut.
+    """Sync a file, or a folder after a rename, to the disk, so that it survives a power cut.
 
-    Windows opens no folder, and syncs no file that is open to read.
+    Windows cannot open folders, nor sync files that are open for reading only.
     """
     if os.name == "nt":
         return
@@ -129,25 +129,25 @@ def sweep(folder: Path) -> None:
                 flock(descriptor, LOCK_EX | LOCK_NB)
                 shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
             except BlockingIOError:
-                continue  # a process that lives is writing it
+                continue  # a running process is writing it
             finally:
                 os.close(descriptor)
 
 
 @contextmanager
 def _draft_of(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Make an empty draft next to a target and hold it; what is left of it at the end goes."""
+    """Yield a new, locked draft next to a target; it is removed at the end if still there."""
     name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
     draft = target.with_name(f".{name}.draft-{secrets.token_hex(6)}{target.suffix[:20]}")
     with ExitStack() as held:
-        while not draft.exists():  # it may be swept before it is held
+        while not draft.exists():  # another process may remove it before it is locked
             if folder:
                 draft.mkdir()
             else:
-                # By name, so that the user's umask decides the permissions, as for any new file.
+                # Not by tempfile, so that the user's umask decides the permissions.
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             if flock is not None:
-                with suppress(OSError):  # swept, or some network file systems have no locks
+                with suppress(OSError):  # removed meanwhile, or a network file system without locks
                     descriptor = os.open(draft, os.O_RDONLY)
                     held.callback(os.close, descriptor)
                     flock(descriptor, LOCK_EX)
@@ -170,7 +170,7 @@ def _special(path: Path) -> bool:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file next to ``path`` that takes its place when the block ends well.
+    """Yield a temporary file that replaces ``path`` when the block ends without an error.
 
     The temporary file has the suffix of ``path``. When the block ends, it is synced to the disk and
     renamed; when the block raises, it is removed and ``path`` is as it was. Missing folders are
@@ -207,7 +207,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write ``text`` to ``path`` as UTF-8, whole or not at all; line ends are kept as they are.
+    """Write ``text`` to ``path`` as UTF-8, whole or not at all, with its line ends unchanged.
 
     Lone surrogates, which UTF-8 cannot hold, become the replacement character U+FFFD.
     """
@@ -215,10 +215,10 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Write a new folder of texts, whole or not at all; one that holds these very texts stays.
+    """Write a new folder of text files, whole or not at all; a folder with the same files stays.
 
-    A fresh git repository is taken for empty. What stands there already, or is the folder that one
-    works in, has the parts moved in one by one.
+    A new git repository counts as empty. Into it, or the working directory, the files are moved one
+    by one.
     """
     named, folder = folder, folder.resolve()
     repository = [folder / ".git"] if (folder / ".git").exists() else []
@@ -240,7 +240,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
                     part.rename(folder / part.name)
                 return
             if folder.exists():
-                folder.rmdir()  # it is empty
+                folder.rmdir()  # empty by now
             draft.rename(folder)
     except OSError as error:
         raise os_problem(error, named, doing="cannot be written") from error

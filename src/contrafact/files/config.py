@@ -1,4 +1,4 @@
-"""Files of settings, in YAML or JSON, with the line of every key; TOML, for projects."""
+"""Reads config files in YAML or JSON, with the line of every key, and TOML for projects."""
 
 import json
 import re
@@ -24,32 +24,32 @@ __all__ = [
 ]
 
 _FEW = 12
-_MOST_BYTES = 2**18  # of a file of settings
-_MOST_VALUES = 100_000  # that it stands for
+_MOST_BYTES = 2**18  # of a config file
+_MOST_VALUES = 100_000  # that a config file may hold, with aliases expanded
 _NO_NUMBER = ("a number or date cannot be read", "put it in quotation marks")
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """What a file of settings says; ``lines`` are those of keys, from 1, where known."""
+    """The content of a config file; ``lines`` are the lines of its keys, from 1, if known."""
 
     path: Path
     values: dict[str, Any]
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     def line(self, where: Sequence[object]) -> int | None:
-        """Return the line of a key, or of the innermost key around it that the file has."""
+        """Return the line of a key, or if the file lacks it that of the innermost key around it."""
         way = tuple(map(str, where))
         lines = (self.lines[way[:n]] for n in range(len(way), 0, -1) if way[:n] in self.lines)
         return next(lines, None)
 
     def problem(self, where: Sequence[object], problem: str, hint: str | None = None) -> InputError:
-        """Return what is wrong with a key as an error that names the file and the line."""
+        """Return an error about a key that names the file and the line."""
         return InputError(problem, file=self.path, line=self.line(where), hint=hint)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return what to do about a name that is not known: the nearest one, or all if they are few."""
+    """Return a hint for an unknown name: the nearest known one, or all if they are few."""
     close = get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
@@ -57,20 +57,20 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 
 def require_config(source: str | Path) -> None:
-    """Refuse a file of settings that is not there, before anything heavy is loaded."""
+    """Raise an `InputError` if a config file does not exist, before heavy imports."""
     if Path(source).suffix and not Path(source).exists():
         hint = "name a YAML file, or a preset (--help lists them)"
         raise InputError("there is no such config", file=source, hint=hint)
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
-    """Read a file of settings; the suffix says what it is, ``.json`` or else YAML."""
+    """Read a config file: JSON if its suffix is ``.json``, otherwise YAML."""
     path = Path(path)
     if path.suffix.lower() == ".toml":
-        raise InputError("settings are not read from TOML", file=path, hint="write them as YAML")
+        raise InputError("a config cannot be TOML", file=path, hint="write it as YAML")
     try:
         if path.stat().st_size > _MOST_BYTES:
-            problem = f"is over {_MOST_BYTES:,} bytes, too many for settings"
+            problem = f"is over {_MOST_BYTES:,} bytes, too many for a config"
             raise InputError(problem, file=path, hint="check the path")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
@@ -82,7 +82,7 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
         raise os_problem(error, path, doing="cannot be read") from error
     values, lines = (_json if path.suffix.lower() == ".json" else _yaml)(text, path)
     if not isinstance(values, dict) or not values:
-        raise InputError("holds no keys", file=path, hint="write key: value, one a line")
+        raise InputError("holds no keys", file=path, hint="write key: value, one per line")
     return ConfigFile(path, {str(key): value for key, value in values.items()}, lines)
 
 
@@ -111,7 +111,7 @@ def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
         node = loader.get_single_node()
         _check_aliases(node, path)
         if node is not None and node.id == "mapping":
-            note(node, ())  # before keys that are merged (<<) stand beside those they give way to
+            note(node, ())  # before merge keys (<<) add further keys
         values = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise _bad_yaml(error, text, path) from error
@@ -124,30 +124,30 @@ def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
 
 
 def _check_aliases(top: Any, path: Path) -> None:
-    """Refuse aliases that stand for much more than the file holds, or for themselves."""
-    sizes: dict[int, int] = {}  # of nodes, with all that stands in them
+    """Refuse aliases that expand to far more than the file holds, or contain themselves."""
+    sizes: dict[int, int] = {}  # of nodes, with everything inside them
 
     def size(node: Any) -> int:
         if id(node) not in sizes:
-            sizes[id(node)] = _MOST_VALUES + 1  # until it is known: what stands in itself is large
+            sizes[id(node)] = _MOST_VALUES + 1  # a node inside itself is too large
             inner = node.value if isinstance(node.value, list) else ()
             parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
             sizes[id(node)] = 1 + sum(map(size, parts))
         return sizes[id(node)]
 
     if top is not None and size(top) > _MOST_VALUES:
-        problem = f"its aliases stand for over {_MOST_VALUES:,} values, or for themselves"
+        problem = f"its aliases expand to over {_MOST_VALUES:,} values, or contain themselves"
         raise InputError(f"not YAML: {problem}", file=path, hint="write the values out")
 
 
 def _bad_yaml(error: Any, text: str, path: Path) -> InputError:
-    if (at := getattr(error, "position", None)) is not None:  # of its reader of characters
+    if (at := getattr(error, "position", None)) is not None:  # an error of YAML's character reader
         problem, line = "not YAML: an invisible character", text.count("\n", 0, at) + 1
         return InputError(problem, file=path, line=line, hint="remove it")
     problem = ", ".join(filter(None, (error.context, error.problem)))
-    mark = error.context_mark or error.problem_mark  # where what is not right began
+    mark = error.context_mark or error.problem_mark  # where the faulty part began
     at_line = None if mark is None else mark.line + 1
-    hint = "write key: value, one a line, indent by spaces, and put odd texts in quotation marks"
+    hint = "write key: value, one per line, indent by spaces, and put odd texts in quotes"
     return InputError(f"not YAML: {problem}", file=path, line=at_line, hint=hint)
 
 
@@ -159,12 +159,12 @@ _RESOLVED = {
         "-+.0123456789",
     ),
 }
-"""What YAML 1.2 takes for a truth value or a number: its form, and how it begins."""
+"""The patterns of booleans and numbers in YAML 1.2, and the characters with which they begin."""
 
 
 @cache
 def _plain_loader() -> Any:
-    """Return a safe loader by YAML 1.2: ``yes``, ``no`` and dates are texts, ``1e-5`` a number."""
+    """Return a safe YAML 1.2 loader: ``yes``, ``no`` and dates are texts, ``1e-5`` is a number."""
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -181,17 +181,17 @@ def _plain_loader() -> Any:
 
 
 def render_config(values: Mapping[str, Any]) -> str:
-    """Return settings as YAML that reads the same by version 1.1 and 1.2, one key a line."""
+    """Return settings as YAML that means the same in versions 1.1 and 1.2, one key per line."""
     import yaml
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         def represent_str(self, data: str) -> Any:
-            # Line ends besides the line feed keep their place as escapes alone.
+            # Line ends other than the line feed survive only as escapes.
             style = '"' if re.search("[\x85\u2028\u2029]", data) else None
             return self.represent_scalar("tag:yaml.org,2002:str", data, style)
 
     Dumper.add_representer(str, Dumper.represent_str)
-    # A text that either version would take for something else is put in quotes.
+    # A text that either version would read as another type is put in quotes.
     for tag, (form, firsts) in _RESOLVED.items():
         Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
     text: str = yaml.dump(
@@ -201,7 +201,7 @@ def render_config(values: Mapping[str, Any]) -> str:
 
 
 def read_toml(text: str, name: str | Path) -> dict[str, Any]:
-    """Return what a TOML text holds; `InputError`, by the name, if it is none."""
+    """Return the content of a TOML text; an `InputError` names the file ``name``."""
     try:
         return tomllib.loads(text)
     except RecursionError as error:

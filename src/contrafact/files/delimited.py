@@ -1,9 +1,9 @@
-"""Text tables as people's programs write them: which encoding, which delimiter, which decimals.
+"""Reads text tables (CSV) in the encodings, delimiters and decimal formats of common programs.
 
-Excel writes "CSV" in Windows-1252 and "Unicode text" in UTF-16, divides by semicolons where the
-decimal mark is a comma, and says so in a first line ``sep=;``. All of that is read; what was not
-plain UTF-8 is said in one line on standard error. Rows of cells, of workbooks as well, become rows
-by the names in their header here.
+Excel writes "CSV" in Windows-1252 and "Unicode text" in UTF-16, separates cells by semicolons where
+the decimal mark is a comma, and may declare the delimiter in a first line ``sep=;``. All of that is
+read; one line on standard error reports an encoding other than UTF-8. Rows of cells, also of
+workbooks, are turned into dictionaries by their header here.
 """
 
 import codecs
@@ -23,24 +23,24 @@ from contrafact.files.limits import limit, over
 __all__ = ["Dialect"]
 
 BOM = codecs.BOM_UTF8
-"""The byte-order mark by which Excel knows UTF-8."""
+"""The byte-order mark by which Excel detects UTF-8."""
 
 _DELIMITERS = ("\t", ",", ";")
 _KNOWN_NAMES = frozenset(name for field in FIELD_NAMES for name in names_of(field))
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _HEAD = 65_536
 _RECORDS = 40
-"""Records by which a delimiter is chosen."""
+"""The number of rows by which a delimiter is chosen."""
 _MOST_ACCENTED = 0.3
-"""Share of letters outside ASCII above which bytes are no Windows-1252: measured, at most 0.15 in
-sentences of languages that it can write, at least 0.41 in those of other scripts (decision 17)."""
-# "0,5", "1.234,5"; a column is one of numbers if all its cells are, and one has a comma.
+"""The share of letters outside ASCII above which a text is not Windows-1252: it is at most 0.15 in
+sentences of languages with this encoding, at least 0.41 in other scripts (decision 17)."""
+# "0,5", "1.234,5"; a column is numeric if all its cells are, and one has a comma.
 _NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?")
-_BAD_CSV = {  # by what the csv module says
+_BAD_CSV = {  # by the csv module's messages
     "new-line": "a line break within a row",
-    "expected after": "text stands behind a closing quote",
-    "end of data": "a quote is opened and never closed",
-    "NUL": "a NUL stands in it",
+    "expected after": "there is text after a closing quote",
+    "end of data": "a quote is never closed",
+    "NUL": "it contains a NUL",
 }
 _SAVE = "save it as UTF-8 (in Excel: CSV UTF-8)"
 
@@ -51,10 +51,10 @@ Cells = tuple[int, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text table is written.
+    """The delimiter of a text table, and whether it has a byte-order mark.
 
     Attributes:
-        mark: Whether it begins with a byte-order mark, without which Excel takes UTF-8 for
+        mark: Whether it begins with a byte-order mark, without which Excel reads UTF-8 as
             Windows-1252.
     """
 
@@ -63,13 +63,12 @@ class Dialect:
 
 
 def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO, bool | None]:
-    """Return a text's bytes in UTF-8, from the start, and whether they were in another encoding or
-    began with a byte-order mark; None of ASCII alone, which does not tell UTF-8 from Windows-1252.
+    """Return a text's bytes as UTF-8, and whether they need a mark: another encoding or a BOM.
 
-    UTF-16 is known by its byte-order mark. What is not UTF-8 is Windows-1252 if that may be
-    (``legacy``) and more bytes speak for it than for UTF-8 with damaged places; damaged UTF-8 is
-    returned as it is, for its reader to name the line. Another encoding than UTF-8 is said on
-    standard error.
+    The second value is None for pure ASCII, which may be UTF-8 or Windows-1252. UTF-16 is detected
+    by its byte-order mark. With ``legacy``, other bytes are read as Windows-1252 unless they look
+    like damaged UTF-8, which is returned unchanged so that its reader can name the line. A
+    conversion is reported on standard error.
     """
     stream.seek(0)
     head = stream.read(_HEAD)
@@ -82,7 +81,7 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
         except UnicodeDecodeError as error:
             raise InputError("is damaged UTF-16", file=name, hint=_SAVE) from error
         say_once(f"{name}: read as UTF-16")
-        # Half a character becomes U+FFFD where rows are made of the text.
+        # Half a surrogate pair becomes U+FFFD when rows are made from the text.
         return io.BytesIO(text.encode("utf-8", "surrogatepass")), True
     if not legacy:
         stream.seek(0)
@@ -128,7 +127,7 @@ def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, bool]:
 
 
 def read_whole(stream: BinaryIO, name: str) -> bytes:
-    """Return the rest of a stream that can only be read at once, up to the limit on that."""
+    """Return the rest of a stream; `InputError` if it exceeds the limit on reading a file whole."""
     data = stream.read(limit("whole") + 1)
     if len(data) > limit("whole"):
         raise over("whole", name)
@@ -136,7 +135,7 @@ def read_whole(stream: BinaryIO, name: str) -> bytes:
 
 
 def decode_line(data: bytes, name: str, line: int) -> str:
-    """Return UTF-8 as text; an InputError names the line of the first wrong byte."""
+    """Decode a line of UTF-8; the `InputError` names the line and the first wrong byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -151,7 +150,7 @@ def decode_line(data: bytes, name: str, line: int) -> str:
 
 def text_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """Yield a text's lines with their numbers, without a byte-order mark."""
-    # Split at line feeds alone: U+2028 and its kin may stand inside a JSON text.
+    # Split at line feeds only: U+2028 and similar characters may be inside a JSON text.
     most = limit("row")
     for number, raw in enumerate(iter(lambda: stream.readline(most + 1), b""), start=1):
         if len(raw) > most:
@@ -160,12 +159,12 @@ def text_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
 
 
 def dialect_of(head: str) -> str:
-    """Return what divides a table's cells, by its beginning.
+    """Return the delimiter of a table, from its first lines.
 
-    A first line ``sep=;`` says it. Else it is the one of comma, semicolon and tab under which the
-    header has a known name, the most rows are as wide as the header, and it has the most columns:
-    the first of these that decides. If none does, it is the tab before the comma before the
-    semicolon, and the comma where there is one column.
+    A first line ``sep=;`` declares it. Otherwise comma, semicolon and tab are compared by the first
+    of these that differs: whether the header has a known name, how many rows are as wide
+    as the header, and the number of columns. If all are equal, the tab comes before the comma and
+    the semicolon; a table with one column gets the comma.
     """
     if declared := _declared(head):
         return declared
@@ -180,19 +179,19 @@ def dialect_of(head: str) -> str:
                 if len(rows) == _RECORDS:
                     break
         except csv.Error:
-            pass  # a wrong delimiter, or a wrong row: its reader will name it
+            pass  # a wrong delimiter, or an invalid row, which is reported later
         if not rows or len(rows[0]) < 2:
             return False, 0.0, 0
         header, *below = rows
         even = sum(len(row) == len(header) for row in below) / len(below) if below else 1.0
         return any(fold(cell) in _KNOWN_NAMES for cell in header), even, len(filled(header))
 
-    best = max(_DELIMITERS, key=fit)  # the first of equals
+    best = max(_DELIMITERS, key=fit)  # the first of equal ones
     return best if fit(best)[2] else ","
 
 
 def _declared(head: str) -> str:
-    """Return the delimiter that a first line ``sep=;`` names; empty without such a line."""
+    """Return the delimiter in a first line ``sep=;``; empty without such a line."""
     found = _SEP_LINE.fullmatch(head.lstrip("\ufeff\r\n").split("\n", 1)[0])
     return found[1] if found else ""
 
@@ -200,11 +199,11 @@ def _declared(head: str) -> str:
 def read_delimited(
     stream: BinaryIO, name: str, *, tabs: bool
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
-    """Return how a text table is written, and its rows, one at a time."""
+    """Return the dialect of a text table and an iterator over its rows."""
     stream, foreign = utf8_stream(stream, name, legacy=True)
     head = stream.read(_HEAD)
     stream.seek(0)
-    if b"\r" in head and b"\n" not in head:  # as old Macs end lines
+    if b"\r" in head and b"\n" not in head:  # line ends of old Macs
         with stream:
             head = read_whole(stream, name).replace(b"\r", b"\n")
         stream, head = io.BytesIO(head), head[:_HEAD]
@@ -213,7 +212,7 @@ def read_delimited(
     text = head.decode("utf-8", "replace")
     declared = bool(_declared(text))
     delimiter = "\t" if tabs and not declared else dialect_of(text)
-    # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
+    # Semicolons are Excel's with decimal commas; the encoding of pure ASCII is unknown.
     mark = declared or (delimiter == ";" if foreign is None else foreign)
     rows = laid_out(
         _records(stream, name, delimiter, declared),
@@ -232,7 +231,7 @@ def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Ite
     def lines() -> Iterator[str]:
         nonlocal size
         for line, text in text_lines(stream, name):
-            size += len(text)  # of a row, which quotes may spread over lines
+            size += len(text)  # a quoted row may extend over several lines
             if size > most:
                 raise over("row", name, line)
             if len(text) > values and text.count(delimiter) > values:
@@ -256,7 +255,7 @@ def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Ite
                     line=line,
                     hint="check the row's quotes",
                 ) from error
-            if declared and cells:  # the line that says what divides the others
+            if declared and cells:  # the line that declares the delimiter
                 declared = False
             elif cells and (len(cells) == 1 or filled(cells)):
                 yield line, cells
@@ -265,11 +264,11 @@ def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Ite
 def with_decimal_points(
     rows: Iterable[tuple[int, dict[str, Any]]],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield rows in whose numeric columns a point stands for the decimal comma.
+    """Yield the rows with decimal commas in numeric columns replaced by points.
 
     A column is numeric if every cell that has a value (`contrafact.files.fields.is_absent`) is a
-    number as German, French or Spanish Excel writes it, and at least one has a decimal comma; its
-    thousands lose their points. Others stay.
+    number as German, French or Spanish Excel writes it, and at least one has a decimal comma.
+    Thousands separators are removed. Other columns stay unchanged.
     """
     kept = list(rows)
     columns = dict.fromkeys(column for _, row in kept for column in row)
@@ -283,7 +282,7 @@ def with_decimal_points(
 
 
 def filled(cells: Sequence[Any]) -> list[Any]:
-    """Return the cells that hold something: neither nothing nor a text of spaces."""
+    """Return the cells that are neither None nor blank."""
     return [cell for cell in cells if str("" if cell is None else cell).strip()]
 
 
@@ -292,12 +291,12 @@ def laid_out(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows below the header, which is the first row, as ``(line, row)``.
 
-    Columns without a name behind the last that has one are dropped where they are empty; another
-    column without a name is called by its place. A short row lacks the last cells.
+    Empty columns after the last column with a name are dropped; other columns without a name are
+    named by their number.
 
     Args:
-        empty: What stands for a cell that a short row lacks.
-        hint: What to do about a row that is wider than the header.
+        empty: The value of the missing cells of a short row.
+        hint: The hint for a row that is wider than the header.
     """
     line, cells = next(rows, (0, []))
     header = [str("" if cell is None else cell).strip() for cell in cells]

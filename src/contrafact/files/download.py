@@ -1,4 +1,4 @@
-"""Downloads: over HTTPS, checked, never half a file under the final name; their cache."""
+"""Downloads over HTTPS, checked and written whole or not at all, and the cache folder."""
 
 import hashlib
 import os
@@ -33,7 +33,7 @@ CACHE_VARIABLE = "CONTRAFACT_CACHE"
 
 
 def cache_dir() -> Path:
-    """Return the user's cache folder for contrafact, made if it is missing.
+    """Return the user's cache folder for contrafact, and create it if it is missing.
 
     It is ``$CONTRAFACT_CACHE`` if that is set, else ``$XDG_CACHE_HOME/contrafact``, else
     ``~/.cache/contrafact``. A relative ``XDG_CACHE_HOME`` is ignored, as its specification asks.
@@ -54,31 +54,32 @@ def cache_dir() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise os_problem(error, folder, doing="the cache folder cannot be made") from error
+        raise os_problem(error, folder, doing="the cache folder cannot be created") from error
     return folder
 
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes at hand and the bytes in all (``None`` if the server does not say)."""
+"""Called with the bytes received and the total bytes (``None`` if the server does not say)."""
 
 Result = TypeVar("Result")
 
 ATTEMPTS = 8
-_CONNECTING = 4  # attempts while no connection comes about: without a network, say so soon
-_LONGEST_WAIT = 60.0  # seconds; a server that asks for more is given up on
+_CONNECTING = 4  # attempts without any connection: a missing network is reported soon
+_LONGEST_WAIT = 60.0  # seconds; if a server asks to wait longer, give up
 _MOST_BYTES = 4 * 2**30
 _TIMEOUT = httpx.Timeout(30.0, connect=15.0)
 RETRY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may succeed."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-# Content coding would change the length, so that the file is asked for as it is.
+# Compression would change the length, so the file is requested uncompressed.
 _HEADERS = {"User-Agent": "contrafact", "Accept-Encoding": "identity"}
 
 
 class TryAgain(Exception):
-    """A failure that may pass: what it was, and how long the server asks to wait, in seconds.
+    """A failure that may be temporary, with its reason and the seconds the server asks to wait.
 
-    What `in_attempts` gives up has the number of ``attempts``, 0 if the server asks for too long.
+    When `in_attempts` gives up, ``attempts`` is their number, 0 if the server asks for too long a
+    wait.
     """
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
@@ -93,17 +94,17 @@ def fetch(
     sha256: str,
     progress: Progress | None = None,
 ) -> Path:
-    """Download ``url`` to ``path`` and return the path; nothing is downloaded if it is there.
+    """Download ``url`` to ``path``, unless the file exists, and return the path.
 
-    A file that is at ``path`` already counts as there if its sum is ``sha256``. A connection that
-    drops, a 429 and a server error are tried again from the start, with growing pauses or the pause
-    the server asks for. Two processes that fetch one file take turns. ``path`` appears when the
-    file is whole and its sum is right; until then it comes under a hidden name beside it, which
-    nothing but a kill leaves behind and the next call replaces.
+    An existing file is kept if its checksum is ``sha256``. After a dropped connection, a status 429
+    or a server error the download starts again, after growing pauses or the pause that the server
+    asks for. Two processes that fetch the same file take turns. ``path`` appears when the file is
+    complete and its checksum is right; until then the file has a hidden name beside it, which only
+    a killed process leaves behind and the next call replaces.
 
     Args:
-        url: Its address; whoever changes what comes from there changes its sum.
-        sha256: The sum the file must have, in hex.
+        url: The address of the file.
+        sha256: The checksum that the file must have, in hex.
     """
     target = Path(path)
     with locked_file(target, wait=True):
@@ -114,7 +115,7 @@ def fetch(
 
 
 def fetch_text(url: str, accept: str) -> str:
-    """Return what a URL (``http://`` on loopback alone) answers, tried again as `fetch`."""
+    """Return the text at a URL (``http://`` only on loopback), with the retries of `fetch`."""
 
     def check_safe(address: httpx.URL) -> None:
         if not is_safe(address):
@@ -148,7 +149,7 @@ def _client() -> httpx.Client:
 
 
 def is_safe(address: httpx.URL) -> bool:
-    """Return whether nobody on the way can change what an address gives: HTTPS, or loopback."""
+    """Return whether an address is safe from changes on the way: HTTPS, or loopback."""
     return address.scheme == "https" or (address.scheme == "http" and address.host in _LOOPBACK)
 
 
@@ -158,7 +159,7 @@ def _tried(attempt: Callable[[], Result], url: str) -> Result:
     except TryAgain as error:
         times, reason = error.attempts, error.reason
         if not times:
-            raise InputError(reason, file=url, hint="run the command again then") from error
+            raise InputError(reason, file=url, hint="run the command again later") from error
         raise InputError(
             f"could not be downloaded in {times} attempt{'s' * (times != 1)}, the last: {reason}",
             file=url,
@@ -169,15 +170,15 @@ def _tried(attempt: Callable[[], Result], url: str) -> Result:
 def in_attempts(
     attempt: Callable[[], Result], most: int, connecting: int, longest: float
 ) -> Result:
-    """Return what an attempt gives, made again with growing pauses, or those a server asks for.
+    """Return the result of a function, retried with growing pauses or those a server asks for.
 
     Args:
-        most: How many attempts are made.
-        connecting: How many while no connection comes about.
-        longest: Seconds that are waited at a server's wish.
+        most: The most attempts.
+        connecting: The most attempts without any connection.
+        longest: The longest pause, in seconds, that a server may ask for.
 
     Raises:
-        TryAgain: The last failure, or a server's wish for a longer pause.
+        TryAgain: The last attempt failed, or the server asks for a longer pause.
     """
     for number in range(1, most + 1):
         last = number == most
@@ -206,7 +207,7 @@ def _request(client: httpx.Client, url: str, headers: dict[str, str]) -> Iterato
         with client.stream("GET", url, headers=headers) as response:
             yield response
     except (httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.DecodingError) as error:
-        raise InputError(f"the server answers nonsense: {error}", file=url) from error
+        raise InputError(f"the server's answer is invalid: {error}", file=url) from error
 
 
 def _check_status(response: httpx.Response, url: str) -> None:
@@ -225,7 +226,7 @@ def _check_status(response: httpx.Response, url: str) -> None:
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """Return the seconds that a server asks to wait, whether it says seconds or a date."""
+    """Return the seconds that a server asks to wait, from a number of seconds or a date."""
     after = response.headers.get("retry-after", "").strip()
     if after.isdecimal():
         return float(after)
@@ -239,7 +240,7 @@ def retry_after(response: httpx.Response) -> float | None:
 def _receive(
     client: httpx.Client, url: str, part: Path, sha256: str, progress: Progress | None
 ) -> None:
-    """Get the file into ``part``, whole and with the right sum."""
+    """Download the file into ``part``, and check its length and checksum."""
     with _request(client, url, {}) as response, part.open("wb") as sink:
         _check_status(response, url)
         length = response.headers.get("content-length", "")
@@ -254,7 +255,7 @@ def _receive(
                 progress(size, total)
     if (found := sha256_of(part)) != sha256:
         raise InputError(
-            f"the SHA-256 of what came is {found}, not {sha256}",
+            f"the SHA-256 of the download is {found}, not {sha256}",
             file=url,
             hint="the source has changed or was tampered with: nothing was kept",
         )

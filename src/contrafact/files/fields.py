@@ -1,7 +1,7 @@
-"""What files call the fields that the program reads: one table of names, one rule of matching.
+"""The column names under which the program finds its fields in files.
 
 A column's name is compared without case, spaces, hyphens and underscores, so that "News Headline",
-"news_headline" and "newsHeadline" are one name.
+"news_headline" and "newsHeadline" are the same name.
 """
 
 import json
@@ -65,11 +65,11 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "manipulation": ("manipulation", "manipulation_category", "misinformation_type"),
     "rewriter": ("rewriter",),
 }
-"""By field, the names it is met under; of several in one row, the earlier one counts."""
+"""The column names of each field; if a row has several of them, the earliest counts."""
 
 
 def fold(name: object) -> str:
-    """Return what the spellings of one column's name share."""
+    """Return a column's name without case, spaces, hyphens and underscores."""
     return _folded(str(name))
 
 
@@ -79,27 +79,27 @@ def _folded(name: str) -> str:
 
 
 def fold_row(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a row by the folded names of its columns."""
+    """Return a row with folded column names."""
     return {fold(name): value for name, value in row.items()}
 
 
 @cache
 def names_of(field: str) -> tuple[str, ...]:
-    """Return the folded names of a field, in their order."""
+    """Return the folded names of a field, in order of priority."""
     return tuple(map(fold, FIELD_NAMES[field]))
 
 
 def column_of(row: Mapping[str, Any], field: str) -> str | None:
-    """Return the folded name under which a row has a field, whether or not it is filled.
+    """Return the folded name of the column that holds a field, even if its cell is empty.
 
-    Where a field must not be taken from another column because its own is empty (a headline from
-    a column with the article's text), this says which column it is.
+    It serves fields that must not be taken from another column if their own is empty (a headline
+    from a column with the article's text).
     """
     return next((name for name in names_of(field) if name in row), None)
 
 
 def pick(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-    """Return the first value that a row by folded names has for each field; None if it has none."""
+    """Return for each field the first value in a row with folded names, or None."""
     return {
         field: next((row[n] for n in names_of(field) if n in row and not is_absent(row[n])), None)
         for field in fields
@@ -108,27 +108,27 @@ def pick(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
 
 _POINT_ZERO = re.compile(r"(?<=\d)\.0+$")
 _NOTHING = frozenset(("", "null", "nan", "<na>", "nat", "#n/a"))
-"""What databases, pandas and Excel write for nothing. "NA" and "None" are not among them: the one
-is a stock's ticker and a country's code, the other a word that people answer with."""
+"""Texts that databases, pandas and Excel write for missing values. "NA" (a stock's ticker and a
+country's code) and "None" (a word that people answer with) are not among them."""
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a field has no value: none, a table's NaN, a text of spaces, or ``NULL``.
+    """Return whether a cell has no value: None, NaN, a blank text, or a text such as ``NULL``.
 
-    ``NULL``, ``NaN``, ``NaT``, ``<NA>`` and ``#N/A``, in any case, are texts that programs write
-    for nothing. The cell itself is kept as it is where a table goes out again.
+    Programs write ``NULL``, ``NaN``, ``NaT``, ``<NA>`` and ``#N/A``, in any case, for missing
+    values. When a table is written again, its cells stay as they are.
     """
     if isinstance(value, str):
         return value.strip().casefold() in _NOTHING
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-# A spreadsheet takes a cell that begins so for a formula, or drops what it begins with.
+# A spreadsheet reads a cell that begins so as a formula, or drops its first character.
 _FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
 
 
 def guarded(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before one."""
+    """Return a cell's text, with an apostrophe in front if it could be read as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
@@ -140,20 +140,20 @@ def unguarded(text: str) -> str:
 def unguarded_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row as it was before its texts, and the names of its columns, were guarded."""
     names = [*map(unguarded, row)]
-    if len(set(names)) < len(row):  # no file of ours: "'=Ann" stands beside "=Ann"
+    if len(set(names)) < len(row):  # not a file of this program: it has both "'=Ann" and "=Ann"
         names = [*row]
     cells = (unguarded(cell) if isinstance(cell, str) else cell for cell in row.values())
     return dict(zip(names, cells, strict=True))
 
 
 def guarded_columns(names: Iterable[str]) -> list[str]:
-    """Return those columns that a text table has guarded: the scenarios that a model wrote."""
+    """Return the columns that are guarded in a text table: scenarios written by a model."""
     ends = (*names_of("risk"), *names_of("opportunity"))
     return [name for name in names if fold(name).removeprefix("contrafact") in ends]
 
 
 def as_json(value: Any) -> Any:
-    """Return what JSON has no word for as it has one, for ``json.dumps(…, default=as_json)``."""
+    """Return a JSON value for an object that JSON lacks, for ``json.dumps(…, default=as_json)``."""
     if hasattr(value, "isoformat"):  # dates and times
         return value.isoformat()
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
@@ -162,7 +162,7 @@ def as_json(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it; what JSON has no word for is left to ``default=``."""
+    """Return a value with dates, arrays and NaN as JSON values; others are left to ``default=``."""
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
@@ -175,14 +175,14 @@ def plain(value: Any) -> Any:
 
 
 def as_cell(value: Any) -> Any:
-    """Return a value as a cell has it: lists and objects as JSON."""
+    """Return a value for a table's cell: lists and objects become JSON text."""
     value = plain(value)
     whole = isinstance(value, dict | list)
     return json.dumps(value, ensure_ascii=False, default=str) if whole else value
 
 
 def present(value: Any, *, top: bool = False) -> Any:
-    """Return a value without the keys of its objects that are null, but for those at the top."""
+    """Return a value without null keys in its objects; ``top`` keeps those at the top level."""
     if isinstance(value, dict):
         return {
             key: present(inner) if isinstance(inner, dict | list) else inner
@@ -193,15 +193,15 @@ def present(value: Any, *, top: bool = False) -> Any:
 
 
 def skeleton(name: str) -> str:
-    """Return what names that look alike share.
+    """Return a form of a name that is equal for names that look alike.
 
-    They may differ in case, in what cannot be seen, in Unicode's forms, and as "7.0" does from "7".
+    These may differ in case, invisible characters, Unicode forms, and like "7.0" and "7".
     """
     return _POINT_ZERO.sub("", seen(name).casefold())
 
 
 def confusable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each name that looks like one before it, behind that one."""
+    """Yield pairs of an earlier name and a later, different name that looks like it."""
     first: dict[str, str] = {}
     for name in names:
         before = first.setdefault(skeleton(name), name)
@@ -210,19 +210,19 @@ def confusable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def refuse_alike(names: Iterable[str], what: str, file: str | Path | None = None) -> None:
-    """Refuse names that look alike, by `InputError`: whether they are one is the user's to say."""
+    """Raise an `InputError` if names look alike: the user must say if they are the same."""
     for before, name in confusable_names(names):
         raise InputError(
             f"the {what}s {before!a} and {name!a} look alike",
             file=file,
-            hint="write them in one way if they are one, else give one of them another name",
+            hint="spell them the same if they are the same, otherwise rename one of them",
         )
 
 
 def named_columns(given: Iterable[str] | None) -> dict[str, str]:
-    """Return what ``--columns want=have,…`` says: by the name that is wanted, the file's.
+    """Return the names in ``--columns want=have,…``: the file's column by the wanted name.
 
-    A comma divides where another ``want=`` follows, so that a column's name may hold commas.
+    A comma separates entries only if another ``want=`` follows, so that names may contain commas.
     """
     found: dict[str, str] = {}
     for text in given or ():
@@ -240,19 +240,19 @@ def named_columns(given: Iterable[str] | None) -> dict[str, str]:
 
 
 def checked_columns(columns: dict[str, str], fields: Sequence[str]) -> dict[str, str]:
-    """Return what ``--columns`` says, with every wanted name as the reader of rows has it."""
+    """Return the names in ``--columns`` with the wanted names in the program's spelling."""
     known = {fold(field): field for field in fields}
     for want in columns:
         if known and fold(want) not in known:
             raise InputError(
-                f"--columns: '{want}' is no field that is read here",
+                f"--columns: '{want}' is not a field that is read here",
                 hint=f"use {', '.join(fields)}",
             )
     return {known.get(fold(want), want): have for want, have in columns.items()}
 
 
 def no_column(have: str, want: str, found: Iterable[object], file: str) -> InputError:
-    """Return the error that a file has no column of the name that was given for a field."""
+    """Return the error that a file has no column ``have``, which was given for a field."""
     shown = ", ".join([str(name) for name in found][:12]) or "none"
     return InputError(
         f"there is no column '{have}' for '{want}' (found: {shown})",
@@ -264,7 +264,7 @@ def no_column(have: str, want: str, found: Iterable[object], file: str) -> Input
 def rename_row(
     row: Mapping[Any, Any], columns: Mapping[str, str]
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    """Return a row under the names that are wanted, and which of them it has."""
+    """Return a row with columns renamed to the wanted names, and the wanted names that it has."""
     spelled = {fold(name): name for name in reversed(list(row))}
     sources = {
         want: have if have in row else spelled[fold(have)]
@@ -285,14 +285,14 @@ def rename_row(
 
 
 def columns_found(row: Mapping[Any, Any]) -> str:
-    """Return a row's first columns as a message names them."""
+    """Return the names of a row's first columns for a message."""
     return ", ".join(str(name) for name in list(row)[:8]) or "none"
 
 
 class PackedObject(Mapping[str, Any]):
-    """A JSON object as compressed text, which takes a tenth of the memory; unpacked at each look.
+    """A JSON object as compressed text, which takes a tenth of the memory.
 
-    ``dict(found.items())`` unpacks it for good.
+    It is unpacked at each access; ``dict(packed.items())`` returns an unpacked copy.
     """
 
     __slots__ = ("_packed",)
@@ -314,5 +314,5 @@ class PackedObject(Mapping[str, Any]):
         return len(self._value())
 
     def items(self) -> ItemsView[str, Any]:
-        """Return its fields, unpacked once for all of them."""
+        """Return its fields, unpacking it only once."""
         return self._value().items()

@@ -1,4 +1,4 @@
-"""The Hugging Face hub by its own client, and why it did not give something, in one line.
+"""Access to the Hugging Face hub by its own client, with one-line errors.
 
 The package ``huggingface_hub`` (extra ``hub``) does the transport and its retries, at
 ``$HF_ENDPOINT`` and with the user's token (``$HF_TOKEN``, or ``hf auth login``), which is never
@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 
 
 def hub_client() -> Any:
-    """Return the module ``huggingface_hub``, quiet; `InputError` if it is not installed."""
+    """Return the module ``huggingface_hub``, silenced; `InputError` if it is not installed."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
     try:
         import huggingface_hub
@@ -27,9 +27,9 @@ def hub_client() -> Any:
         raise InputError(
             "datasets of the hub need huggingface_hub", hint="pip install 'contrafact[hub]'"
         ) from error
-    constants.HF_HUB_DISABLE_TELEMETRY = True  # where it was imported before
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # if it was imported before
     utils.disable_progress_bars()
-    utils.logging.set_verbosity_error()  # what is tried again is no news
+    utils.logging.set_verbosity_error()  # hides notes on retries
     return huggingface_hub
 
 
@@ -52,14 +52,14 @@ def asked_of_hub(
     *,
     source: str,
 ) -> _Result:
-    """Return what a call of the client returns.
+    """Return the result of a call of the hub's client.
 
     Args:
-        source: What the user named, for the message.
+        source: The name that the user gave, for the message.
 
     Raises:
-        InputError: What went wrong, in one line; nothing that the library says is passed on, as it
-            may hold what is private.
+        InputError: The call failed; the message has one line, without the library's text, which
+            may hold private data.
     """
     import httpx2
     from huggingface_hub import errors
@@ -93,12 +93,12 @@ def _failure(error: Exception, kind: str, repository: str, revision: str) -> tup
         case errors.RevisionNotFoundError():
             return f"there is no revision '{revision}'", f"see {page}/commits"
         case errors.OfflineModeIsEnabled():
-            hint = "unset it for the first time, or name a file"
+            hint = "unset it for the first download, or name a file"
             return "is not in the cache, and HF_HUB_OFFLINE is set", hint
         case errors.EntryNotFoundError() if not isinstance(error, errors.LocalEntryNotFoundError):
-            return "a file cannot be had from the hub", f"look at {page}, and try again"
+            return "a file cannot be downloaded from the hub", f"look at {page}, and try again"
         case errors.HfHubHTTPError() if status in (401, 403):
-            return f"the hub refuses access ({status})", "check HF_TOKEN, and what it may do"
+            return f"the hub refuses access ({status})", "check HF_TOKEN and its permissions"
         case errors.HfHubHTTPError():
             hint = "run the command again: it goes on where it stopped"
             return f"the hub answered {status}", hint

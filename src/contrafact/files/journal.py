@@ -1,13 +1,13 @@
-"""What lets work that was killed go on: each finished piece is kept as it comes.
+"""Journals, by which killed work can go on: each finished piece is written to disk at once.
 
-A journal is a file of JSON lines next to the output it is for. Its first line holds the *facts*
-that decide the results (input, model, prompts, settings), so that no piece is taken into other
+A journal is a file of JSON lines next to its output. Its first line holds the *facts*
+that decide the results (input, model, prompts, settings), so that its pieces are not used in other
 work; every further line is one finished piece under its key. One process at a time holds it.
 
-There are two kinds. A journal of answers (replies of a model, fetched pages) stays: whatever is
-made from them next finds them. A journal of an output is there while the output is unfinished;
-afterwards a hidden record of the facts, ``.name.done``, takes its place, so that the same command
-has nothing to do and another one is refused.
+There are two kinds. A journal of answers (replies of a model, fetched pages) is kept for later work
+that needs them. A journal of an output exists while the output is unfinished; then a hidden record
+of the facts, ``.name.done``, replaces it, so that the same command has nothing left to do and
+another one is refused.
 """
 
 import asyncio
@@ -29,26 +29,26 @@ from contrafact.files.lock import locked_file
 __all__ = ["Journal", "hash_of", "sidecar_path"]
 
 _REPEATED = "repeated calls"
-"""What a finished output's record says besides its facts."""
+"""The key in an output's record for the number of repeated calls."""
 
 
 def sidecar_path(out: str | Path, what: str) -> Path:
-    """Return the path of a file of rows that stands next to an output: ``<out>.<what>.jsonl``."""
+    """Return the path of a table next to an output: ``<out>.<what>.jsonl``."""
     return Path(f"{out}.{what}.jsonl")
 
 
 def hash_of(value: object) -> str:
-    """Return 16 hex digits that differ for values that differ as JSON."""
+    """Return a hash of a value's JSON text, as 16 hex digits."""
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Journal:
-    """Finished pieces of one work, by key. Use it in a ``with`` block.
+    """The finished pieces of one work, by key, for use in a ``with`` block.
 
     Attributes:
-        facts: What decides the results, under names that users know; no secrets.
-        known: The pieces that are there, in the order in which they were kept.
+        facts: The facts that decide the results, under names that users know; no secrets.
+        known: The finished pieces, in the order in which they were kept.
     """
 
     def __init__(self, path: str | Path, facts: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class Journal:
     def of_output(
         cls, out: str | Path, facts: Mapping[str, Any], *, what: str, path: str | Path | None = None
     ) -> Self:
-        """Return the journal of an output."""
+        """Return the journal of an output; ``what`` names the kind of work in messages."""
         out = Path(out)
         journal = cls(path or out.with_name(f".{out.name}.part"), facts)
         journal._out, journal._what = out, what
@@ -72,16 +72,16 @@ class Journal:
 
     @property
     def record(self) -> Path:
-        """Where the facts of a finished output stand."""
+        """The path of the record with the facts of the finished output."""
         out = self._out or self.path
         return out.with_name(f".{out.name}.done")
 
     def finished(self) -> bool:
-        """Return whether the output is there, and was made with these very facts.
+        """Return whether the output exists and was made with the same facts.
 
         Raises:
-            InputError: It was made with others, or not by this work at all; or work for it with
-                other facts is unfinished.
+            InputError: It was made with other facts, or not by this program; or work with other
+                facts on it is unfinished.
         """
         assert self._out is not None, "answers are never finished"
         if (begun := self._begun()) is not None:
@@ -130,10 +130,10 @@ class Journal:
         with self._held:
             self._stream = None
             if self._out is not None and not self.known:
-                self.path.unlink(missing_ok=True)  # nothing to go on with: leave the way free
+                self.path.unlink(missing_ok=True)  # no pieces to keep: do not block other work
 
     def keep(self, key: str, piece: Any) -> None:
-        """Keep a piece that no later start repeats, answers on the disk; the last counts."""
+        """Write a finished piece to the journal; a later piece with the same key replaces it."""
         self._append({"key": key, "answer": piece})
         self.known[key] = piece
 
@@ -145,9 +145,9 @@ class Journal:
         at_once: int,
         each: Callable[[str], None] = lambda _: None,
     ) -> dict[str, Exception]:
-        """Do the work for every key that has no piece yet, and keep the pieces as they come.
+        """Do the work for every key without a piece, and keep each piece when it is finished.
 
-        Returns why work failed, by its key, which stays open for a later start.
+        Return the errors of failed work by key; a later start repeats it.
         """
         failures: dict[str, Exception] = {}
         free = asyncio.Semaphore(at_once)
@@ -178,13 +178,13 @@ class Journal:
         return failures
 
     def finish(self, repeated_calls: int = 0) -> None:
-        """Record what made the output and how many calls were made twice; end the journal."""
+        """Write the output's record, with its facts and repeated calls; remove the journal."""
         record = self.facts | ({_REPEATED: repeated_calls} if repeated_calls else {})
         write_text(self.record, json.dumps(record, indent=1) + "\n")
         self.discard()
 
     def discard(self) -> None:
-        """Give the work up, so that the output can be made anew."""
+        """Remove the journal, so that the output can be made anew."""
         self.path.unlink(missing_ok=True)
 
     def _append(self, entry: Mapping[str, Any]) -> None:
@@ -197,14 +197,14 @@ class Journal:
             if self._out is None:
                 os.fsync(self._stream.fileno())
         except OSError as error:
-            self._stream.truncate(size)  # so that what comes next does not follow half a line
+            self._stream.truncate(size)  # so that the next entry does not follow half a line
             raise os_problem(error, self.path, doing="cannot be written") from error
 
     def _read(self, stream: FileIO) -> None:
         stream.seek(0)
         data = stream.read()
         whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):  # a killed writer leaves at most one torn line, the last
+        if len(whole) < len(data):  # a killed writer leaves at most one incomplete line, the last
             stream.truncate(len(whole))
         self.known = {}
         if not whole:
@@ -213,7 +213,7 @@ class Journal:
         header, *lines = whole.splitlines()
         self._check_facts(
             _facts(header, self.path),
-            "holds answers to something else",
+            "holds the answers of other work",
             hint="name another file with --out, or remove this one",
         )
         for line in lines:
@@ -264,4 +264,4 @@ def _object(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def _damaged(path: Path) -> InputError:
-    return InputError("is damaged", file=path, hint="remove it; what it held is done again")
+    return InputError("is damaged", file=path, hint="remove it; its work is done again")

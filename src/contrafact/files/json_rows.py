@@ -1,4 +1,4 @@
-"""JSON as tables: one object a line, or a list of objects."""
+"""Reads tables in JSON: one object per line, or a list of objects."""
 
 import json
 import re
@@ -14,13 +14,13 @@ __all__ = ["json_lines", "json_problem"]
 Row = tuple[int, dict[str, Any]]
 """Its line, from 1, and what it holds."""
 
-_VALUE = 64  # bytes that a value takes, about
+_VALUE = 64  # bytes that a value takes, approximately
 _SPACES = re.compile(r"[ \t\r\n]+")
 _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def json_problem(error: ValueError | RecursionError) -> str:
-    """Return what is wrong with a text that Python's reader of JSON refused."""
+    """Return the problem of a text that Python's JSON parser refused."""
     if isinstance(error, json.JSONDecodeError):
         return f"bad JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
     if isinstance(error, RecursionError):
@@ -47,7 +47,7 @@ def _object(value: Any, name: str, line: int) -> dict[str, Any]:
 
 
 def json_lines(stream: BinaryIO, name: str) -> Iterator[Row]:
-    """Yield the objects of a file that has one a line; blank lines are passed over."""
+    """Yield the objects of a file with one per line; blank lines are skipped."""
     with stream:
         for number, text in text_lines(stream, name):
             text = text.rstrip()  # so that an error at the end is on this line, not the next
@@ -61,24 +61,24 @@ def json_lines(stream: BinaryIO, name: str) -> Iterator[Row]:
             except (ValueError, RecursionError) as error:
                 if text == "{":
                     raise InputError(
-                        "a JSON object goes on over several lines",
+                        "a JSON object extends over several lines",
                         file=name,
                         line=number,
-                        hint="write a list of objects, [{…}, …], or one object a line",
+                        hint="write a list of objects, [{…}, …], or one object per line",
                     ) from error
                 raise _bad_json(error, name, number) from error
             yield number, _object(value, name, number)
 
 
 def json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
-    """Yield a list's objects, each with the line that it begins on, or else its number.
+    """Yield a list's objects, each with its first line, or its number if all is on one line.
 
-    A list is read whole, unlike a file with an object a line.
+    A list is read whole, unlike a file with one object per line.
     """
     with stream:
         text = decode_line(read_whole(stream, name).removeprefix(BOM), name, 1)
     values = sum(map(text.count, ",[{"))
-    if values > limit("cells"):  # each may stand for an object
+    if values > limit("cells"):  # each may begin an object
         raise over("cells", name)
     if _VALUE * values > limit("memory"):
         raise over("memory", name)
@@ -86,7 +86,7 @@ def json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
     at, line, count = 0, 1, 0
 
     def move(end: int) -> None:
-        """Go to a place, and over the space behind it."""
+        """Set the position, and skip the white space after it."""
         nonlocal at, line
         space = _SPACES.match(text, end)
         end = space.end() if space else end
@@ -106,7 +106,7 @@ def json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
             move(at + 1)
         try:
             value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:  # which counts lines from the start of the text
+        except json.JSONDecodeError as error:  # the parser counts lines from the start of the text
             raise _bad_json(error, name, 1) from error
         except (ValueError, RecursionError) as error:
             raise _bad_json(error, name, line) from error

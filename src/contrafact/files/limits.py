@@ -1,8 +1,8 @@
-"""How much a file may hold.
+"""Limits on the content of files.
 
-A file of a few kilobytes can stand for gigabytes. What it says of itself is looked at before its
-rows are read, and rows, cells and depth are counted while they are. Texts and rows are measured
-before they are made.
+A file of a few kilobytes can unpack to gigabytes. Its metadata are checked before its rows are
+read, and rows, cells and depth are counted while they are read. Texts and rows are measured before
+they are built.
 """
 
 import os
@@ -37,15 +37,15 @@ _LIMITS = {
     "seconds": (3_600, "takes over {:,} seconds of processor time to read"),
     "memory": (16 * _GIB, "takes over {:,} bytes of memory to read"),
 }
-"""What is bounded, from where on, and the words for it; seconds only where a file is read apart."""
+"""Each limit's default and message; seconds only apply to files that `apart` reads."""
 _OF_FREE = {"whole": 8, "expanded": 4, "part": 8, "row": 16, "cell": 64, "memory": 2}
-"""What is held in memory takes this part of what is free at most: half of it, an eighth, …"""
-_PLAIN = 1_000  # times its size that what a file stands for may take without a question
-_VALUE = 64  # bytes that a value takes, about
+"""Limits in memory are at most the free memory divided by this."""
+_PLAIN = 1_000  # times its own size that a file may unpack to without further checks
+_VALUE = 64  # bytes that a value takes, approximately
 
 
 def limit(name: str) -> int:
-    """Return a limit, by its name in `VARIABLE` or as it is by itself, with the memory there is."""
+    """Return a limit from `VARIABLE`, or its default, which may depend on the free memory."""
     named = named_limits(os.environ.get(VARIABLE, ""))
     if name in named:
         return named[name]
@@ -63,28 +63,28 @@ def _free_memory() -> int:
             line = next(line for line in lines if line.startswith(start))
             bounds.append(int(line.removeprefix(start).split()[0]) * (1024 if start else 1))
         except (OSError, StopIteration, ValueError):
-            continue  # macOS has none of them, and "max" is no bound
+            continue  # macOS has neither file, and "max" means no limit
     return min(bounds)
 
 
 def most_unpacked(size: int) -> int:
-    """Return how many bytes a file of so many bytes may stand for: a bomb stands for more."""
+    """Return how many bytes a file of a given size may unpack to; a bomb exceeds this."""
     return min(limit("unpacked"), max(limit("expanded"), _PLAIN * size))
 
 
 @cache
 def named_limits(text: str) -> dict[str, int]:
-    """Return the limits that a variable's text names.
+    """Return the limits in the text of the variable.
 
     Raises:
-        InputError: No limit has such a name, or its number is none.
+        InputError: A name or a number is invalid.
     """
     limits = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.partition("=")
         if name not in _LIMITS or not (number.isascii() and number.isdigit()):
             raise InputError(
-                f"{VARIABLE}: '{part}' is no limit",
+                f"{VARIABLE}: '{part}' is not a valid limit",
                 hint=f"write NAME=NUMBER, NAME one of {', '.join(_LIMITS)}",
             )
         limits[name] = int(number)
@@ -92,13 +92,13 @@ def named_limits(text: str) -> dict[str, int]:
 
 
 def over(name: str, file: str, line: int | None = None) -> InputError:
-    """Return the error that a file is over a limit."""
+    """Return the error that a file exceeds a limit."""
     return passed(name, limit(name), file, line)
 
 
 def passed(name: str, number: int, file: str | Path, line: int | None = None) -> InputError:
-    """Return the error that a file is over a number, which is the limit of a name for it."""
-    hint = f"if that is meant, set {VARIABLE}={name}=NUMBER to a larger one"
+    """Return the error that a file exceeds ``number``, its value of a limit."""
+    hint = f"if this is intended, set {VARIABLE}={name}=NUMBER to a larger one"
     return InputError(_LIMITS[name][1].format(number), file=file, line=line, hint=hint)
 
 
@@ -107,11 +107,11 @@ def bounded_rows(
 ) -> Iterator[tuple[int, RowT]]:
     """Yield rows while they are within the limits on rows, columns, cells and depth.
 
-    What stands in the place of a row that cannot be read, and says why, is passed on.
+    The error object in place of an unreadable row is passed on.
 
     Args:
         nested: Whether cells may be lists and objects, whose values count as cells.
-        size: Bytes of the file, whose rows take a thousand times as many at most.
+        size: The size of the file in bytes; its rows may take at most a thousand times as much.
     """
     names = ("rows", "columns", "cells", "depth", "unpacked")
     most = [limit(name) for name in names]
@@ -132,7 +132,7 @@ def bounded_rows(
 
 
 def _extent(row: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Return how many values a row has, how deep they are, and the characters in them."""
+    """Return the number of values in a row, their depth, and the number of their characters."""
     level: list[Any] = [row]
     values, depth, size = 0, 0, 0
     while level:

@@ -1,6 +1,6 @@
-"""A folder or a file that one process works on at a time.
+"""Locks on a folder or a file, so that only one process works on it at a time.
 
-The operating system lets go of a lock when its process ends, however it ends.
+The operating system releases a lock when its process ends in any way.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; drafts of killed ones in it, and right below, go.
+    """Lock a folder for this process; remove drafts of killed processes in it and its subfolders.
 
-    Folders that are made for it, and in which nothing is written, go again.
+    Folders created for it are removed at the end if they are empty.
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -44,14 +44,14 @@ def locked(folder: Path) -> Iterator[None]:
         if made and [*folder.glob("*")] == [folder / LOCK]:
             (folder / LOCK).unlink()
             for path in made:
-                with suppress(OSError):  # another has written into it
+                with suppress(OSError):  # another process has written into it
                     path.rmdir()
         lock.release()
 
 
 @contextmanager
 def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a file, which need not be there yet, for this process; drafts of killed ones go."""
+    """Lock a file, which need not exist, for this process; remove drafts of killed processes."""
     path = Path(path)
     guard = path.with_name(f".{path.name}{LOCK}")
     try:
@@ -70,7 +70,7 @@ def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        # While it is held: whoever opened it meanwhile finds that it has no name any more, and
-        # opens the next one.
+        # Removed while locked: a process that has opened it meanwhile finds that it has no name
+        # any more, and opens the next one.
         guard.unlink(missing_ok=True)
         lock.release()

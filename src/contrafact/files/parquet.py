@@ -1,8 +1,8 @@
-"""Parquet in: rows a few at a time, of a file that may stand for much more than it holds.
+"""Reads Parquet a few rows at a time, since a file may unpack to far more than its size.
 
-What a page unpacks to is read from its own header, and not from what the file says of it elsewhere.
-A text that is stored once may stand in every row, so the larger a column's dictionary, the fewer
-rows are unpacked together; texts in lists stay in theirs until it is known how long a row's are.
+The unpacked size of a page is read from its own header, not from the file's metadata. A text that
+is stored once may be in every row, so the larger a column's dictionary, the fewer rows are unpacked
+together; texts in lists stay dictionary-encoded until the length of a row's texts is known.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,10 +19,10 @@ MOST_PARTS = 1_000_000
 """The most entries that one list of a file's footer may have."""
 
 _AT_ONCE = 1_024  # rows that are unpacked together, at most
-_TEXTS = 2**27  # bytes that their texts may have, if each is the longest that is stored
-_DICTIONARY = 7  # the field of a page's header that says how many entries a dictionary has
-_ENTRIES = -1  # the key of that number among a header's fields
-_HEADER = 2**16  # bytes that hold a page's header
+_TEXTS = 2**27  # bytes that their texts may have, if each is the longest in the dictionary
+_DICTIONARY = 7  # the field of a page's header with the number of a dictionary's entries
+_ENTRIES = -1  # the key of that number in the result of `_fields`
+_HEADER = 2**16  # bytes that are enough for a page's header
 
 
 def parquet_rows(
@@ -34,9 +34,9 @@ def parquet_rows(
     """Yield the rows with their numbers, from 1.
 
     Args:
-        stretch: The rows to read, counted from 0, where a file is read in pieces; it may then hold
-            more in all than one process reads. None reads the whole file.
-        rows_of: Makes rows of a batch of Arrow's.
+        stretch: The rows to read, counted from 0, if a file is read in pieces; the whole file may
+            then exceed the limits of one process. None reads all rows.
+        rows_of: Turns an Arrow batch into rows.
     """
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet
@@ -81,7 +81,7 @@ def parquet_rows(
 
 
 def _groups_of(described: Any, stretch: range) -> tuple[range, int]:
-    """Return the groups that have a stretch of rows, and how many of their rows come before it."""
+    """Return the row groups that contain a stretch, and how many of their rows come before it."""
     ends = list(
         accumulate(described.row_group(at).num_rows for at in range(described.num_row_groups))
     )
@@ -90,7 +90,7 @@ def _groups_of(described: Any, stretch: range) -> tuple[range, int]:
 
 
 def _batches(coded: Any, plain: Any, groups: Iterable[int], size: int) -> Iterator[Any]:
-    """Yield the rows of groups in batches, texts in their dictionaries where that can be."""
+    """Yield the rows of row groups in batches, with dictionary-encoded texts if possible."""
     import pyarrow
 
     for group in groups:
@@ -107,7 +107,7 @@ def _batches(coded: Any, plain: Any, groups: Iterable[int], size: int) -> Iterat
 
 
 def _check_whole(described: Any, name: str, size: int) -> None:
-    """Refuse a file whose metadata says that it is over a limit; ``size`` is its size in bytes."""
+    """Raise an error if a file's metadata exceed a limit; ``size`` is its size in bytes."""
     groups = [described.row_group(at) for at in range(described.num_row_groups)]
     chunks = [group.column(at) for group in groups for at in range(described.num_columns)]
     counted = {
@@ -126,11 +126,11 @@ def _check_whole(described: Any, name: str, size: int) -> None:
 def _check_pages(
     described: Any, groups: Iterable[int], stream: BinaryIO, name: str
 ) -> tuple[list[str], int]:
-    """Refuse groups of rows whose pages say that they are over a limit.
+    """Raise an error if the page headers of row groups exceed a limit.
 
     Returns:
-        The columns of lists with long texts in their dictionaries, and how many bytes the
-        dictionaries of other columns have in a group of rows, at most.
+        The list columns with long texts in their dictionaries, and the largest total size, in
+        bytes, of the other columns' dictionaries in a row group.
     """
     texts: set[str] = set()
     most_stored = 0
@@ -154,9 +154,9 @@ def _check_pages(
 
 
 def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
-    """Yield the bytes that each page of a column unpacks to, and a dictionary's entries."""
+    """Yield the unpacked size of each page of a column, and the number of dictionary entries."""
     if not (at := chunk.data_page_offset):
-        return  # of no rows
+        return  # a column without rows
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         at = min(at, chunk.dictionary_page_offset)
     end = at + chunk.total_compressed_size
@@ -168,7 +168,7 @@ def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
 
 
 def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
-    """Return where a structure of Thrift's compact protocol ends, and its whole numbers."""
+    """Return the end of a structure in Thrift's compact protocol, and its whole numbers."""
     numbers, field = {}, 0
     while kind := data[at] & 15:
         step, at = data[at] >> 4, at + 1
@@ -185,8 +185,8 @@ def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
 
 
 def _behind(data: bytes, at: int, kind: int, *, listed: bool = False) -> int:
-    """Return where a value of one of Thrift's types ends."""
-    if kind in (1, 2):  # a truth value stands in the kind, but in a list
+    """Return the end of a value of a Thrift type."""
+    if kind in (1, 2):  # a boolean is part of the type, except in a list
         return at + listed
     if kind in (3, 7):
         return at + (1 if kind == 3 else 8)
@@ -204,7 +204,7 @@ def _behind(data: bytes, at: int, kind: int, *, listed: bool = False) -> int:
         return at
     if kind == 12:
         return _fields(data, at)[0]
-    raise ValueError(f"no kind of value: {kind}")
+    raise ValueError(f"unknown type of value: {kind}")
 
 
 def _unsigned(data: bytes, at: int) -> tuple[int, int]:
@@ -222,7 +222,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _batch_size(described: Any, groups: Iterable[int], stored: int) -> int:
-    """Return how many rows to unpack together: fewer where rows have many cells or long texts."""
+    """Return how many rows to unpack together: fewer if they have many cells or long texts."""
     rows = cells = 0
     for group in map(described.row_group, groups):
         rows += group.num_rows
@@ -232,7 +232,7 @@ def _batch_size(described: Any, groups: Iterable[int], stored: int) -> int:
 
 
 def _measured(batch: Any, name: str, number: int) -> Iterator[Any]:
-    """Yield a batch, in rows where it is large; one that is over a limit raises."""
+    """Yield a batch, or its single rows if it is too large; a row over a limit raises."""
     values, size, cell = _extent(batch)
     if max(values - limit("values"), size - limit("row"), cell - limit("cell")) <= 0:
         yield batch
@@ -246,7 +246,7 @@ def _measured(batch: Any, name: str, number: int) -> Iterator[Any]:
 
 
 def _extent(batch: Any) -> tuple[int, int, int]:
-    """Return how many values a batch has, the bytes of its texts, and of the longest of them."""
+    """Return the number of a batch's values, the bytes of its texts, and those of the longest."""
     from pyarrow import compute, types
 
     values = size = longest = 0
@@ -265,7 +265,7 @@ def _extent(batch: Any) -> tuple[int, int, int]:
 
 
 def _leaves(array: Any) -> Iterator[Any]:
-    """Yield the arrays of plain values that an array is made of."""
+    """Yield the arrays of plain values inside an array."""
     from pyarrow import types
 
     if types.is_nested(array.type):

@@ -1,7 +1,7 @@
-"""Sheets that people fill in for a study, and their keys: spreadsheets leave them as they are.
+"""Sheets that people fill in for a study, and their keys, written safely for spreadsheets.
 
-A sheet shows items, and nothing of what is right or of who wrote them; the key, kept apart, holds
-that. Which columns the two have, and what an answer means, each study says for itself.
+A sheet shows items without their sources or the right answers, which are in a separate key. Each
+kind of study defines the columns of both and the meaning of an answer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class FilledRow:
-    """One item as one person filled it in; ``annotator`` names them, or else the file's name."""
+    """One item as one person filled it in; ``annotator`` is the person's name, or the file's."""
 
     person: str
     item: str
@@ -50,12 +50,12 @@ class FilledRow:
 
 
 def item_check(shown: Iterable[str]) -> str:
-    """Return a hash of what an item shows, whatever a spreadsheet did to its spaces."""
+    """Return a hash of the texts of an item that ignores changes of white space."""
     return content_id(*(" ".join(printable(text).split()) for text in shown))
 
 
 def item_names(n: int, rng: "np.random.Generator") -> list[str]:
-    """Return distinct names of items that say nothing."""
+    """Return distinct random names for items."""
     names: dict[str, None] = {}
     while len(names) < n:
         names[f"i{rng.bytes(4).hex()}"] = None
@@ -63,7 +63,7 @@ def item_names(n: int, rng: "np.random.Generator") -> list[str]:
 
 
 def probability(cell: str) -> float | None:
-    """Return the probability, above 0, that a cell holds; none if it holds no such thing."""
+    """Return the probability, above 0, in a cell; None if there is none."""
     try:
         value = float(cell)
     except ValueError:
@@ -74,17 +74,17 @@ def probability(cell: str) -> float | None:
 def write_sheet(
     path: Path, sheet: "pd.DataFrame", key: "pd.DataFrame", guidelines: str
 ) -> tuple[Path, Path]:
-    """Write a sheet, and next to it its key and guidelines; return the paths of the two.
+    """Write a sheet, with key and guidelines next to it; return the paths of sheet and key.
 
-    A study that is there already is left as it is if it is the same, and never overwritten: a
-    person may have filled it in.
+    An existing study is never overwritten, since it may have been filled in: if it is the same it
+    stays, otherwise an error is raised.
     """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".xlsx"):
         raise InputError(
             "a study's sheet is a CSV or an Excel file", file=path, hint="name it .csv or .xlsx"
         )
-    # A byte-order mark tells spreadsheets that a CSV file is UTF-8; in a workbook texts are texts.
+    # A byte-order mark tells spreadsheets that a CSV file is UTF-8; a workbook needs none.
     plain = guarded_frame(sheet) if suffix == ".csv" else sheet
     shown = table_bytes(plain, path, Dialect(mark=True))
     key_path = path.with_suffix(".key.csv")
@@ -107,7 +107,7 @@ def write_sheet(
 
 
 def find_key(sheets: Sequence[Path]) -> Path:
-    """Return the key that lies next to the sheets: of the same name, or the only one there."""
+    """Return the key next to the sheets: the one of the same name, or the only one."""
     for sheet in sheets:
         if not table_file(sheet).exists():
             raise InputError("no such file", file=sheet, hint="check the path")
@@ -117,23 +117,21 @@ def find_key(sheets: Sequence[Path]) -> Path:
     keys = sorted(sheets[0].parent.glob("*.key.csv"))
     if len(keys) == 1:
         return keys[0]
-    problem = (
-        "no key lies next to this sheet" if not keys else "several keys lie next to this sheet"
-    )
+    problem = "no key is next to this sheet" if not keys else "several keys are next to this sheet"
     raise InputError(problem, file=sheets[0], hint="name the key with --key FILE")
 
 
 def read_key_rows(
     path: str | Path, columns: Sequence[str], *, command: str
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a key, each with its line: the text of every column."""
+    """Yield the rows of a key as texts, each with its line."""
     empty = True
     for line, row in read_rows(path):
         empty = False
         missing = [column for column in columns if column not in row]
         if missing:
             raise InputError(
-                f"this is no study's key: it has no column '{missing[0]}'",
+                f"this is not a study's key: it has no column '{missing[0]}'",
                 file=path,
                 line=line,
                 hint=f"give the file that `{command}` wrote next to the sheet",
@@ -153,15 +151,15 @@ def read_filled(
     problems: list[str],
     columns: Mapping[str, str] | None = None,
 ) -> Iterator[FilledRow]:
-    """Yield the rows of filled sheets that can be used; empty ones are passed over.
+    """Yield the usable rows of filled sheets; empty ones are skipped.
 
-    An item that is not in the key, and one whose texts are not those drawn, are left out and named
-    in ``problems``.
+    Items that are not in the key, or whose texts have changed, are left out and listed in
+    ``problems``.
 
     Args:
-        checks: By item, the key's `item_check` of what it shows.
-        problems: Where a sentence is added for each row left out, with file and line.
-        columns: By the name that a sheet was written with, what some call the column now.
+        checks: The `item_check` of each item, from the key.
+        problems: A list to which a sentence with file and line is added for each row left out.
+        columns: The present names of renamed columns, by their original names.
     """
     filled: dict[tuple[str, str], str] = {}
     for path in paths:
@@ -170,11 +168,11 @@ def read_filled(
             missing = [column for column in ("item", *shown, *asked) if column not in row]
             if missing:
                 raise InputError(
-                    f"this is no sheet of this study: it has no column '{missing[0]}' "
+                    f"this is not a sheet of this study: it has no column '{missing[0]}' "
                     f"(found: {columns_found(given)})",
                     file=path,
                     line=line,
-                    hint=f"give what `{command}` wrote, or say --columns {missing[0]}=NAME",
+                    hint=f"give what `{command}` wrote, or pass --columns {missing[0]}=NAME",
                 )
             cells = {name: unguarded(_text(value)) for name, value in row.items()}
             if not any(cell.strip() for cell in cells.values()):
@@ -206,5 +204,5 @@ def _text(value: Any) -> str:
 
 
 def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a table whose texts no spreadsheet takes for formulas."""
+    """Return a table whose texts no spreadsheet reads as formulas."""
     return frame.map(lambda value: guarded(value) if isinstance(value, str) else value)

@@ -1,4 +1,4 @@
-"""Tables in and out: JSON Lines, JSON, CSV, Parquet and Excel, read by rows and written whole."""
+"""Reads tables row by row and writes them whole: JSON Lines, JSON, CSV, Parquet and Excel."""
 
 import csv
 import errno
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
-"""What tables are written as, by the file's name."""
+"""The suffixes of tables that can be written."""
 
 _SPACE = b" \t\r\n"
 _KINDS = {
@@ -86,8 +86,8 @@ _KINDS = {
 }
 _STARTS = {b"PAR1": "parquet", b"PK\x03\x04": "workbook"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-"""How compressed files begin, whatever their names."""
-# Files that people give by mistake: how they begin, what they are, what to do.
+"""The first bytes of compressed files."""
+# Files given by mistake: their first bytes, the problem, the hint.
 _FOREIGN = (
     (b"\xff\xfe\0\0", "is UTF-32, not UTF-8", "save it as UTF-8"),
     (b"\0\0\xfe\xff", "is UTF-32, not UTF-8", "save it as UTF-8"),
@@ -103,11 +103,11 @@ _FOREIGN = (
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A file of rows that was opened.
+    """An open file of rows.
 
     Attributes:
-        dialect: How a table made of it is written as CSV: divided as it is, and marked as UTF-8
-            for Excel if it came from there.
+        dialect: The dialect for writing its rows as CSV again: with the same delimiter, and with
+            a byte-order mark if it came from Excel.
     """
 
     rows: Iterator[Row]
@@ -115,7 +115,7 @@ class OpenTable:
 
 
 def source_name(path: str | Path) -> str:
-    """Return what messages call the file: its path, or ``standard input`` for ``-``."""
+    """Return the name of a file in messages: its path, or ``standard input`` for ``-``."""
     return "standard input" if str(path) == "-" else _called.get().get(str(path), str(path))
 
 
@@ -124,7 +124,7 @@ _called: ContextVar[Mapping[str, str]] = ContextVar("called", default=MappingPro
 
 @contextmanager
 def called(path: str | Path, name: str) -> Iterator[None]:
-    """Have messages in the block call a file so: one that is temporary, and nobody has named."""
+    """Use another name for a file, such as a temporary one, in messages of a block."""
     token = _called.set({**_called.get(), str(path): name})
     try:
         yield
@@ -133,24 +133,24 @@ def called(path: str | Path, name: str) -> Iterator[None]:
 
 
 def line_list(lines: Iterable[int]) -> str:
-    """Return line numbers as a message names them: "line 4", "lines 2, 9, …" past six."""
+    """Return line numbers for a message: "line 4", or "lines 2, 9, …" with at most six."""
     numbers = list(lines)
     shown = ", ".join(map(str, numbers[:6]))
     return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > 6 else ''}"
 
 
-BAD_DATE = "with a date that cannot be read as one day, kept as it stands (write YYYY-MM-DD)"
+BAD_DATE = "with a date that is not a single day, kept unchanged (write YYYY-MM-DD)"
 BROKEN = "with broken characters, replaced by U+FFFD"
 
 
 @dataclass
 class RowNotes:
-    """What a reader of rows met and passed over, to be shown to the user.
+    """Notes of a reader of rows on problems that it skipped, to be shown to the user.
 
     Attributes:
-        rows: Rows read, those left out among them.
-        found: The lines of rows, by what is said of them.
-        conflicts: Sentences on what the file says in two ways of one text.
+        rows: The number of rows read, with those left out.
+        found: The lines of the rows with each problem, by its words.
+        conflicts: Sentences on texts about which the file contradicts itself.
     """
 
     rows: int = 0
@@ -158,7 +158,7 @@ class RowNotes:
     conflicts: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """Return one sentence for each thing that the user should know; empty if all was well."""
+        """Return a sentence for each problem; empty if there was none."""
         return few(self.conflicts) + [
             f"{len(lines):,} row{'s' * (len(lines) != 1)} {what} ({line_list(lines)})"
             for what, lines in self.found.items()
@@ -166,7 +166,7 @@ class RowNotes:
 
 
 def few(sentences: list[str]) -> list[str]:
-    """Return the first of what a file says in two ways, and how many more `data check` names."""
+    """Return the first three sentences, and a note on how many more `data check` shows."""
     if len(sentences) <= 3:
         return sentences
     more = f"and {len(sentences) - 3:,} more of this kind (contrafact data check names all)"
@@ -174,7 +174,7 @@ def few(sentences: list[str]) -> list[str]:
 
 
 def table_file(path: str | Path) -> Path:
-    """Return the file that a table is in: the path, without a workbook's ``#Sheet``."""
+    """Return the path of a table's file, without a workbook's ``#Sheet``."""
     return Path(split_sheet(path)[0])
 
 
@@ -189,9 +189,9 @@ def read_rows(
 
 
 def require_tables(*paths: str | Path | None) -> None:
-    """Refuse tables that are not there, before anything heavy is loaded.
+    """Raise an `InputError` if a table does not exist, before heavy imports.
 
-    What has no table's suffix may name a data set, and is passed over.
+    A path without a table's suffix may name a data set, and is not checked.
     """
     for path in paths:
         file = Path() if path is None else table_file(path)
@@ -200,7 +200,7 @@ def require_tables(*paths: str | Path | None) -> None:
 
 
 def row_count(path: str | Path) -> int | None:
-    """Return how many rows a file of lines or Parquet has, at most; None of another, or a pipe."""
+    """Return the most rows that a text or Parquet file can have; None for others, or a pipe."""
     kind = Path(path).suffix.lower()
     try:
         if not Path(path).is_file():
@@ -213,7 +213,7 @@ def row_count(path: str | Path) -> int | None:
 
             return int(parquet.read_metadata(path).num_rows)
     except (OSError, ValueError):
-        return None  # reading says what is wrong
+        return None  # reading it raises the error
     return None
 
 
@@ -226,27 +226,26 @@ def open_table(
 ) -> OpenTable:
     """Open a file of rows.
 
-    The format follows the suffix, or the content where the suffix says nothing; ``-`` is standard
-    input, ``FILE.xlsx#Sheet`` a sheet, without which the first is read. Text that gzip or zstd has
-    compressed (``.csv.gz``, ``.jsonl.zst``) is unpacked into a temporary file. ``line`` is the line
-    on which a row begins, counted from 1; of Parquet, and of a JSON list on one line, it is the
-    row's number. A bad row raises when the reader gets to it. Blank rows are passed over.
+    The suffix decides the format, or the content if the suffix is unknown; ``-`` is standard input,
+    ``FILE.xlsx#Sheet`` a sheet (by default the first). Files compressed by gzip or zstd
+    (``.csv.gz``, ``.jsonl.zst``) are unpacked into a temporary file. ``line`` is the first line of
+    a row, counted from 1; for Parquet, and a JSON list on one line, it is the row's number. An
+    invalid row raises when the reader reaches it. Blank rows are skipped.
 
-    Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
-    semicolons or tabs; its values are text, and cells that a short row lacks are empty. What was
-    not plain is said on standard error. What stands for nothing (``NULL``) is told by
-    `contrafact.files.fields.is_absent`; within an object a key that is null is absent, as Parquet
-    and the hub write it.
+    Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. The delimiter of a CSV file is a comma,
+    semicolon or tab; its values are texts, and the missing cells of a short row are empty.
+    Conversions are reported on standard error. Texts for missing values (``NULL``) are kept; see
+    `contrafact.files.fields.is_absent`. Null keys inside an object are removed, as Parquet and the
+    hub add them.
 
     Args:
-        columns: By the name that is wanted, the column's name in the file, where they differ; the
-            column gets the wanted name, and another column of that name is left out.
-        decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
-            decimal comma, and scenarios lose the apostrophe that guards them; not where cells go
-            out again as they came.
-        guarded: Whether the file, or a row of it, is of a kind that this project writes, all of
-            whose texts and names lose the apostrophe that guards them; a workbook may have been
-            made of one.
+        columns: The column's name in the file by the wanted name, where they differ; the column
+            is renamed, and another column with the wanted name is left out.
+        decimals: Whether decimal commas in tables with semicolons or tabs become points, and
+            scenarios lose the apostrophe that guards them; False if cells are to be written
+            unchanged.
+        guarded: Whether the file, or a row, is of a kind that this program writes, whose texts and
+            names all lose the apostrophe that guards them (also in a workbook made from it).
     """
     name = source_name(path)
     file, sheet = split_sheet(path)
@@ -267,7 +266,7 @@ def open_table(
             rows = read_workbook(stream, name, sheet=sheet)
         elif kind == "csv":
             dialect, rows = read_delimited(stream, name, tabs=suffix == ".tsv")
-            if foreign:  # Excel's "Unicode text", whose name says nothing
+            if foreign:  # Excel's "Unicode text", without a telling suffix
                 dialect = replace(dialect, mark=True)
             if decimals and not guarded:
                 rows = _unguarded(rows)
@@ -291,7 +290,7 @@ def open_table(
 
 
 def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield the rows of a text table with scenarios as they were written."""
+    """Yield the rows of a text table without the apostrophes that guard scenarios."""
     names: list[str] | None = None
     for line, cells in rows:
         names = guarded_columns(cells) if names is None else names
@@ -299,7 +298,7 @@ def _unguarded(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, bool | None]:
-    """Return a file from its start, its kind, and what `utf8_stream` says of its text."""
+    """Return a file's stream at its start, its format, and the second value of `utf8_stream`."""
     foreign: bool | None = None
     head = stream.read(65536)
     text = head.removeprefix(BOM).lstrip(_SPACE)
@@ -307,14 +306,14 @@ def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str
         raise InputError("the file is empty", file=name, hint="give a file with rows in it")
     kind = next((known for mark, known in _STARTS.items() if head.startswith(mark)), None)
     kind = kind or _KINDS.get(suffix)
-    for mark, found, hint in _FOREIGN:  # which would else fail as bad text
+    for mark, found, hint in _FOREIGN:  # otherwise it would fail as invalid text
         if head.startswith(mark) and kind != "parquet":
             raise InputError(found, file=name, hint=hint)
     if kind in (None, "json", "jsonl"):
         stream, foreign = utf8_stream(stream, name, legacy=False)
         start = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)[:1]
         kind = kind or {b"[": "json", b"{": "jsonl"}.get(start, "csv")
-        if kind == "json" and start == b"{":  # one object a line, or no list: its reader says so
+        if kind == "json" and start == b"{":  # objects by line, or invalid
             kind = "jsonl"
     stream.seek(0)
     return stream, kind, foreign
@@ -323,7 +322,7 @@ def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str
 def _renamed(
     rows: Iterator[Row], columns: Mapping[str, str], name: str, *, ragged: bool
 ) -> Iterator[Row]:
-    """Yield rows under the names that are wanted; an object may lack a column, a table not."""
+    """Yield rows with the wanted column names; only ``ragged`` rows (JSON) may lack a column."""
     unseen = dict(columns)
     found: dict[str, None] = {}
     for line, row in rows:
@@ -340,7 +339,7 @@ def _renamed(
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as JSON Lines, as they come, whole or not at all."""
+    """Write rows as JSON Lines, one at a time, whole or not at all."""
     with atomic_path(path) as draft, draft.open("w", encoding="utf-8", newline="") as sink:
         sink.writelines(map(json_line, rows))
 
@@ -363,7 +362,7 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
 
 
 def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None = None) -> bytes:
-    """Return what `write_frame` writes of a table to a file of this name."""
+    """Return the bytes that `write_frame` would write to a file of this name."""
     suffix, dialect = Path(path).suffix.lower(), dialect or Dialect()
     if suffix in (".csv", ".tsv"):
         delimiter = "\t" if suffix == ".tsv" else dialect.delimiter
@@ -379,10 +378,10 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
 
 
 def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a copy of a table in which each column has one type, as Arrow and Parquet have it.
+    """Return a copy of a table with one type in each column, as Arrow and Parquet need.
 
-    Lists and objects stay as they are where all are of one type. A column with values of several
-    becomes JSON, its texts as they are but for lone surrogates, which are U+FFFD.
+    Columns of lists or objects stay if all values have the same type. The values of a column with
+    several types become JSON, except texts, in which lone surrogates become U+FFFD.
     """
     import pandas as pd
     import pyarrow
@@ -409,7 +408,7 @@ def _as_text(value: Any) -> str | None:
 
 
 def is_storable(kind: Any) -> bool:
-    """Return whether Parquet has an Arrow type: it knows no object without fields."""
+    """Return whether Parquet can store an Arrow type: it cannot store objects without fields."""
     inner = [kind.field(place) for place in range(kind.num_fields)]
     return bool(inner or str(kind) != "struct<>") and all(
         is_storable(field.type) for field in inner
@@ -419,7 +418,7 @@ def is_storable(kind: Any) -> bool:
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD.
 
-    NaN is null; infinite numbers, which JSON lacks too, are ``"Infinity"`` and ``"-Infinity"``.
+    NaN becomes null; infinite numbers become ``"Infinity"`` and ``"-Infinity"``.
     """
     try:
         text = json.dumps(row, ensure_ascii=False, default=as_json, allow_nan=False)
@@ -429,9 +428,9 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
-    """Return a table as CSV with a header and line feeds, quoted where a cell needs it."""
+    """Return a table as CSV with a header and line feeds, with quotes where needed."""
     sink = io.StringIO(newline="")
-    # The csv module quotes line feeds and carriage returns both only when both end its rows.
+    # The csv module quotes both line feeds and carriage returns only if its rows end in both.
     writer = csv.writer(_LineFeeds(sink), lineterminator="\r\n", delimiter=delimiter)
     writer.writerow([str(column) for column in frame.columns])
     for row in _rows(frame):
@@ -468,7 +467,7 @@ def _open(path: str | Path, name: str) -> BinaryIO:
 
 
 def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return a stream of what was compressed, or the same where nothing was."""
+    """Return the unpacked stream of a compressed file, or the same stream if not compressed."""
     head = stream.read(4)
     stream.seek(0)
     codec = next((codec for mark, codec in _COMPRESSED.items() if head.startswith(mark)), None)
@@ -500,7 +499,7 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 class _LineFeeds:
-    """Ends each row that the csv module writes with a line feed."""
+    """A file that ends each row of the csv module with a line feed."""
 
     def __init__(self, sink: io.StringIO) -> None:
         self._sink = sink

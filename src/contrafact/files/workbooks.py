@@ -1,7 +1,7 @@
-"""Excel workbooks: a sheet's rows in, a table out as text that no spreadsheet takes for a formula.
+"""Reads rows from Excel workbooks, and writes tables whose texts are never read as formulas.
 
-Rows are read one at a time, without the styles. A formula is read as the value that Excel stored
-with it; an error (``#NAME?``, what Excel makes of a headline that begins with ``-``) is no value.
+Rows are read one at a time, without styles. A formula is read as the value that Excel has stored
+with it; an error (``#NAME?``, which Excel shows for a headline that begins with ``-``) as None.
 """
 
 import datetime
@@ -29,21 +29,21 @@ __all__ = ["check_cells", "split_sheet"]
 
 WORKBOOKS = (".xlsx", ".xlsm")
 MAX_CELL = 32_767
-"""Characters that a cell of Excel holds."""
+"""The most characters in an Excel cell."""
 MAX_ROWS = 1_048_576
 
-_WIDEST = 60  # characters of a column; longer texts wrap
+_WIDEST = 60  # the widest column, in characters; longer texts wrap
 _ERRORS = frozenset(
     ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!")
 )
-# What XML cannot hold, or reads as something else, stands in a workbook as _xHHHH_.
+# Characters that XML cannot hold, or changes, are written in a workbook as _xHHHH_.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00(?:0[0-8B-Fb-f]|1[0-9A-Fa-f]|5[Ff])|[Ff]{3}[EFef])_")
 _FORMULA = ("=", "+", "-", "@", "'", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _SHARED = re.compile(rb"<(?:\w{1,40}:)?si[\s/>]")
 _UNIT = re.compile(rb"<(?:\w{1,40}:)?(?:row|si)[\s/>]")
-_UNUSED = 100_000  # texts that no cell has, of which some programs leave some
-_DIGITS = 15  # of a number that Excel keeps
+_UNUSED = 100_000  # shared texts without a cell, of which some programs leave a few
+_DIGITS = 15  # digits of a number that Excel keeps
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^<>]*>)[^<]*")
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError),
@@ -54,7 +54,7 @@ SyntaxErrors)."""
 
 
 def split_sheet(path: str | Path) -> tuple[str, str | None]:
-    """Return a workbook's path and the sheet that is named behind it: ``FILE.xlsx#Sheet``."""
+    """Return the path and the sheet's name in ``FILE.xlsx#Sheet``."""
     text = str(path)
     file, mark, sheet = text.rpartition("#")
     if mark and file.lower().endswith(WORKBOOKS) and sheet and not Path(text).exists():
@@ -65,19 +65,19 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
 def read_workbook(
     stream: BinaryIO, name: str, *, sheet: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a sheet as ``(line, row)``; blank ones are passed over.
+    """Yield the rows of a sheet as ``(line, row)``; blank ones are skipped.
 
     Texts, numbers and booleans are as in the sheet, dates are `datetime.date` or
-    `datetime.datetime`, empty cells and errors are None. Hidden rows are rows like others.
+    `datetime.datetime`, empty cells and errors are None. Hidden rows are included.
 
     Args:
-        sheet: The sheet; the first that is visible if none is named.
+        sheet: The name of the sheet; None reads the first visible one.
     """
     yield from laid_out(
         _records(stream, name, sheet),
         name,
         empty=None,
-        hint="name every column that holds something in the header",
+        hint="give every column with content a name in the header",
     )
 
 
@@ -92,14 +92,14 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
             _check_size(stream, name)
             book = load_workbook(stream, read_only=True, data_only=True)
             rows = _sheet(book.worksheets, name, sheet)
-            rows.reset_dimensions()  # some programs write wrong ones
+            rows.reset_dimensions()  # some programs write wrong dimensions
             for line, values in enumerate(rows.iter_rows(values_only=True), start=1):
                 size += len(values)
                 if size > limit("cells"):
                     raise over("cells", name, line)
                 if line > MAX_ROWS:
                     raise InputError(
-                        f"has a row below the {MAX_ROWS:,} of a sheet",
+                        f"has a row below the {MAX_ROWS:,} that a sheet can have",
                         file=name,
                         hint="save it again as .xlsx, or as CSV",
                     )
@@ -112,7 +112,7 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
                     yield line, cells
         except _BROKEN as error:
             raise InputError(
-                "is no Excel workbook, or is damaged",
+                "is not an Excel workbook, or is damaged",
                 file=name,
                 hint="save it again as .xlsx, or as CSV; unpack another zip archive",
             ) from error
@@ -121,12 +121,12 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         say_once(
             f"{name}: line {line} has Excel's error {cell}{more}, read as empty; "
-            "begin such a text with an apostrophe"
+            "begin the cell with an apostrophe if it is a text"
         )
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:
-    """Refuse a workbook whose parts, rows, texts or shared texts are over a limit."""
+    """Raise an error if a workbook's parts, rows, texts or shared texts exceed a limit."""
     most = most_unpacked(stream.seek(0, io.SEEK_END))
     with zipfile.ZipFile(stream) as packed:
         if "mimetype" in packed.namelist():
@@ -135,10 +135,10 @@ def _check_size(stream: BinaryIO, name: str) -> None:
             )
         if sum(part.file_size for part in packed.infolist()) > min(limit("unpacked"), 2**31):
             raise over("unpacked", name)
-        tags, unused = 0, -_UNUSED  # a text that is shared, and a cell, is four of them at least
+        tags, unused = 0, -_UNUSED  # a shared text, or a cell, has at least four of them
         for part in packed.infolist():
             shared = part.filename.endswith("/sharedStrings.xml")
-            if shared and part.file_size > limit("memory") // 4:  # they are held as texts
+            if shared and part.file_size > limit("memory") // 4:  # openpyxl holds them as texts
                 raise over("memory", name)
             for piece in _measured(packed, part, name):
                 more = piece.count(b"<")
@@ -155,10 +155,9 @@ def _check_size(stream: BinaryIO, name: str) -> None:
 
 
 def _measured(packed: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
-    """Yield a part's XML in pieces; a text or a row that is over a limit raises.
+    """Yield a part's XML in pieces; raise an error if a text or a row exceeds a limit.
 
-    What is between two tags, an attribute among it, and what is between two rows, or shared texts,
-    is held at once by who reads it.
+    The XML parser holds in memory all between two tags, and all of a row or a shared text.
     """
     text = tags = size = 0
     with packed.open(part) as stream:
@@ -188,7 +187,7 @@ def _sheet(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
             raise InputError(
                 f"there is no sheet '{wanted}' (found: {titles})",
                 file=name,
-                hint="name one of these behind the #",
+                hint="give one of these after the #",
             )
         return chosen
     chosen, *others = [one for one in sheets if one.sheet_state == "visible"] or sheets
@@ -211,7 +210,7 @@ def _read(value: Any) -> Any:
 
 
 def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, out: Path) -> None:
-    """Refuse rows that no sheet of Excel can hold, before any work is done."""
+    """Raise an error before any work is done if an Excel sheet cannot hold the rows."""
     hint = f"name the output {out.stem}.csv, .jsonl or .parquet"
     if len(rows) >= MAX_ROWS:
         raise InputError(f"{len(rows):,} rows are too many for a sheet", file=file, hint=hint)
@@ -234,13 +233,12 @@ def _check_texts(cells: Iterable[tuple[str, Any]], file: str | Path, line: int, 
 def workbook_bytes(
     columns: Sequence[str], rows: Iterator[tuple[Any, ...]], file: str | Path
 ) -> bytes:
-    """Return a workbook of one sheet: a header that stays in sight and filters the rows.
+    """Return a workbook of one sheet, with a fixed header that has filters.
 
-    Columns are as wide as their texts, up to a limit beyond which these wrap.
+    Columns are as wide as their texts, up to a limit beyond which texts wrap.
 
-    Texts are stored as texts, whatever they begin with, and marked as such (as the apostrophe
-    marks them that a person types): nothing in them is ever run, and every character is kept. The
-    same table is the same bytes.
+    All texts are stored and marked as texts (like those a person types after an apostrophe), so
+    that none is read as a formula and every character is kept. The same table gives the same bytes.
 
     Args:
         rows: None is an empty cell. Lists and objects become JSON.
@@ -281,7 +279,7 @@ def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
     cell = WriteOnlyCell(sheet)
     text = replace_surrogates(value)
     cell.value = _UNFIT.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
-    cell.data_type = "s"  # openpyxl takes "=…" for a formula
+    cell.data_type = "s"  # openpyxl reads "=…" as a formula
     if value.startswith(_FORMULA):
         cell.quotePrefix = True
     if len(value) > _WIDEST or "\n" in value:
@@ -301,7 +299,7 @@ def _written(value: Any) -> Any:
 
 
 def _without_times(packed: io.BytesIO) -> bytes:
-    """Return a workbook without the time of its making."""
+    """Return a workbook without the times of its creation and change."""
     whole = io.BytesIO()
     with (
         zipfile.ZipFile(packed) as source,

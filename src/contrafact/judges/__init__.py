@@ -1,1 +1,1 @@
-"""A criterion, a verdict, a panel of judges."""
+"""Judges: their prompts, the reading of their replies, panels and verifiers."""

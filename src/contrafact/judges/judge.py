@@ -1,11 +1,11 @@
-"""A judge's answer to one criterion, and a panel's: single model calls, and the majority of them.
+"""The verdict of one judge on one criterion, and the majority verdict of a panel.
 
-A judge answers by JSON, true or false (`judge_once`), or by one character, T or F (`judge_letter`).
-What is written is the verdict; where it is that one character and the provider gives the
-probabilities of the first token, the ratio of T to F is kept.
+A judge answers with true or false in JSON (`judge_once`), or with one letter, T or F
+(`judge_letter`). The written answer is the verdict; if it is one letter and the provider returns
+the probabilities of the first token, the ratio of T to F is kept.
 
-A reply that is neither is an invalid verdict with its reason. A call that fails raises: a judge's
-failure is an error of the sample, never a "false".
+Any other reply is an invalid verdict with its reason. A call that fails raises: a judge's failure
+is an error of the sample, never a "false".
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,17 +47,17 @@ __all__ = [
 _V = TypeVar("_V", bound=Verdict)
 
 JUDGE_CONFIG = GenerateConfig(temperature=0.0)
-"""A judge answers the same question the same way."""
+"""Settings under which a judge gives the same answer to the same question."""
 
 PANEL = "panel"
-"""What a panel is called where a judge is named."""
+"""The name of a panel in place of a judge's name."""
 
 TOP_LOGPROBS = 20
-"""How many alternatives to the first token are asked for: the most that OpenAI gives."""
+"""The number of alternatives to the first token that are requested: OpenAI's maximum."""
 
 MIN_MASS = 0.5
-"""The least that T and F together must have of the probability of its token. With less, the
-judge was about to say something else altogether, and the two numbers say nothing."""
+"""The least probability that T and F together must have at the answer's token. With less, the
+judge was about to say something else, and the two numbers mean nothing."""
 
 
 @cache
@@ -81,8 +81,8 @@ async def judge_once(
 
     A reply that is neither true nor false is an invalid verdict with its reason. A call that fails
     raises: a judge's failure is an error of the sample, never a "false". ``structured`` asks the
-    provider to hold the reply to the schema; ``subject`` is what a verifier judges, as data, and
-    ``graded`` are the texts that the prompt shows: what of a reply repeats them is no verdict.
+    provider to enforce the schema; ``subject`` holds the data that a verifier judges. ``graded``
+    are the texts that the prompt shows: parts of a reply that repeat them are not read as verdicts.
     """
     if is_verifier(model):
         return await _verified(Verdict, model, prompt, criterion, subject, cache)
@@ -105,23 +105,23 @@ class LetterVerdict(Verdict):
     """A verdict that may come with the probability it was read from."""
 
     probability: float | None = Field(
-        default=None, description="Of T against F, 0 to 1; none where the provider gave none."
+        default=None, description="The probability of T against F; None if unknown."
     )
     mass: float | None = Field(
-        default=None, description="What T and F together have of the next token's probability."
+        default=None, description="The probability of T and F together at the answer's token."
     )
 
 
 def letter_of(output: ModelOutput, graded: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the T or F of an output, as fields of a `LetterVerdict`.
+    """Return the T or F in an output, as fields of a `LetterVerdict`.
 
-    What is written counts. Where the answer is that one letter, with the probabilities of its token
-    at hand, they are kept; a letter that together with the other had less than `MIN_MASS` of them
-    came by chance, and is none.
+    The written letter counts. If the answer is only the letter, and its token's probabilities are
+    known, they are kept; if T and F together had less than `MIN_MASS`, the letter came by chance
+    and is invalid.
     """
     read = read_letter(output.completion, graded)
     if answer_in(output.completion).text not in ("T", "F"):
-        # Where one token was asked for, more of them would not have been an answer.
+        # With a limit of one token, a longer reply was never possible.
         more = output.usage is None or output.usage.output_tokens > 1
         if cut_off(output) and more:
             return {"passed": None, "invalid": CUT_OFF}
@@ -147,9 +147,9 @@ async def judge_letter(
     graded: Sequence[str] = (),
     cache: bool | CachePolicy = False,
 ) -> LetterVerdict:
-    """Ask one judge one criterion about one text, to be answered by T or F; see `judge_once`.
+    """Ask one judge one criterion about one text, to be answered with T or F; see `judge_once`.
 
-    ``logprobs`` asks for probabilities.
+    ``logprobs`` asks the provider for probabilities.
     """
     if is_verifier(model):
         return await _verified(LetterVerdict, model, prompt, criterion, subject, cache)
@@ -157,7 +157,7 @@ async def judge_letter(
     if logprobs:
         config = config.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
     if str(model).startswith(("embedded/", "whitebox/")):
-        # It does not reason, so that its first token is all there is to read, and it would not
+        # It does not reason, so that only its first token is read, and it would not
         # stop by itself. Others may need tokens to reason with before they answer.
         config = config.merge(GenerateConfig(max_tokens=1))
     output = await answer(model, prompt, config, cache)
@@ -174,7 +174,7 @@ async def _verified(
     subject: Subject | None,
     cache: bool | CachePolicy,
 ) -> _V:
-    # Outside an evaluation there is no log that a call would stand in.
+    # Outside an evaluation there is no log to record the call in.
     direct = bound_judges.get() and not reader_of(model)
     decide = getattr(model.api, "decide", None) if direct else None
     if decide is None:
@@ -196,7 +196,7 @@ async def _verified(
 def panel_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the panel's verdict on one criterion: the majority of the valid members.
 
-    A tie is invalid, and so is a panel without one valid member. A panel of one is its member.
+    A tie is invalid, and so is a panel without a valid member. A panel of one is that judge.
 
     Raises:
         ValueError: if there is no verdict, or the verdicts are on different criteria.
@@ -217,8 +217,7 @@ def panel_verdict(verdicts: Sequence[Verdict]) -> Verdict:
 def all_pass(passed: Iterable[bool | None]) -> bool | None:
     """Return whether all of several verdicts on one text passed.
 
-    One failure decides, whatever the others are. Without one, an invalid verdict (None) leaves it
-    open, and so does having no verdict at all.
+    Return False if any failed; otherwise None if any is invalid (None) or there are none.
     """
     verdicts = list(passed)
     if False in verdicts:
@@ -227,15 +226,15 @@ def all_pass(passed: Iterable[bool | None]) -> bool | None:
 
 
 bound_judges: ContextVar[Sequence[Model] | None] = ContextVar("bound_judges", default=None)
-"""The judges where a scorer is called outside an evaluation, which has roles of its own."""
+"""The judges of a scorer that is called outside an evaluation, where there are no roles."""
 
 
 def judges_of_role() -> list[Model]:
     """Return the models bound to Inspect's ``grader`` role, or in `bound_judges`.
 
-    It raises `InputError` if none is bound: no model judges itself unasked.
+    Raise an `InputError` if none is bound: no model judges itself unless told to.
     """
-    # Rich, by which Inspect shows an error, then leaves the frames out: what is wrong is one line.
+    # Rich, with which Inspect shows errors, then omits the frames: the message is one line.
     _rich_traceback_guard = True
     bound = bound_judges.get() or model_roles().get("grader")
     if not bound:

@@ -1,6 +1,6 @@
-"""What of a reply its writer says: neither reasoning nor quotation, report or draft.
+"""Finds the parts of a reply that are its own answer: no reasoning, quotation, report or draft.
 
-Parts are taken out in place, so that what is left keeps its place.
+The other parts are replaced by blanks, so that the rest keeps its positions.
 """
 
 import re
@@ -9,8 +9,9 @@ from collections.abc import Collection, Sequence
 
 from contrafact.records import CAUSES, REFUSED
 
-# Reasoning, as models and their templates mark it. A close without an open ends what began before
-# the reply, since templates may open it; an open without a close leaves no answer.
+# Reasoning, as models and their templates mark it. A closing mark without an opening one ends
+# reasoning that a template opened before the reply; an opening mark without a closing one leaves no
+# answer.
 _TAG = (
     r"(?:(?:\w+:)?think|thinking|thoughts?|reason(?:ing)?|rationale|reflection|scratchpad|analysis"
     r"|(?:internal|inner)_(?:monologue|thoughts?))"
@@ -25,7 +26,7 @@ _CLOSE = (
 )
 _REASONING = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
 
-# In a verdict, what is struck out is not said, and templates' tokens at either end say nothing.
+# In a verdict, text that is struck out and templates' tokens at either end do not count.
 _STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>", re.IGNORECASE)
 _TOKENS = r"(?:(?:<\|\w{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<[be]os>)\s{0,4}){1,4}"
 _TOKENS_AROUND = re.compile(rf"\A{_TOKENS}|{_TOKENS}\Z")
@@ -43,8 +44,8 @@ FINAL = re.compile(
 )
 FINAL_ENDS = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
 _BOX_ENDS = re.compile(r"\}{1,2}\$*")
-# A refusal is known by its form where it is all there is: one sentence that names no more than the
-# request, and one more that offers something else. Whatever else may be a refusal is unreadable.
+# A reply is a refusal if it is only this: one sentence that names no more than the request, and
+# perhaps one more that offers something else. Other refusals count as unreadable.
 _REFUSAL = re.compile(
     r"(?:(?:I(?:['’]m| am) (?:very |so )?sorry|sorry|I apologi[sz]e|unfortunately)\b[,.]? *"
     r"(?:but )?)?"
@@ -59,8 +60,8 @@ _KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
 EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—✅✓✔"
 
-# Quotations: what stands in marks, between ticks, or behind ">". Straight marks end within their
-# paragraph, and apostrophes are none.
+# Quotations: text in quotation marks, between backticks, or after ">". Straight marks end within
+# their paragraph, and apostrophes are not marks.
 _QUOTED = re.compile(
     r"“[^“”]{1,3000}”|„[^„“”]{1,3000}[“”]|«[^«»]{1,3000}»|‹[^‹›]{1,3000}›|「[^「」]{1,3000}」"
     r"|『[^『』]{1,3000}』|‘[^‘\n]{1,600}’(?!\w)|(?<!\w)\"(?:[^\"\n]|\n(?!\s*\n)){1,1500}\""
@@ -75,8 +76,8 @@ _NAME_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_ENDS = ".!?\n"
-_MARKS = 100  # of a final answer that are looked at, from the last
-_COPIED = 8  # words in a row that repeat a graded text
+_MARKS = 100  # marks of a final answer that are checked, from the last
+_COPIED = 8  # this many words in a row count as repeating a graded text
 _REPORTS = re.compile(
     r"\b(?:says|states|claims|asserts|reads|declares|concludes|insists|tells|instructs|announces"
     r"|writes|adds|appends|repeats|quotes|presents|mentions|tries|attempts|calls|carries"
@@ -99,21 +100,21 @@ _DESCRIBED = re.compile(
 
 
 def seen(text: str) -> str:
-    """Return a text without what cannot be seen: zero-width marks, soft hyphens."""
+    """Return a text without invisible characters, such as zero-width marks and soft hyphens."""
     if text.isascii():
         return text
     return "".join(character for character in text if unicodedata.category(character) != "Cf")
 
 
 def bare(text: str) -> str:
-    """Return what stands alone without what dresses it; "!T" is no T."""
+    """Return a word in lower case without the signs around it; "!T" keeps its "!"."""
     return text.rstrip(EDGE).lstrip(EDGE.replace("!", "")).casefold()
 
 
 def without(text: str, spans: Sequence[tuple[int, int]], keep: str = "") -> str:
-    """Return a text of the same length with lines of nothing where spans are.
+    """Return a text in which the spans are replaced by as many line feeds.
 
-    With ``keep``, a class of characters, it is a sign of its own, and such characters stay.
+    With ``keep``, a class of characters, they are replaced by U+FFFC, except these characters.
     """
     parts, at = [], 0
     for start, end in sorted(spans):
@@ -128,7 +129,7 @@ def without(text: str, spans: Sequence[tuple[int, int]], keep: str = "") -> str:
 
 
 def reasoning(reply: str) -> tuple[list[tuple[int, int]], str | None]:
-    """Return where a reply's marked reasoning stands, and why the rest is no answer, if it is."""
+    """Return the spans of a reply's marked reasoning, and why the rest is no answer, or None."""
     spans: list[tuple[int, int]] = []
     depth, at = 0, 0
     for mark in _REASONING.finditer(reply):
@@ -138,7 +139,7 @@ def reasoning(reply: str) -> tuple[list[tuple[int, int]], str | None]:
         elif depth:
             depth -= 1
             spans += [(at, mark.end())] if depth == 0 else []
-        else:  # opened before the reply began
+        else:  # it was opened before the reply began
             spans = [(0, mark.end())]
     if depth:
         return spans, "the reasoning never ended"
@@ -152,9 +153,9 @@ def reasoning(reply: str) -> tuple[list[tuple[int, int]], str | None]:
 def own_words(
     text: str, graded: Sequence[str], words: Collection[str], start: int = 0
 ) -> tuple[str, bool]:
-    """Return what of a text its writer says there, in its place, and whether a final mark led it.
+    """Return a text with only its writer's own answer left, and whether a final mark introduces it.
 
-    ``words`` are verdicts: one alone in quotation marks is said, as one in bold is.
+    ``words`` are verdicts: one that stands alone in quotation marks is kept, like one in bold.
     """
     text = without(text, [mark.span() for mark in _STRUCK.finditer(text)])
     text = without(text, [mark.span() for mark in _TOKENS_AROUND.finditer(text)])
@@ -181,11 +182,11 @@ def own_words(
 def _cited(
     whole: str, text: str, graded: Sequence[str], words: Collection[str]
 ) -> list[tuple[int, int]]:
-    """Return where a text quotes, and where it repeats the graded texts; ``whole`` has its JSON."""
+    """Return the spans of quotations and of repeated graded texts; ``whole`` includes the JSON."""
     quotations = []
     lines = [line for line in whole.splitlines() if line.strip()]
     if not _QUOTED.fullmatch(whole.strip()) and not all(line.lstrip()[0] == ">" for line in lines):
-        # A word alone in quotation marks is stressed, or a name.
+        # A single word in quotation marks is emphasised, or a name.
         quotes = [match for match in _QUOTED.finditer(text) if re.search(r"\w\W+\w", match[0])]
         quotations = [match for match in quotes if bare(match[0]) not in words]
         fences = [match for match in _FENCED.finditer(text) if _MARKED.search(match[0])]
@@ -203,19 +204,19 @@ def _cited(
             for at in range(len(spoken) - n + 1 if runs else 0)
             if tuple(word for word, _, _ in spoken[at : at + n]) in runs
         ]
-    # A name of the answer on the line of what is repeated goes with it, and what it names.
+    # If a name of the answer follows a repeated text on its line, it is removed with its value.
     marks = [_NAME_BEHIND.match(text, end) for _, end in spans]
     return spans + [match.span() for match in marks if match]
 
 
 def reported(text: str, at: int) -> bool:
-    """Return whether what stands at a place is reported to stand elsewhere."""
+    """Return whether the text at a position is reported as said elsewhere ("it ends with …")."""
     before = re.sub(r":[\s*_>`\"“#-]*\Z", " ", text[max(0, at - 300) : at])
     return _REPORTS.search(_SENTENCE.split(before)[-1]) is not None
 
 
 def reported_until(text: str, mark: re.Match[str]) -> int | None:
-    """Return where what a final mark marks ends, if it is only reported."""
+    """Return the end of the text behind a final mark if it is only reported, or None."""
     word = re.compile(r"[^\W_]+").search(text, mark.end())
     end = word.end() if word else mark.end()
     if reported(text, mark.start()):
@@ -229,12 +230,12 @@ def reported_until(text: str, mark: re.Match[str]) -> int | None:
 
 
 def tries(part: str) -> bool:
-    """Return whether what stands in braces tries to be a JSON object: ``{headline}`` does not."""
+    """Return whether text in braces is meant as a JSON object; ``{headline}`` is not."""
     return ":" in part or not part.strip("{} \t\r\n")
 
 
 def objects_in(text: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return where the balanced top-level ``{…}`` of a text stand, and whether one is left open."""
+    """Return the spans of balanced top-level ``{…}`` in a text, and whether one is left open."""
     found: list[tuple[int, int]] = []
     depth, start, in_string, escaped = 0, 0, False, False
     for position, char in enumerate(text):

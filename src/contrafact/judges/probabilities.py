@@ -1,4 +1,4 @@
-"""The probability of an answer: that of the token where it begins, behind all reasoning."""
+"""Probabilities of a judge's answers, at the token where the answer begins after any reasoning."""
 
 import math
 import re
@@ -10,21 +10,21 @@ from contrafact.judges.own_words import seen
 
 __all__ = ["answer_masses"]
 
-# How vocabularies write a space, a line break and a byte, where a server shows them as they are.
+# How vocabularies write a space, a line break and a byte; some servers return them like this.
 _SPELLED = re.compile(r"<0x([0-9A-Fa-f]{2})>|[Ġ▁]|[Ċ]")
 
 
 def answer_masses(
     output: ModelOutput, at: int | None, answers: Sequence[str]
 ) -> dict[str, float] | None:
-    """Return how probable each answer was where one begins; None where that is not known.
+    """Return the probability of each answer at the reply's answer; None if it is not known.
 
-    Alternatives that begin an answer, in any case, are added up by answer: no two begin alike. One
-    that the server calls all but impossible (-9999) adds nothing; where none adds anything, no
-    probability is known.
+    The probabilities of all alternative tokens that begin an answer, in upper or lower case, are
+    added up; no two answers begin alike. An alternative with -9999 adds nothing; if all add
+    nothing, the result is None.
 
     Args:
-        at: Where the answer stands in what of the reply is seen.
+        at: The position of the answer in the visible text of the reply.
     """
     logprobs = output.choices[0].logprobs if output.choices else None
     if at is None or logprobs is None:
@@ -44,9 +44,9 @@ def answer_masses(
 
 
 def _token_at(tokens: Sequence[Logprob], reply: str, at: int) -> tuple[Logprob | None, str]:
-    """Return the token that a place in a reply falls into, and what of it stands before.
+    """Return the token at a position in a reply, and the part of it before that position.
 
-    Tokens of reasoning may come first, and marks of the reply's end last.
+    The tokens may begin with reasoning and end with special tokens.
     """
     for spelled in (False, True):
         parts = list(_bytes(tokens, spelled))

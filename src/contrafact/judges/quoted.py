@@ -3,10 +3,10 @@
 The reply is one JSON object that gives, for each criterion, first the words that decide it and
 then true or false: ``{"coherent": {"words": "fell on strong demand", "value": false}, …}``.
 
-Words that stand in none of the texts make a verdict invalid: whoever made them up has not read. How
-they are compared takes no account of case, spaces, what cannot be seen, the shapes of quotation
-marks and dashes, signs at either end, and what an ellipsis leaves out. A verdict of true may come
-with none (of what is not there nothing can be quoted), one of false may not.
+A verdict is invalid if its words are in none of the texts. The comparison ignores case, spaces,
+invisible characters, the shapes of quotation marks and dashes, signs at either end, and the words
+that an ellipsis leaves out. A verdict of true may come without words (an absence cannot be quoted),
+a verdict of false may not.
 """
 
 import re
@@ -39,7 +39,7 @@ _ENDS = " .,;:!?\"'()[]"
 class QuotedVerdict(Verdict):
     """A verdict with the words that decide it."""
 
-    words: str = Field(default="", description="As the judge quotes them; empty where it did not.")
+    words: str = Field(default="", description="The quoted words; empty if none.")
 
 
 @cache
@@ -66,7 +66,7 @@ async def judge_quoted(
     Args:
         criteria: The criteria's names, the keys of the reply.
         texts: The texts that may be quoted.
-        structured: Whether to ask the provider to hold the reply to the schema.
+        structured: Whether to ask the provider to enforce the schema of the reply.
     """
     config = JUDGE_CONFIG
     if structured:
@@ -84,9 +84,9 @@ def read_quoted(
     judge: str,
     invalid: str | None = None,
 ) -> list[QuotedVerdict]:
-    """Return the verdicts of a reply, one for each criterion, with words out of the texts.
+    """Return the verdicts in a reply, one for each criterion, each with words from the texts.
 
-    ``invalid`` says why the reply holds no answer, where that is known before it is read.
+    ``invalid`` says why the reply holds no answer, if that is already known.
     """
     read = read_json_object(reply, texts)
     invalid = invalid or read.invalid
@@ -101,27 +101,27 @@ def read_quoted(
 
 
 def _one(given: object, texts: Sequence[str]) -> tuple[bool | None, str, str | None]:
-    """Return the verdict on a criterion, the words, and why it is invalid."""
+    """Return the verdict on a criterion, its words, and why it is invalid, if it is."""
     if not isinstance(given, dict):
         return None, "", "the reply has no words and value under its name"
     words, value = given.get("words"), as_bool(given.get("value"))
     if value is None:
         return None, "", "its value is neither true nor false"
     if not isinstance(words, str):
-        return None, "", "it comes without words"
+        return None, "", "it has no words"
     blank = not any(character.isalnum() for character in words)
     if blank and not value:
-        return None, "", "false, and no words that decide it"
+        return None, "", "it is false, but no words are quoted"
     if not blank and all(find_words(words, text) is None for text in texts):
-        return None, words, f"quotes what stands in no text: '{shorten(words, 60)[0]}'"
+        return None, words, f"quotes words that are in no text: '{shorten(words, 60)[0]}'"
     return value, "" if blank else words, None
 
 
 def find_words(words: str, text: str) -> tuple[int, int] | None:
-    """Return where quoted words stand in a text, ``(start, end)`` in characters; None if nowhere.
+    """Return the span of quoted words in a text, ``(start, end)`` in characters, or None.
 
-    Only whole words are found. Words with an ellipsis are found where what stands on its sides
-    does, in that order; the place then reaches from the first to the last of it.
+    Only whole words match. With an ellipsis, the parts around it must occur in this order; the
+    span then reaches from the first part to the last.
     """
     folded, places = _folded(text)
     quote = _folded(words)[0].strip(_ENDS)
@@ -146,7 +146,7 @@ def _find(quote: str, folded: str, start: int) -> tuple[int, int] | None:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Return a text as quotations are compared, and of each character where it comes from."""
+    """Return a text in the form for comparison, and the original position of each character."""
     characters: list[str] = []
     places: list[int] = []
     last = ""

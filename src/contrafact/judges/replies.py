@@ -1,25 +1,23 @@
-"""One reader of replies: what a model answers, taken for what it says or for nothing.
+"""Reads verdicts, JSON objects and texts from models' replies, without guessing.
 
-A verdict is true or false, T or F, or a label. It may stand in a JSON object, under its name;
-behind a name of the answer ("Verdict: …", "the answer is …"); where a line or a sentence begins; in
-a clause that says no more than that it is the verdict ("so it is false"); or behind another name
-("Figures: true").
+A verdict is true or false, T or F, or a label. It may be in a JSON object, under its name; after a
+name of the answer ("Verdict: …", "the answer is …"); at the begin of a line or sentence; in a
+clause that only states the verdict ("so it is false"); or after another name ("Figures: true").
 
-What outranks what:
+The rules:
 
-1. Marked reasoning, what is struck out, what is quoted, and what repeats the graded texts (some
-   eight words in a row) say nothing. Nor does what the reply only reports ("it ends with …").
-2. Behind the last mark of a final answer ("Final answer: …", ``<answer>``, ``\\boxed``) counts what
-   follows; all before it is a draft.
-3. What stands behind another name counts where no verdict stands otherwise.
+1. Marked reasoning, text that is struck out, quotations, and repetitions of the graded texts (some
+   eight words in a row) do not count. Nor does text that the reply only reports ("it ends with …").
+2. After the last mark of a final answer ("Final answer: …", ``<answer>``, ``\\boxed``) only the
+   text that follows counts; everything before it is a draft.
+3. A verdict after another name counts only if there is no other verdict.
 
-A reply is invalid, with the reason, where verdicts that count differ, where what follows the last
-one denies it or names another, and where none stands. What follows a verdict may explain it. A
-reply that was cut off is none, and neither is one that the model refuses: what a provider says of
-that is `contrafact.models.asking.no_answer`. Nothing is guessed.
+A reply is invalid, with the reason, if its verdicts differ, if the text after the last one denies
+it or names another, or if there is none. Text after a verdict may explain it. A reply that was cut
+off or refused is invalid; `contrafact.models.asking.no_answer` tells if the provider reports so.
 
-Form is forgiven (fences, bold, Python's constants, a trailing comma), and what had to be repaired
-is named.
+Errors of form (fences, bold, Python's constants, a trailing comma) are repaired, and the repairs
+are returned.
 """
 
 import json
@@ -63,14 +61,14 @@ __all__ = [
 ]
 
 MAX_CHARACTERS = 20_000
-"""A longer reply is no edit of a short text, and no judge should be made to read it."""
+"""A longer reply is not an edit of a short text, and is not given to a judge."""
 
 _V = TypeVar("_V", bound=bool | str)
 
-_MOST = 500  # times that a reply may name its verdict; one that does more often goes round
+_MOST = 500  # times that a reply may name its verdict; with more, it is repeating itself
 
 NO_ANSWER = "(no answer)"
-"""What stands for an empty turn of a model in what it is shown again; some services refuse one."""
+"""The text that replaces a model's empty turn in a conversation; some services refuse those."""
 
 _SECOND_THOUGHT = re.compile(
     r"\n[^\S\n]*\n[ \t*_]*(?:(?:wait|hmm+|no), |scratch that|correction:"
@@ -84,7 +82,7 @@ _LETTERS = {**_TRUTH, "t": True, "f": False}
 
 @dataclass(frozen=True)
 class Answer:
-    """What of a reply may hold its answer; ``invalid`` says why none, ``removed`` what went."""
+    """The part of a reply that may hold its answer; ``removed`` names the parts left out."""
 
     text: str
     invalid: str | None = None
@@ -93,7 +91,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply read as one JSON object, with the repairs it took, or why it could not be."""
+    """The JSON object read from a reply and its repairs, or why there is none (``invalid``)."""
 
     value: dict[str, Any] | None
     repairs: tuple[str, ...] = ()
@@ -102,11 +100,11 @@ class Reply:
 
 @dataclass(frozen=True)
 class Reading(Generic[_V]):
-    """A reply read as one verdict, or why it is none.
+    """The verdict read from a reply, or why there is none (``invalid``).
 
     Attributes:
-        at: Where the verdict stands in what of the reply is seen (`seen`).
-        rationale: What came before it, where reasons were asked for.
+        at: The position of the verdict in the visible text of the reply (`seen`).
+        rationale: The text before the verdict, if reasons were asked for.
     """
 
     value: _V | None
@@ -116,9 +114,9 @@ class Reading(Generic[_V]):
 
 
 def answer_in(reply: str, graded: Sequence[str] = ()) -> Answer:
-    """Return a reply without its reasoning and without what stands before an answer marked final.
+    """Return a reply without its reasoning and without the text before an answer marked as final.
 
-    A mark inside a JSON object, a quotation, or words of the texts ``graded`` marks nothing.
+    A mark inside a JSON object, a quotation, or a repetition of the ``graded`` texts is ignored.
     """
     spans, invalid = reasoning(reply)
     removed: tuple[str, ...] = ("reasoning",) if spans else ()
@@ -134,9 +132,9 @@ def answer_in(reply: str, graded: Sequence[str] = ()) -> Answer:
 def answer_text(reply: str, max_characters: int = MAX_CHARACTERS) -> Answer:
     """Return a reply that is free text: an edit, a headline, a phrasing.
 
-    As `answer_in`, but what cannot be seen stays within it, and a mark counts only where a line
-    begins with it. A fence around the whole is taken off. One that a paragraph takes back is none,
-    and so is one of dots or without an end.
+    As `answer_in`, but invisible characters within the text stay, and a mark counts only at the
+    begin of a line. A fence around the whole text is removed. A text that a later paragraph takes
+    back ("wait, …"), one of dots only, and one that is too long are invalid.
     """
     reply = replace_surrogates(reply)
     spans, invalid = reasoning(reply)
@@ -204,18 +202,18 @@ def read_json_object(reply: str, graded: Sequence[str] = ()) -> Reply:
 
 
 def read_bool(reply: str, key: str, graded: Sequence[str] = ()) -> Reading[bool]:
-    """Return a judge's true or false for one criterion, or the reason it has none.
+    """Return a judge's true or false for one criterion, or why there is none.
 
     In JSON it is ``{key: {"value": true}}``, ``{key: true}`` or ``{"value": true}``.
 
     Args:
-        graded: The texts that it judges; what repeats them says nothing.
+        graded: The texts that it judges; repetitions of them do not count.
     """
     return _read(reply, _TRUTH, "verdict", graded, key=key)
 
 
 def read_letter(reply: str, graded: Sequence[str] = ()) -> Reading[bool]:
-    """Return the T or F of a reply, or the reason it has none; true and false are read too."""
+    """Return the T or F in a reply, or why there is none; true and false are read, too."""
     found = _read(reply, _LETTERS, "verdict", graded)
     if found.invalid in ("no verdict", "empty reply"):
         words = " ".join(reply.split())
@@ -227,12 +225,12 @@ def read_letter(reply: str, graded: Sequence[str] = ()) -> Reading[bool]:
 def read_label(
     reply: str, labels: Sequence[str], graded: Sequence[str] = (), *, reasons: bool = False
 ) -> Reading[str]:
-    """Return the label that a reply gives, in any case.
+    """Return the label that a reply gives, in upper or lower case.
 
     Args:
-        graded: The texts that it is about; what repeats them says nothing.
+        graded: The texts that it is about; repetitions of them do not count.
         reasons: Whether reasons were asked for, with the label on the last line: then only that
-            line is read, and what stands before it is the rationale.
+            line is read, and the text before it is the rationale.
     """
     words = {label.casefold(): label for label in labels}
     found = _read(reply, words, "label", graded, last_line=reasons)
@@ -242,7 +240,7 @@ def read_label(
 
 
 def as_bool(value: object) -> bool | None:
-    """Return true or false, or the word for it; None for anything else."""
+    """Return a value that is true or false, or one of these words, as a bool; otherwise None."""
     if isinstance(value, bool):
         return value
     return _TRUTH.get(bare(value)) if isinstance(value, str) else None
@@ -257,14 +255,14 @@ def _read(
     key: str | None = None,
     last_line: bool = False,
 ) -> Reading[_V]:
-    """Return the one verdict of a reply, or why there is none; with no key, under any name."""
+    """Return the verdict of a reply, or why there is none; without a key, under any name."""
     text = seen(reply)
     spans, invalid = reasoning(text)
     if invalid:
         return Reading(None, invalid)
     text, start, rationale = without(text, spans), 0, None
     if last_line:
-        # A fence or a rule below the label is no answer.
+        # A fence or a rule below the label is not the answer.
         last = max((one.start() for one in re.finditer(r"\w", text)), default=0)
         start = text.rfind("\n", 0, last) + 1
         rationale = text[:start].strip() or None
@@ -284,7 +282,7 @@ def _verdict(text: str, words: Mapping[str, _V], noun: str, key: str | None) -> 
     if open_end:
         return Reading(None, "cut off inside the JSON object")
     pattern = verdict_words(tuple(words))
-    verdicts: list[tuple[int, int, int, _V]] = []  # rank, where it begins and ends, the verdict
+    verdicts: list[tuple[int, int, int, _V]] = []  # rank, start, end, verdict
     for start, end in spans:
         if (read := _repaired(text[start:end])) is None:
             return Reading(None, "not JSON")
@@ -325,7 +323,7 @@ def _verdict(text: str, words: Mapping[str, _V], noun: str, key: str | None) -> 
 
 
 def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, _V]) -> _V | None:
-    """Return the verdict of a JSON object under a name, or under a name of the answer."""
+    """Return the verdict in a JSON object under the key, or without one under an answer's name."""
     if key is not None:
         names = (key.casefold(), "value")
         given = [value for name, value in found.items() if name.casefold() in names]

@@ -1,8 +1,8 @@
-"""Asking a panel of judges the criteria of a text: the one loop that every family's judging uses.
+"""Asks a panel of judges the criteria of a text, for all families.
 
-A judge sees one text at a time. It is asked each criterion in a call of its own, or those that
-share a template in one. The rubric comes first in a prompt and the text last, so that prefix caches
-serve.
+A judge sees one text at a time. It is asked each criterion in a separate call, or in one call those
+that share a template. In a prompt the rubric comes first and the text last, so that prefix caches
+work.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ _V = TypeVar("_V", bound=Verdict)
 _V_co = TypeVar("_V_co", bound=Verdict, covariant=True)
 
 Ask = Callable[[Model, Sequence[str], str, Subject | None, Sequence[str]], Awaitable[Sequence[_V]]]
-"""Asks one judge some criteria, by their names, with one prompt; returns a verdict on each.
+"""A function that asks one judge some criteria, by name, in one prompt; it returns their verdicts.
 
-The subject is what is judged as data, for a verifier; then come the texts that the prompt shows:
-what words are quoted from, and what in a reply is none of the judge's."""
+The subject is the data for a verifier. The last argument are the texts that the prompt shows, from
+which words are quoted, and whose repetitions in a reply are not the judge's words."""
 
 
 def true_or_false(*, structured: bool = True, cache: bool | CachePolicy = False) -> Ask[Verdict]:
-    """Return how a judge is asked that answers one criterion with true or false in JSON."""
+    """Return a function that asks a judge one criterion, answered with true or false in JSON."""
 
     return _each(judge_once, structured=structured, cache=cache)
 
 
 def letter(*, logprobs: bool = True, cache: bool | CachePolicy = False) -> Ask[LetterVerdict]:
-    """Return how a judge is asked that answers one criterion with T or F."""
+    """Return a function that asks a judge one criterion, answered with T or F."""
 
     return _each(judge_letter, logprobs=logprobs, cache=cache)
 
@@ -58,9 +58,9 @@ def _each(once: Callable[..., Awaitable[_V]], **how: Any) -> Ask[_V]:
 
 
 async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:
-    """Return what calls made at once give; the first failure is raised when all have ended.
+    """Return the results of concurrent calls; raise the first failure after all have ended.
 
-    No answer that was paid for is then lost to the cache.
+    So every answer that was paid for gets into the cache.
     """
     found: list[_T] = []
     for one in await asyncio.gather(*calls, return_exceptions=True):
@@ -72,18 +72,18 @@ async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:
 
 @dataclass(frozen=True)
 class Judged(Generic[_V_co]):
-    """The verdicts on one text, by criterion: the one that counts, and every judge's in order."""
+    """The verdicts on one text by criterion: the final one, and each judge's in order."""
 
     panel: Mapping[str, Verdict]
     members: Mapping[str, Sequence[_V_co]]
 
     @property
     def passed(self) -> bool | None:
-        """Whether all criteria pass; None where that is open. See `all_pass`."""
+        """Whether all criteria pass; None if that is open. See `all_pass`."""
         return all_pass(verdict.passed for verdict in self.panel.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verdicts as a score's metadata keeps them, by criterion."""
+        """Return the verdicts by criterion, as the metadata of a score."""
         return {
             name: {
                 "panel": self.panel[name].model_dump(mode="json"),
@@ -95,16 +95,15 @@ class Judged(Generic[_V_co]):
 
 @dataclass
 class Rubric(Generic[_V]):
-    """Criteria's templates, opened and checked, and how a judge is asked by them.
+    """The checked prompt templates of criteria, and the function that asks a judge.
 
     Attributes:
         pack: The prompt pack.
-        templates: The templates that criteria are asked by, and the variables that each must show:
-            texts, ``criterion`` (`Criterion.text`), ``criteria`` (names that one call asks).
-        ask: How one judge is asked.
-        optional: Variables that templates may show. They stay blank, but for ``criteria``, where a
-            template need not show them.
-        each: Whether criteria that share a template are asked in calls of their own all the same.
+        templates: The names of the templates, and the variables that each must use: texts,
+            ``criterion`` (`Criterion.text`), ``criteria`` (the names of the criteria of a call).
+        ask: The function that asks one judge.
+        optional: Variables that templates may use; except for ``criteria`` they are blank.
+        each: Whether criteria that share a template are asked in separate calls nevertheless.
     """
 
     pack: PromptPack
@@ -125,7 +124,7 @@ class Rubric(Generic[_V]):
     def prompts(
         self, criteria: Sequence[Criterion], /, **texts: str
     ) -> list[tuple[tuple[str, ...], str]]:
-        """Return the prompts about a text, each with the names of the criteria that it asks."""
+        """Return the prompts about a text, each with the names of its criteria."""
         groups: dict[Any, list[Criterion]] = {}
         for criterion in criteria:
             groups.setdefault(criterion if self.each else criterion.template, []).append(criterion)
@@ -147,7 +146,7 @@ class Rubric(Generic[_V]):
         subject: Subject | None = None,
         **texts: str,
     ) -> Judged[_V]:
-        """Have one judge or a panel judge a text by some criteria: all calls are made at once."""
+        """Return the verdicts of one judge or a panel on a text; all calls are made at once."""
         asked = self.prompts(criteria, **texts)
         replies = await gathered(
             self.ask(judge, names, prompt, subject, tuple(texts.values()))

@@ -1,4 +1,4 @@
-"""Where a verdict is stated in a text, and where it is taken back."""
+"""Tells whether a text states a verdict, and whether it takes it back."""
 
 import re
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from contrafact.judges.own_words import NAME, NAME_IS, reported
 _V = TypeVar("_V", bound=bool | str)
 
 _NAMED = re.compile(rf"\b{NAME}\b{NAME_IS}[\s*_`\"'“‘(\[✅✓✔❌✗✘-]*\Z", re.IGNORECASE)
-# What follows a verdict takes it back by these words alone; others explain it.
+# Only these words after a verdict take it back; others explain it.
 _TAKEN_BACK = re.compile(
     "|".join((
-        # "wait" as a word to oneself, not of ports or analysts
+        # "wait" said to oneself, not of ports or analysts
         r"(?:(?:\A|[.!?…,;:(\n—–*_\"“-])\s*|\b(?:no|oh|but|hmm+|and|actually|ok(?:ay)?)\s+)wait"
         r"(?=\s*(?:[,.!?…:;—–\n]|-\s|\Z|(?:no|i|that|actually|let|a (?:minute|second|moment))\b))",
         r"\bhmm+(?![\w-])|\boops\b|\bmy (?:mistake|bad)\b|\bchanged my mind\b",
@@ -25,7 +25,7 @@ _TAKEN_BACK = re.compile(
         r"\bi(?: was|['’]m| am| stand) (?:wrong|mistaken|in error|incorrect|corrected)\b",
         r"\bi (?:mis\w+|take (?:it|that) back|retract|made (?:an? )?(?:\w+ )?(?:error|mistake))\b",
         r"(?:\A|[.!?\n*_])\W{0,9}correction\s*:",
-        # a sentence that is "no", or goes on from it
+        # a sentence that is or begins with "no"
         r"(?:\A\W{0,9}|[.!…\n][\s*_]{0,9}|\bactually,? )(?:no|nope|hardly|not (?:really|quite))\b"
         r"(?=[*_]*\s*(?:[,!?;:…—–\n]|-\s|\.(?!\s*\d)|\Z|wait\b"
         r"|(?:it|that|this)(?:['’]s| is| was)\b))",
@@ -36,7 +36,7 @@ _TAKEN_BACK = re.compile(
     )),
     re.IGNORECASE,
 )  # fmt: skip
-# That what was said is wrong takes a verdict of true or a label back, and explains one of false.
+# "That is wrong" takes back a verdict of true or a label, but explains a verdict of false.
 _WRONG = re.compile(
     r"\b(?:that|this|it|which)(?:['’]s| is| was)(?: \w+)? (?:wrong|incorrect|mistaken"
     r"|not (?:right|correct|so|the case))\b",
@@ -44,7 +44,7 @@ _WRONG = re.compile(
 )
 _CROSS, _CROSSES = "❌✗✘", re.compile(r"[\"'”’*_`.]*\s?[❌✗✘]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-# A verdict counts in a clause that says no more than that it is the verdict.
+# A verdict counts in a clause that only states it.
 _CLAUSE = re.compile(
     r"[.!?;:\n(){}\[\]–—→|=]|,\s+(?=(?:the|this|it|i|we|my)\b)"
     r"|(?<!anything )\b(?:so|therefore|thus|hence|because|since|as|given that|but|and|which)\b",
@@ -85,7 +85,7 @@ _BEGINS = re.compile(r"(?:\A|[.!?\n])[^\w.!?\n]*\Z")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, in small letters."""
+    """Return the words of a text, in lower case."""
     return [word.replace("’", "'").casefold() for word in _WORD.findall(text)]
 
 
@@ -94,7 +94,7 @@ def _all_framed(text: str, framed: set[str] | frozenset[str] = frozenset()) -> b
 
 
 def rank_of(text: str, start: int, end: int, framed: set[str]) -> int | None:
-    """Return 0 for a verdict that stands by itself, 1 behind another name; None for no verdict."""
+    """Return 0 for a verdict, 1 for one after a name that is not the answer's, None for others."""
     before, after = text[max(0, start - 160) : start], text[end : end + 160]
     named = _NAMED.search(before)
     head = before[: named.start()] if named else before
@@ -121,7 +121,7 @@ def rank_of(text: str, start: int, end: int, framed: set[str]) -> int | None:
 
 
 def taken_back(text: str, at: int, value: _V, words: Mapping[str, _V]) -> bool:
-    """Return whether what follows a verdict takes it back, or names another."""
+    """Return whether the text after a verdict takes it back or states another."""
     tail = text[at:]
     falsy = value in (False, "false")
     if _TAKEN_BACK.search(tail) or (not falsy and (_WRONG.search(tail) or _CROSSES.match(tail))):
@@ -160,7 +160,7 @@ _STOPS = frozenset(
 
 
 def _supposed(before: str, after: str) -> bool:
-    """Return whether a sentence only supposes what it says between two texts."""
+    """Return whether the sentence at the border of two texts is a supposition ("it would be")."""
     sentence = re.split(r"[.!?\n]", before)[-1] + " " + re.split(r"[.!?\n]", after)[0]
     if re.search(r"\bto be\W*\Z", before, re.IGNORECASE):
         return True
@@ -171,7 +171,7 @@ def _supposed(before: str, after: str) -> bool:
 
 
 def _in_passing(text: str, start: int, end: int) -> bool:
-    """Return whether a word behind a verdict, which would be another, is only used on the way.
+    """Return whether a word after a verdict, which could be another verdict, is only mentioned.
 
     It is denied, supposed ("it would be false if"), conceded ("it is true that"), reported, one of
     several checks in a list, or part of a noun ("false alarms", "the causal link").
@@ -204,7 +204,7 @@ def _in_passing(text: str, start: int, end: int) -> bool:
 
 @cache
 def verdict_words(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return where words stand as words of their own; a lone small letter is none in a sentence."""
+    """Return a pattern that matches any of the words whole, single letters only as capitals."""
     long = "|".join(
         re.escape(word) for word in sorted(words, key=len, reverse=True) if len(word) > 1
     )

@@ -1,10 +1,10 @@
-"""What a reader reaches that sees only the surface of texts and follows nothing.
+"""Leak tests: how well verdicts can be predicted from the surface of texts alone.
 
-Readers are trained on items of known verdict and scored on groups (headlines, graphs, scenes)
-that they have not seen: what they reach above 0.5 can be had without the reasoning that the items
-are to test. Each reader sees the text's words, how much it repeats of what it is about and of what
-is asked, which connectors it has, or what it quotes and how its numbers move; the last one sees
-all of it.
+Classifiers ("readers") are trained on items of known verdict and scored on groups (headlines,
+graphs, scenes) that they have not seen: an AUROC above 0.5 is possible without the reasoning that
+the items should test. Each reader sees one kind of feature: the text's words, how much it repeats
+of its source and its question, its connectors, or its quotations and the changes of its numbers;
+the last reader sees all of them.
 """
 
 import re
@@ -24,12 +24,12 @@ __all__ = ["OVERALL", "READERS", "LeakItem", "LeakRow", "leak_rows", "unseen_fol
 
 OVERALL = "overall"
 OVERALL_LIMIT = 0.60
-"""AUROC over all answers that is no leak: 0.10 above chance."""
+"""The highest AUROC over all answers that is not a leak: 0.10 above chance."""
 CRITERION_LIMIT = 0.65
 """The same for one criterion, of which there are fewer items."""
 READERS = ("words", "overlap", "connectors", "quotes", "all")
 MOST_ITEMS = 24_000
-"""Items that readers are trained and scored on; of more, whole stories are drawn at random."""
+"""The most items for training and scoring; of more, whole stories are drawn at random."""
 LEAST_ITEMS = 40
 _FOLDS = 5
 _RESAMPLES = 400
@@ -52,14 +52,14 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class LeakItem:
-    """A text, what it belongs to, and its verdicts.
+    """A text with its source, its verdicts and its groups.
 
     Attributes:
-        about: What it is about, and what is supposed or asked of that: a story and its query.
-        asked: By criterion, the text of what is asked; empty where every item is asked the same.
+        about: The source and the question or supposition about it: a story and its query.
+        asked: The text of each criterion; empty if it is the same for every item.
         verdicts: For every criterion, whether the text passes it.
-        block: What is resampled together: items that share texts.
-        groups: By name, what readers are not to have seen of the items they are scored on.
+        block: The label of items that share texts and are resampled together.
+        groups: By name, the item's group: a reader is not scored on groups that it has seen.
     """
 
     text: str
@@ -72,15 +72,15 @@ class LeakItem:
 
 @dataclass(frozen=True)
 class LeakRow:
-    """What one reader reached on one target, ``overall`` or a criterion.
+    """The result of one reader on one target, ``overall`` or a criterion.
 
     Attributes:
         model: "logistic" or "boosting".
-        folds: Of what the reader had seen none, as in "template".
-        wrong: Answers that fail, of ``items``.
+        folds: The name of the groups that are kept apart, such as "template".
+        wrong: The number of ``items`` whose text fails.
         auroc: The area under the ROC curve; 0.5 is chance.
         low: The lower end of its 95% interval, blocks resampled; ``high`` the upper.
-        limit: What it may reach.
+        limit: The highest AUROC that is not a leak.
     """
 
     target: str
@@ -96,7 +96,7 @@ class LeakRow:
 
     @property
     def leaks(self) -> bool:
-        """Whether the reader does better than the limit allows."""
+        """Whether the reader's AUROC is above the limit."""
         return self.auroc > self.limit
 
 
@@ -110,12 +110,12 @@ def leak_rows(
     least: int = LEAST_ITEMS,
     step: Callable[[], None] = lambda: None,
 ) -> Iterator[LeakRow]:
-    """Yield what each reader reaches, overall and for each criterion.
+    """Yield the result of each reader, overall and for each criterion.
 
     Args:
         seed: Seed of the folds, the resamples and the readers.
-        folds_by: Names of groups, each in turn what a reader has seen none of; all if not given.
-        least: Right and wrong texts that a target needs; `InputError` if there are fewer in all.
+        folds_by: Names of the groups by which items are split into folds; all if not given.
+        least: Right and wrong texts that a target needs; `InputError` if ``overall`` has fewer.
     """
     items = _drawn(items, seed)
     wrong = [not all(item.verdicts.values()) for item in items]
@@ -158,7 +158,7 @@ def leak_rows(
 
 
 def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
-    """Return all items, or those of some blocks, drawn at random."""
+    """Return the items, or if they are too many those of blocks drawn at random."""
     if len(items) <= MOST_ITEMS:
         return list(items)
     blocks = sorted({item.block for item in items})
@@ -176,7 +176,7 @@ def _features(items: Sequence[LeakItem], target: str) -> Mapping[str, Any]:
     vectorizer = HashingVectorizer(
         n_features=_WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False, norm="l2"
     )
-    texts = cache(_parts)  # each text once
+    texts = cache(_parts)  # parse each text once
     rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
     for item in items:
         criterion = item.asked.get(target, "")
@@ -201,7 +201,7 @@ def _parts(text: str) -> _Parts:
 
 
 def _overlaps(texts: _Taker, item: LeakItem, criterion: str) -> list[float]:
-    """Return lengths, and how much answer, story, query and criterion repeat of each other."""
+    """Return the lengths of an answer, and its overlaps with story, query and criterion."""
     words, grams, clauses = texts(item.text)
     row = [
         float(len(item.text)),
@@ -219,7 +219,7 @@ def _overlaps(texts: _Taker, item: LeakItem, criterion: str) -> list[float]:
 
 
 def _connectors(texts: _Taker, item: LeakItem) -> list[float]:
-    """Return how many words of consequence, contrast and neutral joining there are, and changes."""
+    """Return counts of connectors (consequence, contrast, neutral), punctuation and negations."""
     words = texts(item.text)[0]
     there = texts(item.about[0])[0]
     row: list[float] = []
@@ -233,7 +233,7 @@ def _connectors(texts: _Taker, item: LeakItem) -> list[float]:
 
 
 def _quotes(texts: _Taker, item: LeakItem, criterion: str) -> list[float]:
-    """Return what an answer quotes: clauses of criterion and story, figures; frames around it."""
+    """Return features of quoted clauses and numbers, and of the format of an answer."""
     text = item.text.lower()
     row: list[float] = []
     others = [criterion, item.about[0], *item.asked.values(), *[""] * _QUOTED][:_QUOTED]
@@ -259,7 +259,7 @@ def _quotes(texts: _Taker, item: LeakItem, criterion: str) -> list[float]:
 
 
 def _moved(texts: _Taker, item: LeakItem) -> list[float]:
-    """Return how the last number of the text lies to the last one of what it is about."""
+    """Return features that compare the last number of a text with the last number of its source."""
     here, there = (
         [int(digits) for word in texts(one)[0] if (digits := word.replace(",", "")).isdigit()]
         for one in (item.text, item.about[0])
@@ -275,9 +275,9 @@ def _moved(texts: _Taker, item: LeakItem) -> list[float]:
 def unseen_folds(
     groups: Sequence[Any], *, most: int = _FOLDS, seed: int
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the rows to learn from and those to score, fold by fold; a group is never split.
+    """Yield the training rows and the scored rows of each fold; a group is never split.
 
-    There are as many folds as groups if these are fewer than ``most``; at least two are wanted.
+    There are ``most`` folds, or as many as groups if these are fewer; at least two are needed.
     """
     from sklearn.model_selection import GroupKFold
 
@@ -302,10 +302,10 @@ def _scores(
     for train, test in unseen_folds(groups, seed=seed):
         if label[train].all() or not label[train].any():
             return None
-        # Threads that wait for one another on a busy machine cost more than they bring.
+        # On a busy machine, threads that wait for each other cost more than they gain.
         with threadpool_limits(1):
             raw = _fitted(features, label, train, reader, model, seed)(test)
-        # Folds are put on one scale: what counts is the order within each.
+        # Folds are put on one scale: only the order within each counts.
         scores[test] = (raw - raw.mean()) / (raw.std() + 1e-12)
     return scores
 
@@ -337,7 +337,7 @@ def _fitted(
         fitted.fit(seen[train], label[train])
         return lambda test: np.asarray(fitted.decision_function(seen[test]))
     if wordy:
-        # The words that go most with either label, as far as training shows.
+        # The words most correlated with either label in the training rows.
         strength = np.nan_to_num(chi2(words[train], label[train])[0])
         best = words[:, np.argsort(strength)[-_BOOSTED_WORDS:]].toarray()
         dense = best if reader == "words" else np.hstack([best, dense])

@@ -1,14 +1,14 @@
-"""Verifiers: judges that work a verdict out by proof or by rule, or leave it open.
+"""Verifiers: judges that derive a verdict by proof or by rule, or leave it open.
 
-A verifier is asked through Inspect's model interface like any judge (``verifier/NAME``), so that
-panels, exams, logs, resuming and judging again are the same. What it is asked is not in the words
-of the prompt: the message carries the *subject*, the texts as data, in its metadata.
+A verifier is called through Inspect's model interface like any judge (``verifier/NAME``), so that
+panels, exams, logs, resuming and judging again work the same way. It does not read the prompt: the
+metadata of the message hold the *subject*, the texts as data.
 
-A verifier may have a *reader*, a language model: its family then asks that model what a text says,
-where the verifier cannot read it, and hands the replies to the verifier with the subject.
+A verifier may have a *reader*, a language model: where the verifier cannot read a text, its family
+asks that model what the text says, and passes the replies to the verifier with the subject.
 
-Undecided is an invalid verdict with its reason: it votes for nothing, and its coverage (valid
-verdicts over all) stands beside its rates.
+An undecided verdict is invalid, with its reason: it casts no vote, and the verifier's coverage
+(valid verdicts over all) is shown beside its rates.
 """
 
 import json
@@ -36,21 +36,21 @@ VERIFIER = "verifier/"
 """The provider of verifiers, in a model's name."""
 
 UNDECIDED = "undecided"
-"""How the reason of a verdict begins that a verifier does not give."""
+"""The begin of the reason why a verifier gives no verdict."""
 
 Subject = Mapping[str, Any]
-"""What is judged, as data: ``family`` and whatever that family's verifiers read."""
+"""The judged data: ``family`` and the fields that the family's verifiers read."""
 
 METADATA = "contrafact"
-"""Where a message's metadata has the criterion and the subject."""
+"""The keys of the criterion and the subject in a message's metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a verifier says of one criterion: whether it holds, None where that is undecided.
+    """A verifier's decision on one criterion: whether it holds, None if undecided.
 
-    The reason is what decides it, or why nothing does; the probability is that it holds. ``read``
-    says who read the text that was judged, where a verifier can have a reader.
+    The reason says what decides it, or why it is undecided; the probability is that it holds.
+    ``read`` says who read the text that was judged, if the verifier can have a reader.
     """
 
     passed: bool | None
@@ -60,7 +60,7 @@ class Decision:
 
 
 Verifier = Callable[[str, Subject], Decision]
-"""Decides one criterion about one subject."""
+"""A function that decides one criterion about one subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Question:
 
 
 def is_verifier(judge: "Model | str") -> bool:
-    """Tell whether a judge is a verifier."""
+    """Return whether a judge is a verifier."""
     return str(judge).startswith(VERIFIER)
 
 
@@ -95,7 +95,7 @@ async def decision_by(
     *,
     cache: "bool | CachePolicy" = False,
 ) -> Decision:
-    """Ask a verifier one criterion; what another judge is asked by stands in the log."""
+    """Ask a verifier one criterion; the prompt for other judges is kept in the log."""
     from inspect_ai.model import ChatMessageUser
 
     message = ChatMessageUser(

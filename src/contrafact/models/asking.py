@@ -1,6 +1,6 @@
-"""How methods and solvers of every family ask a language model, and plan what they will ask.
+"""How methods and solvers of every family call a language model, and how they plan these calls.
 
-And why a call failed, in words that may be shown.
+Also: why a call failed, in words that may be shown to the user.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 UNREADABLE = "unreadable"
-"""The cause of all else that is invalid."""
+"""The cause of every other invalid result."""
 
 
 class Unanswered(Exception):
@@ -63,7 +63,7 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call of the model under test that will be made, for an estimate."""
+    """One planned call of the model under test, from which the cost is estimated."""
 
     prompt: str
     reply_tokens: int
@@ -71,12 +71,13 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Ask:
-    """A method's only way to a language model.
+    """The function through which a method calls a language model.
 
     Attributes:
         structured: Whether to ask the provider for schema-constrained JSON.
-        config: Settings on top of the model's own.
-        exchanges: Where every prompt and reply are added: what a text may have been copied from.
+        config: Settings that are added to the model's own.
+        exchanges: A list to which every prompt and reply are appended; a text may have been copied
+            from them.
     """
 
     model: Model
@@ -86,7 +87,7 @@ class Ask:
     exchanges: list[tuple[str, str]] | None = None
 
     def sampled(self, seed: int, temperature: float | None = None) -> "Ask":
-        """Return how one of several answers is asked for, told apart by the seed."""
+        """Return a copy with another seed, to ask for one of several answers to the same prompt."""
         given = GenerateConfig(seed=seed)
         if temperature is not None:
             given = GenerateConfig(seed=seed, temperature=temperature)
@@ -95,7 +96,7 @@ class Ask:
     async def __call__(
         self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None
     ) -> ModelOutput:
-        """Return the model's output; `Unanswered` if the prompt is too long, or refused."""
+        """Return the model's output; raise `Unanswered` if the prompt is too long or is refused."""
         config = self.config
         if schema is not None and self.structured:
             config = config.model_copy(update={"response_schema": schema})
@@ -116,11 +117,11 @@ async def answer(
     config: GenerateConfig,
     cache: bool | CachePolicy = False,
 ) -> ModelOutput:
-    """Return a model's output. A service's empty one is asked for once more, past the cache.
+    """Return a model's output; ask a service once more, past the cache, if its output is empty.
 
-    A call that fails raises what its last try did, in the service's words, and is not made again in
-    the same work for the same end (`asked_for`); one that is answered without a word twice is such
-    a call, and no reply that stands.
+    A call that fails raises the error of its last try, in the service's words, and the same work
+    does not make it again for the same purpose (`asked_for`). A call with two empty replies has
+    failed, too.
     """
     calls = current_calls.get() if is_service(model) else None
     settings = {**decisive(config), "for": asked_for.get()}
@@ -156,16 +157,17 @@ async def answer(
 async def _generated(
     model: Model, messages: str | list[ChatMessage], config: GenerateConfig, cache: Any
 ) -> ModelOutput:
-    """Return a model's output, without what it refuses the request for, if it may go without.
+    """Return a model's output; repeat a refused request without the setting it was refused for.
 
-    `contrafact.models.service` does so for good; this is for models that it does not watch, as
-    those of ``inspect eval``, and whose replies it does not see.
+    Only settings that a request can do without are left out. `contrafact.models.service` leaves
+    them out of all later calls; this is for models that it does not watch, such as those of
+    ``inspect eval``.
     """
     while True:
         try:
             return await model.generate(messages, config=config, cache=cache)
         except Exception as error:
-            # Inspect's own words quote the request; the service's are in what caused them.
+            # Inspect's own message quotes the request; the service's message is in the causes.
             around = type(error).__name__ in _AROUND and error.__cause__
             name = None if is_service(model) else lacking(str(around or error), config)
             if name is None:
@@ -174,7 +176,7 @@ async def _generated(
 
 
 def _is_of_a_service(error: Exception) -> bool:
-    """Tell whether a service failed; Python's own errors are a program's."""
+    """Return whether an error comes from a service rather than from a bug in the program."""
     return type(error).__module__ != "builtins" or isinstance(error, ConnectionError | TimeoutError)
 
 
@@ -184,9 +186,9 @@ def cut_off(output: ModelOutput) -> bool:
 
 
 def no_answer(output: ModelOutput, *, cut: bool = True) -> str | None:
-    """Return why an output holds no answer, by what its provider says; none if it may hold one.
+    """Return why an output holds no answer, as its provider reports it; None if it may hold one.
 
-    ``cut`` says that one which the length limit ended is none.
+    With ``cut``, an output that was cut off at the length limit holds no answer.
     """
     if cut and cut_off(output):
         return CUT_OFF
@@ -208,32 +210,32 @@ def no_answer(output: ModelOutput, *, cut: bool = True) -> str | None:
 
 
 def kept_reply(output: ModelOutput) -> str:
-    """Return a reply as files keep it: its text, or in brackets why it holds no answer."""
+    """Return a reply as it is written to files: its text, or in brackets why it holds no answer."""
     reason = no_answer(output)
     return output.completion if reason is None else f"[{reason}]"
 
 
 def cause_of(reason: str) -> str:
-    """Return the cause of what is invalid, for tables, by the reason: of `CAUSES`, or the rest."""
+    """Return the cause of an invalid result, for tables: its reason's entry in `CAUSES`."""
     return next((cause for words, cause in CAUSES.items() if reason.startswith(words)), UNREADABLE)
 
 
 def cache_policy(scope: str | None) -> bool | CachePolicy:
-    """Return Inspect's cache policy that keeps answers under a name; no caching without one."""
+    """Return Inspect's cache policy that keeps answers under a name; False without a name."""
     if scope is None:
         return False
     return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
 
 
 _AROUND = ("RetryError", "ModelGenerateError")
-"""Inspect's errors around a service's: of retries, and of a refused request, which it repeats."""
+"""Inspect's errors that wrap a service's error, after retries or a refused request."""
 
 
 def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without secrets.
 
-    A `WriteError` is raised again: no call failed. Of retries it is what they gave up on, with
-    what lies under it where that says next to nothing.
+    For retries it is the error that they gave up on, with its own cause where its message is very
+    short. A `WriteError` is raised again, since no call failed.
     """
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:
@@ -241,7 +243,7 @@ def failure_cause(error: BaseException) -> str:
             break
         chain.append(inner)
     if (full := next((one for one in chain if isinstance(one, WriteError)), None)) is not None:
-        raise full  # what came of a call could not be kept
+        raise full  # the result of a call could not be written
     causes = [link for link in chain if type(link).__name__ not in _AROUND] or chain
     text = _formatted(causes[0])
     if len(str(causes[0])) < 25 and len(causes) > 1 and str(causes[-1]):
@@ -255,7 +257,7 @@ def _formatted(error: BaseException) -> str:
 
 
 def answered_calls(sample: "EvalSample") -> "Iterator[ModelEvent]":
-    """Yield a sample's calls that were answered; a try that failed is none."""
+    """Yield a sample's answered calls, without failed tries."""
     for event in sample.events:
         if event.event == "model" and event.error is None and not event.output.empty:
             yield event

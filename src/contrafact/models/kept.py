@@ -1,7 +1,7 @@
-"""Answers that are kept as they come: work that is killed and repeated asks only what is open.
+"""Answers that are kept as they arrive, so that killed work repeats only its unanswered calls.
 
-Each answer is kept by its model (`KeptModel`); a piece of work that asks none is kept whole
-(`kept_piece`).
+`KeptModel` keeps each of its answers; `kept_piece` keeps the result of work that calls no
+`KeptModel`.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ __all__ = ["KeptModel", "kept_piece"]
 
 
 async def kept_piece(asked: object, work: Callable[[], Awaitable[Any]]) -> Any:
-    """Return what work makes, which asks no `KeptModel`: from the current journal, if it is there.
+    """Return the result of work without a `KeptModel`, from the current journal if it is there.
 
-    ``asked`` is what the piece depends on.
+    ``asked`` holds everything on which the result depends.
     """
     calls, key = current_calls.get(), hash_of(asked)
     if calls is None or calls.journal is None:
@@ -37,7 +37,7 @@ async def kept_piece(asked: object, work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 class KeptModel(Model):
-    """A model that answers from the journal of the current work (`counted_calls`), if it can."""
+    """A model that answers from the journal of the current work (`counted_calls`) if possible."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model.api, model.config, model.model_args)
@@ -52,13 +52,13 @@ class KeptModel(Model):
         cache: bool | CachePolicy | Any = False,
         on_stream: Any = None,
     ) -> ModelOutput:
-        """Return the model's answer, from the journal where it is there."""
+        """Return the model's answer, from the journal if it is there."""
         calls = current_calls.get() or Calls()
         key = question_key(self._named, input, self._settings | decisive(config))
         if calls.journal is not None and key in calls.journal.known:
             calls.again += 1
             return ModelOutput.model_validate_json(calls.journal.known[key])
-        # One question at a time: who asks the same meanwhile waits for its answer.
+        # If the same question is already being answered, wait for that answer.
         if (asked := calls.answering.get(key)) is not None:
             return await asyncio.shield(asked)
         answer = asyncio.ensure_future(self._kept(calls, key, input, config))
@@ -71,7 +71,7 @@ class KeptModel(Model):
     async def _kept(
         self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
-        asked_key.set(key)  # of this task alone
+        asked_key.set(key)  # set for this task alone
         output = await self.ask(calls, input, config)
         keep_answer(output)
         return output
@@ -79,7 +79,7 @@ class KeptModel(Model):
     async def ask(
         self, calls: Calls, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
-        """Return what the model says, and count it."""
+        """Call the model and count its answer."""
         output = await super().generate(input, config=config)
         calls.count(self._named, output)
         return output

@@ -1,4 +1,4 @@
-"""Opening a model by its name, and within what bounds its calls are made."""
+"""Opens models by name, and sets the limits of their calls."""
 
 import re
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ NO_MODEL = "none/none"
 """Inspect's name of the model that is never asked."""
 
 IN_PROCESS = ("embedded/", "whitebox/")
-"""Providers of models in this process: calls wait for each other, so no time is too long."""
+"""Providers of models in this process; their calls wait for each other and have no timeout."""
 
-# Providers word their errors for a terminal: colours, and Rich's tags.
+# Providers format their errors for a terminal, with colours and Rich's tags.
 _MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
 
 
 def holds_to_choices(model: object) -> bool:
-    """Return whether a model, by its Inspect name, can be held to a choice of replies."""
+    """Return whether a model (Inspect's name) can be limited to a list of replies."""
     return str(model).startswith(IN_PROCESS)
 
 
 def call_config(max_connections: int, **bounds: int | None) -> GenerateConfig:
-    """Return how calls are made: so many at once, within `TRANSPORT`'s bounds or the ones named."""
+    """Return the settings of calls: how many at once, and `TRANSPORT`'s limits or those given."""
     given = {name: value for name, value in bounds.items() if value is not None}
     return GenerateConfig(**{**TRANSPORT, **given, "max_connections": max_connections})
 
@@ -42,14 +42,14 @@ def open_model(
     transport: Mapping[str, Any] | None = None,
     **model_args: Any,
 ) -> Model:
-    """Return an Inspect model, or say in one line why it cannot be used.
+    """Return an Inspect model; the error if it cannot be used is one line.
 
-    ``transport`` are the run's bounds, by the names of `TRANSPORT`, whose values stand in for
-    missing ones; a model of this process is not bounded.
+    ``transport`` holds the run's limits by the names of `TRANSPORT`, whose values replace missing
+    ones; a model in this process has no limits.
 
     Raises:
         InputError: if there is no such provider, its package or key is missing, or a local
-            model's file is not there.
+            model's file does not exist.
     """
     config = config or GenerateConfig()
     if transport is not None and not name.startswith(IN_PROCESS):
@@ -60,7 +60,7 @@ def open_model(
     except InputError:
         raise
     except Exception as error:
-        without_secrets(model_args)  # and remember them
+        without_secrets(model_args)  # which also registers them as secrets
         text = redacted(str(error) or repr(error))
         text = " ".join(_MARKUP.sub("", text).split()).removeprefix("ERROR: ")
         raise InputError(

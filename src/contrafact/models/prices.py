@@ -1,8 +1,8 @@
-"""What calls cost in US dollars, by the list prices that come with `genai-prices`: no network.
+"""The cost of calls in US dollars, by the list prices that `genai-prices` contains; no network.
 
-A model of this machine costs nothing. A model without a known price has none: it is never taken
-for free. Prices are those of single calls: some providers charge more per token for a long one, so
-that tokens of many calls must not be added up first.
+A model on this machine costs nothing. The cost of a model without a known price is unknown, never
+0. Prices apply to single calls: some providers charge more per token for a long call, so that
+tokens of many calls must not be summed first.
 """
 
 from collections import Counter
@@ -22,13 +22,13 @@ FREE = "free: runs on this machine"
 LISTED = "list price"
 UNKNOWN = "price unknown"
 
-# Providers that run on the user's own machines. Everything else is taken to cost money.
+# Providers that run on the user's own machines. All others are assumed to cost money.
 _OWN = {
     "embedded", "whitebox", "verifier", "hf", "vllm", "sglang", "ollama", "llama-cpp-python",
     "mockllm", "transformer_lens", "nnterp", "none",
 }  # fmt: skip
 
-# Inspect's names of providers, and what the price table calls them.
+# Inspect's names of providers, and their names in the price table.
 _PROVIDERS = {
     **{name: name for name in ("anthropic", "openai", "google", "mistral", "groq", "deepseek",
                                "together", "fireworks", "openrouter", "perplexity", "cloudflare")},
@@ -42,7 +42,7 @@ _COMPATIBLE = "openai-api"
 
 @dataclass(frozen=True)
 class Tokens:
-    """What one call used: tokens sent, those of a provider's cache apart, and come back."""
+    """The tokens of one call: sent, received, and read from or written to a provider's cache."""
 
     read: int
     written: int
@@ -51,7 +51,7 @@ class Tokens:
 
     @classmethod
     def of(cls, usage: "ModelUsage | None") -> "Tokens":
-        """Return what a provider says of a call; nothing where it says nothing."""
+        """Return the tokens that a provider reports for a call; 0 if it reports none."""
         if usage is None:
             return cls(0, 0)
         return cls(
@@ -68,12 +68,12 @@ class Tokens:
 
 
 def is_paid(model: str) -> bool:
-    """Whether calls of a model are taken to cost money: all but those on one's own machines."""
+    """Return whether calls of a model are assumed to cost money: all but local models do."""
     return inspect_name(model).split("/", 1)[0] not in _OWN
 
 
 def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:
-    """Return what calls cost at list price; 0 of a model of this machine, None where unknown."""
+    """Return the cost of calls at list price; 0 for a local model, None if unknown."""
     if not is_paid(model):
         return Decimal(0)
     if price_note(model) == UNKNOWN:
@@ -83,7 +83,7 @@ def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:
 
 
 def price_note(model: str) -> str:
-    """Return where a model's price comes from: it is free, listed or unknown."""
+    """Return a note on a model's price: free, listed or unknown."""
     if not is_paid(model):
         return FREE
     return UNKNOWN if _price(model, Tokens(1, 0)) is None else LISTED
@@ -94,7 +94,7 @@ def _price(model: str, call: Tokens) -> Decimal | None:
 
     provider, _, name = model.partition("/")
     if provider == _COMPATIBLE:
-        # openai-api/<service>/<model>: the service is what charges.
+        # openai-api/<service>/<model>: the service charges.
         service, _, name = name.partition("/")
         known = service if service in _PROVIDERS.values() else None
     else:

@@ -1,8 +1,8 @@
-"""What keeps keys out of what Inspect writes: of its logs, its sets' files, its traces.
+"""Keeps secrets out of the files that Inspect writes: logs, eval sets, traces.
 
-Inspect writes down a model's arguments and address, and what its service said. The arguments are
-exchanged here for those without secrets, once the model is open; replies and errors are cleaned
-where they come from the provider (`contrafact.models.service`).
+Inspect records a model's arguments and address and its service's replies. Once the model is open,
+its arguments are replaced here by a copy without secrets; replies and errors are cleaned when they
+come from the provider (`contrafact.models.service`).
 """
 
 from collections.abc import Mapping
@@ -23,19 +23,19 @@ __all__ = ["clean_error", "cleaned", "keep_private"]
 
 
 def keep_private(model: Model, arguments: Mapping[str, Any]) -> Model:
-    """Return a model that was opened with these arguments, none of whose secrets is written."""
+    """Return a model opened with these arguments so that Inspect writes none of their secrets."""
     make_public(str(model))
     keep_out_of_logs()
-    without_secrets(dict(arguments))  # and remember them
+    without_secrets(dict(arguments))  # which also registers them as secrets
     shown = secrets_dropped(without_secrets(model.model_args))
     if without_secrets(model.explicit_base_url) != model.explicit_base_url:
-        return Model(model.api, model.config, shown)  # which has no address of its own
+        return Model(model.api, model.config, shown)  # a model without an explicit address
     model.model_args = shown
     return model
 
 
 def cleaned(made: Any) -> Any:
-    """Return what a provider made, an output, a call or an error, without secrets."""
+    """Return a provider's output, call or error without secrets."""
     if isinstance(made, Exception):
         clean_error(made)
     elif isinstance(made, BaseModel):
@@ -46,7 +46,7 @@ def cleaned(made: Any) -> Any:
 
 
 def clean_error(error: BaseException) -> None:
-    """Take the secrets out of an error, and out of what caused it."""
+    """Remove the secrets from an error and from its causes."""
     link: BaseException | None = error
     cleaned: list[BaseException] = []
     while link is not None and link not in cleaned:
@@ -58,7 +58,7 @@ def clean_error(error: BaseException) -> None:
         cause = link.__cause__ or link.__context__
         if cause is not None and cause not in cleaned:
             cause.args = tuple(map(_redacted_value, cause.args))
-            if redacted(str(cause)) != str(cause):  # it words itself anew
+            if redacted(str(cause)) != str(cause):  # it builds its message anew
                 cause = link.__cause__ = None
                 link.__suppress_context__ = True
         link = cause

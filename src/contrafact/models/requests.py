@@ -1,9 +1,9 @@
-"""What the providers of models in this process share: their arguments, requests and their bodies.
+"""Arguments and requests of the providers that run a model in this process.
 
-A body is the one that Inspect's ``openai-api`` provider sends over HTTP, so that a model gives the
-same answers in process and behind a server; ``top_k`` and ``cache_prompt``, which OpenAI's protocol
-lacks and llama.cpp's takes, are added where they are set, and so is how long a list is
-(`OneItemArray`).
+A request's body is the same as Inspect's ``openai-api`` provider sends over HTTP, so that a model
+gives the same answers in this process and behind a server. ``top_k``, ``cache_prompt`` and the
+length of a list (`OneItemArray`), which llama.cpp accepts beyond OpenAI's protocol, are added if
+they are set.
 """
 
 import threading
@@ -40,20 +40,20 @@ __all__ = [
 ]
 
 GUIDED_CHOICE = "guided_choice"
-"""The key of ``GenerateConfig.extra_body`` that holds the only replies allowed, a list of strings;
-vLLM's name for it. Models in this process hold to it."""
+"""The key (vLLM's) of ``GenerateConfig.extra_body`` that holds a list of the only replies allowed.
+Models in this process follow it."""
 
 MAX_TOKENS = 2048
-"""Where the answer of a model in this process ends if nothing else says so."""
+"""The default limit on the tokens of an answer of a model in this process."""
 
 _Engine = TypeVar("_Engine")
 
 
 class InProcessAPI(ModelAPI, Generic[_Engine]):
-    """A model in this process, loaded at the first call and shared; `InputError` on bad ones."""
+    """A model in this process, loaded at the first call and shared; `InputError` if unusable."""
 
     kind: str
-    """What messages call such models."""
+    """The name of such models in messages."""
     arguments: Sequence[str]
     """The names of the provider's arguments (``-M``)."""
 
@@ -76,20 +76,20 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
         if unknown := sorted(set(given) - set(self.arguments)):
             raise InputError(
                 f"{self.kind} models have no argument {', '.join(unknown)}",
-                hint=f"those they have are {', '.join(self.arguments)}",
+                hint=f"their arguments are {', '.join(self.arguments)}",
             )
         super().__init__(self.set_up(model_name, given), config=config or GenerateConfig())
 
     @abstractmethod
     def set_up(self, model_name: str, given: dict[str, Any]) -> str:
-        """Check and take the arguments, and return the name; `InputError` if it is of no model."""
+        """Check and store the arguments; return the model's name, or raise an `InputError`."""
 
     @abstractmethod
     def load(self) -> _Engine:
-        """Return what runs the model, where no model of this process has it yet. Blocking."""
+        """Load and return the engine that runs the model. Blocking."""
 
     def engine(self) -> _Engine:
-        """Return what runs the model, loaded if need be; blocking; `InputError` if it cannot be."""
+        """Return the model's engine, loading it if needed. Blocking; `InputError` if that fails."""
         with self._lock:
             if self._engine is None:
                 self._engine = self.load()
@@ -102,7 +102,7 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> tuple[ModelOutput | Exception, ModelCall]:
-        """Answer a conversation; `InputError` on what is not served, or a model not loaded."""
+        """Answer a conversation; `InputError` if unsupported, or the model cannot be loaded."""
         self.check_request(input, tools, config)
         return await self.answer(input, config)
 
@@ -110,23 +110,23 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
     async def answer(
         self, input: list[ChatMessage], config: GenerateConfig
     ) -> tuple[ModelOutput, ModelCall]:
-        """Answer a conversation of texts."""
+        """Answer a conversation that consists of text only."""
 
     def max_tokens(self) -> int:
-        """Return where an answer ends if nothing else says so."""
+        """Return the default limit on an answer's tokens."""
         return MAX_TOKENS
 
     def at_once(self) -> int:
-        """Return how many samples of a run go together: few, so that the first are soon kept."""
+        """Return how many samples run at once: few, so that the first are finished early."""
         return 16
 
     def close(self) -> None:
-        """Let go of what runs the model. It ends when no model of this process needs it."""
+        """Release the engine, which ends when no other model in this process uses it."""
         with self._lock:
             self._engine = None
 
     def too_long(self, error: str, call: dict[str, Any]) -> tuple[ModelOutput, ModelCall]:
-        """Return the output for a prompt that is longer than the context."""
+        """Return the output that reports a prompt longer than the context."""
         output = ModelOutput.from_content(
             self.model_name, error, stop_reason="model_length", error=error
         )
@@ -135,7 +135,7 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
     def check_request(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], config: GenerateConfig
     ) -> None:
-        """Refuse what is not served, such as tools and pictures, by `InputError`."""
+        """Raise an `InputError` if a request is not supported, such as tools or pictures."""
         other = "use another --model for this task"
         if tools or any(
             isinstance(message, ChatMessageTool)
@@ -146,19 +146,19 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
         for message in messages:
             for part in [] if isinstance(message.content, str) else message.content:
                 if part.type not in ("text", "reasoning"):
-                    problem = f"{self.kind} models take text only, and a message holds {part.type}"
+                    problem = f"{self.kind} models accept only text; a message holds {part.type}"
                     raise InputError(problem, hint=other)
         if config.prompt_logprobs is not None:
             raise InputError(f"{self.kind} models give no log-probabilities of the prompt")
         if (config.num_choices or 1) > 1:
-            raise InputError(f"{self.kind} models give one answer to a call")
+            raise InputError(f"{self.kind} models give only one answer per call")
 
 
 def guided_choice(config: GenerateConfig) -> tuple[str, ...]:
-    """Return the only replies that a request allows; empty where it allows all.
+    """Return the only replies that a request allows; empty if it allows all.
 
     Raises:
-        InputError: If they are not strings of at least a character, or a schema is asked for too.
+        InputError: If one is not a non-empty string, or the request has a schema as well.
     """
     given = (config.extra_body or {}).get(GUIDED_CHOICE)
     if given is None:
@@ -177,11 +177,11 @@ def guided_choice(config: GenerateConfig) -> tuple[str, ...]:
 async def request_body(
     model: str, messages: Sequence[ChatMessage], config: GenerateConfig
 ) -> dict[str, Any]:
-    """Return the request body, with every text in it as a tokenizer can read it (`tokenizable`).
+    """Return the request body, with every text in it made readable to a tokenizer (`tokenizable`).
 
-    Special-token strings such as ``<|im_end|>`` stay, and llama.cpp reads them as the tokens they
-    name, here as over HTTP: who quotes text from outside in a prompt takes them out first.
-    `GUIDED_CHOICE` is left out, which takes the model's tokens to say.
+    Strings of special tokens such as ``<|im_end|>`` stay, and llama.cpp reads them as these tokens,
+    as it does over HTTP: callers must remove them from untrusted text in a prompt. `GUIDED_CHOICE`
+    is left out; the provider handles it.
     """
     body: dict[str, Any] = {
         "messages": await messages_to_openai(list(messages)),
@@ -210,7 +210,7 @@ async def request_body(
 
 
 def clean_value(value: Any) -> Any:
-    """Return a JSON-like value with every string in it made `tokenizable`, keys included."""
+    """Return a JSON value with all strings, keys included, made `tokenizable`."""
     if isinstance(value, str):
         return tokenizable(value)
     if isinstance(value, dict):
@@ -221,14 +221,14 @@ def clean_value(value: Any) -> Any:
 
 
 class SharedSchema(ResponseSchema):
-    """A reply's schema that all calls share: Inspect, which copies settings, copies it not."""
+    """A reply's schema that all calls share: it is not copied when Inspect copies settings."""
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self
 
 
 def closed_object(properties: dict[str, JSONSchema]) -> JSONSchema:
-    """Return the schema of an object that has all of these properties, and no other."""
+    """Return the schema of an object that has exactly these properties."""
     return JSONSchema(
         type="object",
         properties=properties,
@@ -238,10 +238,10 @@ def closed_object(properties: dict[str, JSONSchema]) -> JSONSchema:
 
 
 class OneItemArray(JSONSchema):
-    """The schema of a list of just one item, for which Inspect's schemas have no word.
+    """The schema of a list of exactly one item, which Inspect's schemas cannot express.
 
-    Models that are run here are held to it; services are sent the list without it, which is all
-    that several of them take.
+    Models in this process must follow it; services get a list without a length, since several of
+    them accept nothing else.
     """
 
     minItems: int = 1

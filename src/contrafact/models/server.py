@@ -1,11 +1,11 @@
 """llama.cpp in this process: one server per model file and settings, shared by all who use it.
 
-``xllamacpp.Server`` takes requests in process and always answers OpenAI's HTTP protocol too: here
+``xllamacpp.Server`` takes requests in process, but always opens an HTTP endpoint as well: here
 on the loopback interface only, on a random free port, with a random key and no origin allowed to
-browsers. Requests made in process never go through the port, but for a text's tokens, which the
-binding gives in no other way.
+browsers. Only requests for a text's tokens go through the port, since the binding offers no other
+way.
 
-Why results do not depend on what was asked before (a quantised key-value cache with flash
+Why results do not depend on earlier requests (a quantised key-value cache with flash
 attention, one slot) is in ``docs/decisions/0002-one-slot-quantised-kv.md``.
 """
 
@@ -25,15 +25,15 @@ from weakref import WeakValueDictionary
 
 from contrafact.errors import InputError
 
-_MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
-# How long a thread that waits for the others spins before it sleeps, in rounds of some ten
-# nanoseconds. libgomp's own is 300,000: on cores that other programs keep busy, a thread then
-# spends its whole turn waiting for one that has none (docs/decisions/0002).
+_MAX_DEFAULT_THREADS = 8  # with more, a small model waits for its threads longer than it gains
+# How long a waiting thread spins before it sleeps, in rounds of some ten nanoseconds. With
+# libgomp's default, 300,000, on cores that other programs keep busy, a thread spends its whole
+# time slice waiting for a thread that has none (docs/decisions/0002).
 _SPIN_ROUNDS = 1_000
 _WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
-_PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memory
-_TOKENIZE_SECONDS = 60  # a word takes a millisecond, unless the machine is very busy
-# No proxy stands between a process and itself, whatever the environment says.
+_PROMPT_CACHE_MIB = 2048  # memory in which llama.cpp may keep earlier prompts
+_TOKENIZE_SECONDS = 60  # one word takes a millisecond, unless the machine is very busy
+# Requests to the own process use no proxy, whatever the environment says.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _CLOSED = "this embedded server is closed"
 
@@ -41,7 +41,7 @@ KvCache = Literal["q8_0", "f16"]
 
 
 class PromptTooLong(Exception):
-    """A prompt has more tokens, the chat template's included, than one slot's context."""
+    """A prompt, with the chat template, has more tokens than the context of a slot."""
 
     def __init__(self, prompt_tokens: int, context: int) -> None:
         self.prompt_tokens = prompt_tokens
@@ -53,18 +53,18 @@ class PromptTooLong(Exception):
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server is opened with; equal settings share one server.
+    """The settings of a server; equal settings share one server.
 
     Attributes:
-        path: The GGUF file, absolute and checked.
-        context: Tokens per slot; a model trained on fewer keeps its own number.
-        slots: Requests worked on at once. One is fastest on few cores.
+        path: The absolute path of the GGUF file, checked.
+        context: Tokens per slot; a model trained with fewer keeps its own number.
+        slots: The number of requests processed at once. One is fastest on few cores.
         threads: By default ``OMP_NUM_THREADS``, else one less than the cores this process may use,
-            from 2 to 8 (1 on one core): all threads wait for the one that other programs displace.
+            from 2 to 8 (1 on one core), since all threads wait for one that other programs slow.
         kv_cache: The type of the key-value cache. ``q8_0`` makes results independent of prompt
-            reuse; ``f16``, for models whose head size is no multiple of 32, gives this up.
-        adapter: The GGUF file of a LoRA adapter, always on: the same weights without it are another
-            server's, so that no prompt that one has read serves the other.
+            reuse; ``f16``, for models whose head size is not a multiple of 32, does not.
+        adapter: The GGUF file of a LoRA adapter. The same weights without it have another server,
+            so that the two share no cached prompt.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class ServerSettings:
 
 
 def check_runtime() -> None:
-    """Check that llama.cpp is installed, without loading it; `InputError` if it is not."""
+    """Raise an `InputError` unless llama.cpp is installed; it is not loaded."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise InputError(
             "llama.cpp (xllamacpp), which runs embedded models, is not installed",
@@ -101,10 +101,10 @@ def check_runtime() -> None:
 
 @cache
 def load_runtime() -> Any:
-    """Return the module of llama.cpp, its threads set to wait for each other briefly.
+    """Return the module of llama.cpp, whose waiting threads are set to spin only briefly.
 
-    Its OpenMP library reads how long a waiting thread spins when it is loaded, be it by PyTorch
-    before; what the environment sets counts.
+    The OpenMP library reads this setting when it is loaded, which PyTorch may already have done.
+    A value set in the environment is kept.
 
     Raises:
         InputError: If llama.cpp is not installed.
@@ -122,7 +122,7 @@ def load_runtime() -> Any:
 
 
 class EmbeddedServer:
-    """A loaded model; blocking, safe from many threads; `InputError` if it cannot be loaded."""
+    """A loaded model. Calls block and are thread-safe; `InputError` if it cannot be loaded."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -137,18 +137,18 @@ class EmbeddedServer:
 
     @property
     def address(self) -> str:
-        """The base URL of the OpenAI-compatible endpoint, for clients that bring ``api_key``."""
+        """The base URL of the OpenAI-compatible endpoint, for clients with the ``api_key``."""
         return f"{self._root}/v1"
 
     def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer one chat completion request of OpenAI's HTTP protocol, never streamed.
+        """Answer a chat completion request of OpenAI's HTTP protocol, without streaming.
 
         Raises:
             PromptTooLong: If the prompt does not fit into the context.
             InputError: If llama.cpp refuses the request.
             RuntimeError: If the server is closed, or llama.cpp fails.
         """
-        # A local name keeps the model loaded until this call is done, whoever closes meanwhile.
+        # A local name keeps the model loaded until this call ends, even if it is closed meanwhile.
         server = self._server
         if server is None:
             raise RuntimeError(_CLOSED)
@@ -161,7 +161,7 @@ class EmbeddedServer:
         return response
 
     def tokens(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text inside an answer, none special; `RuntimeError` if closed."""
+        """Return the tokens of a text, without special tokens; `RuntimeError` if closed."""
         with self._tokens_lock:
             if text not in self._tokens:
                 server = self._server
@@ -180,7 +180,7 @@ class EmbeddedServer:
             return self._tokens[text]
 
     def close(self) -> None:
-        """Unload the model and close the port, once the calls under way are done."""
+        """Unload the model and close the port when all running calls have ended."""
         self._server = None
 
     @property
@@ -196,7 +196,7 @@ _servers: WeakValueDictionary[ServerSettings, EmbeddedServer] = WeakValueDiction
 def shared_server(settings: ServerSettings) -> EmbeddedServer:
     """Return the process's server for these settings, loading it if need be. Blocking.
 
-    It lives as long as a model uses it.
+    It is kept as long as a model uses it.
 
     Raises:
         InputError: As ``EmbeddedServer`` does.
@@ -210,13 +210,13 @@ def shared_server(settings: ServerSettings) -> EmbeddedServer:
 
 @atexit.register
 def _close_all() -> None:
-    """Unload what is left before the interpreter takes llama.cpp's modules down."""
+    """Unload all models before the interpreter unloads llama.cpp."""
     for server in list(_servers.values()):
         server.close()
 
 
 def _error(error: Mapping[str, Any]) -> Exception:
-    """Return the exception that an error in a response body stands for."""
+    """Return the exception for an error in a response body."""
     if error.get("type") == "exceed_context_size_error":
         return PromptTooLong(int(error["n_prompt_tokens"]), int(error["n_ctx"]))
     message = str(error.get("message", error))
@@ -233,7 +233,7 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
         adapter = llama.CommonAdapterLoraInfo()
         adapter.path, adapter.scale = str(settings.adapter), 1.0
         params.lora_adapters = [adapter]
-    params.verbosity = -1  # llama.cpp writes to stderr otherwise, over progress bars
+    params.verbosity = -1  # otherwise llama.cpp writes over progress bars on stderr
     params.n_ctx = settings.context * settings.slots
     params.n_parallel = settings.slots
     params.cache_ram_mib = _PROMPT_CACHE_MIB
@@ -250,12 +250,12 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
     params.api_keys = [api_key]
     params.cors_origins = ""
     params.cors_credentials = False
-    params.endpoint_slots = False  # it shows what others asked
+    params.endpoint_slots = False  # it shows other users' requests
     params.ui = False
     try:
         return llama.Server(params)
-    except RuntimeError:  # it does not say why
-        hint = "check that the file is whole and of a kind llama.cpp knows"
+    except RuntimeError:  # the error gives no reason
+        hint = "check that the file is complete and of a kind that llama.cpp supports"
         if settings.kv_cache == "q8_0":
             hint += "; a model whose head size is no multiple of 32 needs -M kv_cache=f16"
         problem = "llama.cpp cannot load this model"
@@ -267,7 +267,7 @@ def default_threads() -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
-    # Cores this process may use, where the system says so; containers often allow it few.
+    # The cores that this process may use, if the system tells; containers often allow few.
     mine = getattr(os, "sched_getaffinity", None)
     cores = len(mine(0)) if mine else os.cpu_count() or 1
     return min(cores, max(2, min(cores - 1, _MAX_DEFAULT_THREADS)))

@@ -1,21 +1,22 @@
-"""What a model service does besides answering: empty answers, refusals to serve, and waits.
+"""Handling of model services' failures: empty answers, refused requests, and waits.
 
-Inspect retries what its providers call transient, and keeps what they return. Between the two
-stands `guard`:
+Inspect retries errors that its providers call transient, and keeps the outputs that they return.
+`guard` adds:
 
 - A reply without a choice, or one that its provider cannot read (an error in a 200, a body without
   end), is a failed call with the service's own words. It is tried again, and never kept.
-- A refusal by the provider's filter is an answer that says so, whatever its status.
-- A service that takes no JSON schema, no temperature of 0, or has no log-probabilities, is asked
-  without from then on, once it has said so by a status of 400 to 499.
-- A used-up quota stops every further call of the model at once: trying again helps nobody.
-- A wait that the service asks for is kept, and said; one that the time of a call does not allow
-  ends the call, as that time does when a reply is still coming in.
-- A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
-- ``max_connections`` bounds the calls to a service, whichever of its models they ask.
-- What is under way is marked on the disk (`contrafact.models.calls`).
-- Only the provider sees secrets in the address; replies and errors come without.
-- A prompt of which the service counts far fewer tokens than it has words was cut, and is told.
+- A refusal by the provider's content filter becomes an answer that says so, whatever its status.
+- A service that rejects a JSON schema, a temperature of 0 or log-probabilities with a status of
+  400 to 499 gets all later requests without them.
+- A used-up quota stops every further call of the model at once.
+- A pause that the service asks for is observed and shown; if it exceeds the time limit of the
+  call, the call ends, as it does when a reply takes too long.
+- The client's own retries are off, so that ``max_retries`` is exact and limits count each try.
+- ``max_connections`` limits the calls to a service, all its models together.
+- Running calls are marked on the disk (`contrafact.models.calls`).
+- Only the provider sees secrets in the address; they are removed from replies and errors.
+- A warning is shown if the service reports far fewer prompt tokens than the prompt has words: it
+  has cut the prompt.
 """
 
 import json
@@ -55,7 +56,7 @@ _FIELDS = {
     "JSON schema": ("response_schema",),
     "log-probabilities": ("logprobs", "top_logprobs"),
 }
-"""What of a request a service may lack, with the settings that ask for it."""
+"""Features of a request that a service may not support, with the settings that request them."""
 _LACKING = {
     "temperature": r"temperature",
     "JSON schema": r"response.?(?:format|schema|mime)|schema|json.?(?:object|mode)|structured"
@@ -65,32 +66,32 @@ _LACKING = {
 _REFUSED = (400, 404, 405, 415, 422)
 
 _FIRST, _SOON, _LONGEST = 3.0, 2.0, 1_800.0
-"""Seconds until the first retry, at most after a reply without an answer, and at most."""
+"""Seconds until the first retry; the longest wait after a reply without an answer; the longest."""
 _SHOWN_FROM = 5.0
-"""Seconds: shorter waits are not said."""
+"""Seconds; shorter waits are not shown."""
 _KEPT_WORDS = 2_000
 """Characters of an error that are kept."""
 
 _UNREADABLE = (TypeError, AttributeError, LookupError, ValueError, RecursionError, AssertionError)
-"""What providers raise where they cannot read a reply."""
+"""The errors that providers raise if they cannot read a reply."""
 
 
 class NoAnswer(RuntimeError):
-    """The service replied, and there is no answer in it."""
+    """The service replied without an answer."""
 
 
 def guard(model: Model, arguments: Mapping[str, Any] | None = None) -> Model:
-    """Return a model whose service is watched as the module says; once guarded it stays so.
+    """Return a model whose service is handled as described above; it stays so.
 
-    None of the secrets in the arguments that it was opened with is written. Who opens it again
-    (Inspect gives the same instance) asks a service that was used up anew.
+    No secret in the arguments it was opened with is written to a file. Opening it again (Inspect
+    returns the same instance) allows calls again after a used-up quota.
     """
     model = keep_private(model, arguments or {})
     api = model.api
     if isinstance(api, _Guarded):
         api.used_up = None
         return model
-    # The provider's instance keeps its state, and the class below its name in Inspect's registry.
+    # The instance keeps its state, and the base class its name in Inspect's registry.
     api.__class__ = type(type(api).__name__, (_Guarded, type(api)), {})
     assert isinstance(api, _Guarded)
     api.watch(str(model), model.config)
@@ -98,7 +99,7 @@ def guard(model: Model, arguments: Mapping[str, Any] | None = None) -> Model:
 
 
 def is_service(model: Model) -> bool:
-    """Tell whether a model is asked of a service, and watched."""
+    """Return whether a model is one of a service, guarded by `guard`."""
     return isinstance(getattr(model, "api", None), _Guarded)
 
 
@@ -116,7 +117,7 @@ def _known_address() -> Iterator[None]:
 
 
 class _Guarded(ModelAPI):
-    """Mixed into a provider's class, before it."""
+    """A mixin that comes before the provider's class."""
 
     def watch(self, name: str, config: GenerateConfig) -> None:
         self._watched, self._time_of_call = name, config.timeout
@@ -128,7 +129,7 @@ class _Guarded(ModelAPI):
 
     @property
     def base_url(self) -> str | None:
-        """The address, without secrets for all but the provider."""
+        """The address; only the provider sees it with secrets."""
         address: str | None = vars(self).get("base_url")
         return address if _asking.get() else without_secrets(address)
 
@@ -137,7 +138,7 @@ class _Guarded(ModelAPI):
         vars(self)["base_url"] = address
 
     def initialize(self) -> None:
-        """See Inspect's `ModelAPI`, which makes a client anew here."""
+        """See Inspect's `ModelAPI`, which creates a new client here."""
         with _known_address():
             super().initialize()
         self._watch_client()
@@ -146,14 +147,14 @@ class _Guarded(ModelAPI):
         client: Any = getattr(self, "client", None)
         if isinstance(getattr(client, "max_retries", None), int):
             client.max_retries = 0
-        # Providers that give their HTTP client no name of its own leave it where Inspect's hooks
-        # find it too.
+        # Providers without an attribute for their HTTP client keep it where Inspect's hooks find
+        # it.
         http: Any = getattr(self, "http_client", None) or getattr(client, "_client", None)
         if isinstance(getattr(http, "event_hooks", None), dict):
             watch(http)
 
     def model_client(self, *options: Any, **named: Any) -> Any:
-        """See Inspect's provider of Google's models, which makes a client for each call."""
+        """See Inspect's provider of Google's models, which creates a client for each call."""
         for given in options:
             if getattr(given, "httpx_async_client", "none") is None:
                 import httpx
@@ -166,7 +167,7 @@ class _Guarded(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: GenerateConfig
     ) -> Any:
-        """Return what the provider does; `NoAnswer` if it holds none, or the quota is used up."""
+        """Return the provider's output; `NoAnswer` if it has no answer or the quota is used up."""
         if self.used_up is not None:
             raise NoAnswer(self.used_up)
         tries = current_tries.get() or Tries()
@@ -198,13 +199,13 @@ class _Guarded(ModelAPI):
         for name, words in refusals.items():
             self._lacks.add(name)
             why = shorten(printable(words), 200)[0]
-            say_once(f"{self._watched} takes no {name}, and is asked without ({why})")
+            say_once(f"{self._watched} does not accept {name}, now left out ({why})")
         if is_cut(input, output):
-            say_once(f"{self._watched}: it counts far fewer prompt tokens than it is sent words")
+            say_once(f"{self._watched}: it reports far fewer prompt tokens than words were sent")
         return made
 
     async def _reply(self, replies: list[Body], tries: Tries, *asked: Any) -> Any:
-        """Return what the provider makes of one request, within what is left of the call's time.
+        """Return the provider's output for one request, within the call's remaining time.
 
         Raises:
             NoAnswer: If the reply cannot be read, has no choice, or does not end in time.
@@ -220,10 +221,12 @@ class _Guarded(ModelAPI):
                     if not output.choices:
                         raise NoAnswer(_words(replies, output.error or "no choices"))
                     if replies and replies[-1].status >= 400:
-                        output.choices[0].stop_details = None  # Inspect's guess: not the model's
+                        output.choices[
+                            0
+                        ].stop_details = None  # set by Inspect's guess, not by the model
                     keep_answer(output)
         except _UNREADABLE as error:
-            if not replies:  # not of a reply: a fault of a program
+            if not replies:  # no reply: a bug in a program
                 raise
             raise NoAnswer(_words(replies, f"{type(error).__name__}: {error}")) from None
         except Exception as error:
@@ -233,11 +236,11 @@ class _Guarded(ModelAPI):
         finally:
             bodies.reset(token)
         if scope.cancelled_caught:
-            raise NoAnswer(f"the service gave no whole reply in a call's {limit} s")
+            raise NoAnswer(f"the service gave no whole reply within a call's {limit} s")
         return made
 
     async def _provided(self, *asked: Any) -> Any:
-        """Return, or raise, what the provider does, without secrets."""
+        """Return the provider's output, or raise its error, without secrets."""
         try:
             with _known_address():
                 made = await super().generate(*asked)  # type: ignore[safe-super]
@@ -249,9 +252,9 @@ class _Guarded(ModelAPI):
         return tuple(map(cleaned, made)) if isinstance(made, tuple) else cleaned(made)
 
     def connection_key(self) -> str:
-        """See Inspect's `ModelAPI`: where connections are bounded, models of an account share them.
+        """See Inspect's `ModelAPI`: with ``max_connections``, an account's models share them.
 
-        Where Inspect finds their number by itself, each model has its own.
+        Without it, Inspect chooses the number, and each model has its own connections.
         """
         key = super().connection_key()
         if not self._bounded:
@@ -267,20 +270,23 @@ class _Guarded(ModelAPI):
         return super().should_retry(ex)
 
     def retry_wait(self) -> Callable[[Any], float]:
-        """See Inspect's `ModelAPI`: how long to wait before the next try, by tenacity's state."""
+        """See Inspect's `ModelAPI`: return the function that computes the wait in seconds."""
         return self._wait
 
     def _wait(self, state: Any) -> float:
         wait = min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1)) * random.uniform(1, 1.25)
         error = state.outcome.exception()
-        if isinstance(error, NoAnswer):  # it did reply: a slip of its own, not a crowd
+        if isinstance(error, NoAnswer):  # the service replied, so it is not overloaded
             wait = min(wait, _SOON)
         asked = float(getattr(super().should_retry(error), "retry_after", None) or 0.0)
         wait = max(wait, asked)
         spent = state.seconds_since_start or 0.0
         if self._time_of_call is not None and spent + wait > self._time_of_call:
             if asked > wait / 2:
-                why = f"the service asks to wait {asked:,.0f} s of a call's {self._time_of_call} s"
+                why = (
+                    f"the service asks to wait {asked:,.0f} s; "
+                    f"a call's limit is {self._time_of_call} s"
+                )
                 raise NoAnswer(f"{why}: {_text_of(error)}") from error
             wait = max(0.0, self._time_of_call - spent)
         now = time.monotonic()
@@ -288,7 +294,7 @@ class _Guarded(ModelAPI):
             self._shown_until = now + wait
             words = shorten(_text_of(error), 160)[0]
             print(
-                f"{self._watched}: tries again in {wait:,.0f} s ({words})",
+                f"{self._watched}: retrying in {wait:,.0f} s ({words})",
                 file=sys.stderr,
                 flush=True,
             )
@@ -296,10 +302,9 @@ class _Guarded(ModelAPI):
 
 
 def _error_words(replies: Sequence[Body]) -> str:
-    """Return what the last reply says where it is an error, without secrets.
+    """Return the error message in the last reply, without secrets and quotations of the request.
 
-    What it quotes of the request is left out. An error in a reply of 200 is one that names itself
-    so.
+    A reply with a status below 400 is an error only if it has a field ``error``.
     """
     if not replies:
         return ""
@@ -327,10 +332,10 @@ def _without_request(found: Any) -> Any:
 
 
 def lacking(words: str, asked: GenerateConfig) -> str | None:
-    """Return what a request was refused for that it asked for and that it may go without.
+    """Return the optional setting for which a request was refused, or None.
 
-    A temperature of 0 asks for the likeliest answer, as judges do. Any other is the user's choice,
-    and not left out in silence.
+    A temperature of 0 asks for the likeliest answer, as judges do, and may be left out. Any other
+    temperature is the user's choice and is never left out silently.
     """
     for name, pattern in _LACKING.items():
         asks = any(getattr(asked, field) is not None for field in _FIELDS[name])
@@ -342,12 +347,12 @@ def lacking(words: str, asked: GenerateConfig) -> str | None:
 
 
 def without(config: GenerateConfig, names: Collection[str]) -> GenerateConfig:
-    """Return the settings of a request that goes without what `lacking` names."""
+    """Return the settings of a request without those that `lacking` named."""
     return config.model_copy(update={field: None for name in names for field in _FIELDS[name]})
 
 
 def _words(replies: Sequence[Body], otherwise: str) -> str:
-    """Return what a service said where its answer should be."""
+    """Return a message with the text that a service sent instead of an answer."""
     body = replies[-1].text.strip() if replies else ""
     try:
         found = json.loads(body)
@@ -362,7 +367,7 @@ def _words(replies: Sequence[Body], otherwise: str) -> str:
 
 
 def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -> None:
-    """Let an error say what its service did: OpenAI's client leaves out what is not in its form."""
+    """Add the service's message to an error, where OpenAI's client has left it out."""
     words = str(error)
     body = getattr(error, "body", None)
     if body and re.fullmatch(r"Error code: \d+", words):
@@ -375,16 +380,16 @@ def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -
 
 
 def _option_against(words: str, status: int, asked: GenerateConfig) -> str:
-    """Return which option may help against a refusal; nothing where none is known."""
+    """Return the option that may avoid a refusal; empty if none is known."""
     schema = bool(re.search(_LACKING["JSON schema"], words, re.IGNORECASE))
     if status in (400, 422):
         named = [name for name in asked.model_fields_set if getattr(asked, name) and name in words]
         if "temperature" in named:
-            return "if it takes no temperature: leave --temperature out"
+            return "if it takes no temperature: leave out --temperature"
         schema = schema or not named
     return "if it takes no JSON schema: --no-structured" if schema and asked.response_schema else ""
 
 
 def _text_of(error: BaseException) -> str:
-    """Return an error's words: its provider's, else those of what caused it."""
+    """Return the message of an error, or else of its cause."""
     return str(error) or str(error.__cause__ or error.__context__ or type(error).__name__)

@@ -1,11 +1,10 @@
 """Prompt packs: templates with named variables, checked before the first call.
 
-The default pack is spread over the families: each has its templates in the folder ``prompts`` of
-its package, and a method may bring its own in a folder ``prompts`` next to its module. A pack of a
-user's is one folder with all of them, by family. A template is a Jinja file, rendered in a
-sandbox, strictly: a variable that the program does not know, or one that the program needs and the
-template lacks, is an error when the template is opened. Values are put in once and never read as
-template text themselves.
+The templates of the default pack are in the folders ``prompts`` of the families' packages; a method
+may have its own in a folder ``prompts`` next to its module. A user's pack is one folder with a
+subfolder for each family. A template is a Jinja file, rendered in a sandbox: opening it fails if it
+uses a variable that the program does not know, or lacks one that the program needs. Values are
+never read as template text themselves.
 """
 
 import hashlib
@@ -34,7 +33,7 @@ SUFFIX = ".jinja"
 
 
 def default_templates() -> dict[str, Path]:
-    """Return the files of the default pack, by the template's name."""
+    """Return the files of the default pack, by template name."""
     return {
         f"{family}/{path.relative_to(folder / 'prompts').with_suffix('').as_posix()}": path
         for family, folder in sorted(family_folders().items())
@@ -95,7 +94,7 @@ class PromptTemplate:
         self._path = path
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is compiled: it cannot go to another process."""
+        """Leave out the compiled template, which cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name != "_template"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -117,13 +116,12 @@ class PromptTemplate:
 
 
 class PromptPack:
-    """The templates of one piece of work: those of a user's folder, or the default ones.
+    """The prompt templates of a user's folder, or the default ones.
 
-    A pack remembers which templates were opened, so that the identity of a run rests on those that
-    it uses and on no others.
+    A pack remembers which templates were opened, so that only those decide the identity of a run.
 
     Args:
-        root: A user's folder, in which templates lie by family; None for the default pack.
+        root: A user's folder, with a subfolder for each family; None for the default pack.
     """
 
     def __init__(self, root: Path | None = None):
@@ -138,9 +136,9 @@ class PromptPack:
         """Open one template and check its variables; see `PromptTemplate`.
 
         Args:
-            name: Its family's (or method's) name and its own, as in ``finforce/generate``.
+            name: The family (or method) and the template, as in ``finforce/generate``.
             required: The variables that it must use.
-            optional: Those that it may use.
+            optional: The variables that it may use.
         """
         opened = PromptTemplate(
             name, self._path(name), frozenset(required), frozenset(optional or ())
@@ -149,7 +147,7 @@ class PromptPack:
         return opened
 
     def mount(self, name: str, folder: Path) -> None:
-        """Let templates named ``name/…`` be found in a folder, where the pack has none of them."""
+        """Find templates named ``name/…`` in a folder if the pack has no folder for them."""
         self._own[name] = folder
 
     @property
@@ -159,7 +157,7 @@ class PromptPack:
 
     @property
     def used(self) -> dict[str, str]:
-        """The templates opened so far: name to the first 12 hex digits of their SHA-256."""
+        """The first 12 hex digits of the SHA-256 of each template opened so far, by name."""
         return {name: template_hash(source) for name, source in self.sources.items()}
 
     @property
@@ -177,12 +175,12 @@ class PromptPack:
             return self._own[first] / f"{rest}{SUFFIX}"
         folder = family_folders().get(first)
         if folder is None:
-            raise InputError(f"no family and no method brings the template '{name}'")
+            raise InputError(f"no family and no method has the template '{name}'")
         return folder / "prompts" / f"{rest}{SUFFIX}"
 
 
 def open_pack(folder: str | Path | None = None) -> PromptPack:
-    """Return the pack in a folder, or the default pack; none of its templates is opened yet.
+    """Return the pack in a folder, or the default pack, without opening any template.
 
     Raises:
         InputError: if the folder does not exist or holds no template.
@@ -223,7 +221,7 @@ def export_default_pack(folder: Path) -> list[Path]:
 
 
 def template_hash(source: str) -> str:
-    """Return the first 12 hex digits of a template's SHA-256, as manifests name it."""
+    """Return the first 12 hex digits of a template's SHA-256, as in manifests."""
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 

@@ -1,1 +1,1 @@
-"""From items to tables, figures and one self-contained page."""
+"""Reports: tables, figures and one self-contained page, made from runs' items."""

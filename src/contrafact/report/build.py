@@ -1,4 +1,4 @@
-"""Build a report: the runs' items in; tables, figures, results and the page out."""
+"""Build a report from runs' items: tables, figures, results and the page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["build_report", "make_chapters", "report_runs", "write_chapters"]
 
 RESULTS_VERSION = 1
-"""Of the format of ``results.json``; a field that goes or changes its meaning raises it."""
+"""The version of ``results.json``'s format, raised when a field is removed or changes meaning."""
 _FOLDERS = ("tables", "figures")
 _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
 
@@ -50,7 +50,7 @@ def build_report(
 
 
 def report_runs(results: "Sequence[RunResult]", out: Path, *, with_published: bool = False) -> bool:
-    """Write the report of runs, unless it is there; return whether there is anything to report."""
+    """Write the report of runs unless it exists; return whether there is anything to report."""
     if (
         (out / "report.html").exists()
         and not with_published
@@ -92,7 +92,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
 
 
 def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]:
-    """Return ``results.json``: shares are 0 to 1, what is missing is null, tasks are by name."""
+    """Return ``results.json``: shares from 0 to 1, null for missing values, tasks by name."""
     head: dict[str, object] = {
         "format": "contrafact-report",
         "version": RESULTS_VERSION,

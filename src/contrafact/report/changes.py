@@ -1,4 +1,4 @@
-"""How two runs were made differently: their settings, their prompts and their data."""
+"""The differences between two runs' settings, prompts and data."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ _FIELDS = ("input", "target", "metadata")
 
 
 def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
-    """Return how two runs of one task differ before any output is looked at.
+    """Return the differences between two runs of a task in everything but their outputs.
 
     Returns:
-        ``settings`` that differ; ``prompts`` that only one run uses, or both with a different text,
-        with the ``diff`` by lines; ``data``: how many samples are ``shared``, the inputs of those
-        ``added`` and ``removed`` by id, and the ``changed`` ones that both have, with the
-        ``fields`` that differ and the first of them ``before`` and ``after``.
+        ``settings`` that differ; ``prompts`` that only one run uses or whose text differs, with the
+        ``diff`` by lines; ``data``: how many samples are ``shared``, the inputs of ``added`` and
+        ``removed`` samples by id, and the ``changed`` samples that both runs have, with the
+        ``fields`` that differ and the first such field ``before`` and ``after``.
     """
     old, new = _facts(before.manifest), _facts(after.manifest)
     old_samples, new_samples = _samples(before), _samples(after)
@@ -51,7 +51,7 @@ def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
 def _facts(manifest: Manifest) -> dict[str, str]:
     facts: dict[str, str] = {}
     for name, value in manifest.settings.items():
-        # A nested setting goes by its own name: temperature, not generation.temperature.
+        # A nested setting is listed under its own name: temperature, not generation.temperature.
         parts = value if isinstance(value, dict) else {name: value}
         facts |= {str(key): _text(v) for key, v in parts.items() if v not in (None, [], {})}
     facts["data"] = manifest.data.name
@@ -105,7 +105,7 @@ def _changed(old: _Samples, new: _Samples) -> list[dict[str, Any]]:
 
 
 def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
-    """Return every sample of a run by id, from Inspect's logs; without logs its items' ids."""
+    """Return a run's samples by id, from Inspect's logs; without logs, only the items' ids."""
     samples: dict[str, dict[str, Any]] = {}
     for logs in (LOGS, BASELINE_LOGS):
         folder = run.folder / logs

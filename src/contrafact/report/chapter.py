@@ -1,4 +1,4 @@
-"""A chapter: all that a report shows of one task, made from its runs as the family's spec says.
+"""A chapter: everything that a report shows about one task, made by the family's spec.
 
 Sections are made in the order in which they are shown, since they draw from shared random streams.
 """
@@ -52,10 +52,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Chapter:
-    """All that a report shows of one task; no section is empty.
+    """Everything that a report shows about one task; no section is empty.
 
-    ``tables`` has one more than the sections show, of judged rates, which is only written to files.
-    ``results`` is the task's part of ``results.json``.
+    ``tables`` also has the table of judged rates, which no section shows and is only written to
+    files. ``results`` is the task's part of ``results.json``.
     """
 
     task: str
@@ -133,9 +133,9 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return what a chapter is made from: the items, every figure, the comparisons, the ranks.
+    """Return the data of a chapter: the items, every figure, the comparisons, the ranks.
 
-    The items are taken out of ``runs``, since a large file has no room twice.
+    The items are removed from ``runs``, since memory cannot hold a large file twice.
     """
     data = checked_data(runs, options)
     data = replace(
@@ -149,7 +149,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
 
 
 def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return `chapter_data` without figures, comparisons and ranks, which take most of the time."""
+    """Return a chapter's data without figures, comparisons and ranks, which take the most time."""
     spec = runs.spec
     items = prepare_items(runs.take_items(), spec)
     names = tuple(dict.fromkeys((*spec.streams, "panel", "opening")))
@@ -173,7 +173,7 @@ def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
 
 
 def sections_of(data: ChapterData) -> Iterator[Section]:
-    """Yield the family's sections, then those that every chapter has."""
+    """Yield the family's sections, then the sections that every chapter has."""
     for section in data.spec.sections:
         if callable(section):
             yield section(data)
@@ -238,7 +238,7 @@ _FILLED_BY_THE_PAGE = frozenset(("explorer", "examples", "runs", "how"))
 
 
 def _filled(sections: Sequence[Section]) -> Iterator[Section]:
-    """Yield the sections that have something to show, without charts if they cannot be drawn."""
+    """Yield the sections that have something to show; leave charts out if matplotlib is missing."""
     drawn = installed("matplotlib")
     if not drawn:
         say_once("figures are left out: they need matplotlib (pip install 'contrafact[figures]')")

@@ -1,9 +1,9 @@
-"""Two runs of one task, compared on the items that both have.
+"""Compare two runs of one task on the items that both have.
 
-A is the first run, the older state; B is the second, the newer one. Every difference is B minus A.
-It is taken by those of the report's measures that are means over rows, with the report's clusters
-and paired tests. Every figure of a system is over the items that it shares with the system it is
-compared with.
+A is the first, older run; B is the second, newer run. Every difference is B minus A. Differences
+are computed for the report's measures that are means over rows, with the report's clusters and
+paired tests. A system's figures cover the items that it shares with the system that it is compared
+with.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,19 +36,19 @@ LEVEL = 0.95
 """The seed of the intervals, and their confidence level."""
 
 _INVALID = Measure("invalid", "Invalid, %", better="low", forms=("all",), ranked=False)
-"""The share of outputs that could not be read, for families without a measure of it."""
+"""The share of outputs that could not be read, for families without such a measure."""
 
 
 @dataclass(frozen=True)
 class SystemPair:
-    """A system of A and the system of B that it is compared with, by their names in their runs."""
+    """A system of A and the compared system of B, by their names in their runs."""
 
     before: str
     after: str
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What the two are called in rows that hold both runs: A's, then B's."""
+        """The names of A's and B's system in rows that hold both runs."""
         return f"A · {self.before}", f"B · {self.after}"
 
     def sides(self, rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -61,21 +61,21 @@ class SystemPair:
 
 @dataclass(frozen=True)
 class RunDiff:
-    """How two runs differ.
+    """The differences between two runs.
 
     Attributes:
-        rows: The rows that are compared, by pair; their systems are named as `SystemPair.labels`.
+        rows: The compared rows, by pair; their systems are named as in `SystemPair.labels`.
         differences: One row per pair, measure and form: ``system_a``, ``system_b``, ``pair``,
-            ``before`` and ``after`` with their bounds, ``verdict`` (see `verdict_of`), and what
-            `compare_systems` says of it.
-        flips: The outputs of which a yes became a no or a no a yes, the worst first: the systems,
-            the columns that name the row, ``direction`` (worsened where any measure worsened, else
-            improved where any improved), ``measures`` (by name the values ``a`` and ``b`` and the
-            direction), and the texts ``a`` and ``b``; where one is None, ``invalid_a`` or
-            ``invalid_b`` says why.
+            ``before`` and ``after`` with their bounds, ``verdict`` (see `verdict_of`), and the
+            columns of `compare_systems`.
+        flips: The outputs with a measure that changed from yes to no or from no to yes, the worst
+            first: the systems, the columns that identify the row, ``direction`` (worsened if any
+            measure worsened, else improved if any improved), ``measures`` (by name the values ``a``
+            and ``b`` and the direction), and the texts ``a`` and ``b``; if a text is None,
+            ``invalid_a`` or ``invalid_b`` says why.
         empty: The pairs, by name, that have no item in common.
         flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
-            ``same``, ``left_out`` (a side has no yes or no).
+            ``same``, ``left_out`` (a run has no yes or no).
     """
 
     runs: tuple[RunItems, RunItems]
@@ -96,7 +96,7 @@ class RunDiff:
 
     @property
     def names(self) -> list[str]:
-        """The runs' folders: their names, or their paths where both have one name."""
+        """The names of the runs' folders, or their paths if the names are equal."""
         names = [run.folder.resolve().name for run in self.runs]
         return names if names[0] != names[1] else [str(run.folder) for run in self.runs]
 
@@ -106,7 +106,7 @@ class RunDiff:
 
     @cached_property
     def notes(self) -> Sequence[Reason]:
-        """What must be known before the figures are read."""
+        """Notes to read before the figures."""
         return list(_notes(self))
 
     @property
@@ -122,7 +122,7 @@ class RunDiff:
 
 
 def compared_measures(spec: ReportSpec) -> tuple[Measure, ...]:
-    """Return the report's measures, with the share of invalid outputs if none says that."""
+    """Return the report's measures, and the share of invalid outputs if no measure gives it."""
     names = {measure.name for measure in spec.measures}
     return spec.measures if names & {"valid", "invalid"} else (*spec.measures, _INVALID)
 
@@ -137,8 +137,8 @@ def diff_runs(
     """Compare two runs of one task by their folders.
 
     Raises:
-        InputError: The runs are of different tasks, no systems belong together, or the runs have
-            no item in common.
+        InputError: The runs are of different tasks, no systems can be matched, or the runs have no
+            item in common.
     """
     (old,), (new,) = read_items([before]), read_items([after])
     task = old.manifest.task
@@ -190,10 +190,10 @@ def match_systems(
 ) -> tuple[list[SystemPair], list[str], list[str]]:
     """Return the pairs of systems to compare, and the systems of each run that are left over.
 
-    Systems of one name belong together. Of those left, two belong together if they alone in their
-    runs have their method and number of examples; then likewise their model; then if they are the
-    only ones left. Pairs ``A=B`` that are wanted, each side a system, model or method, replace all
-    of this.
+    Systems with the same name are paired. Of the others, two are paired if no other system of
+    their runs has their method and number of examples; then likewise for their model; then if they
+    are the only systems left. The ``wanted`` pairs ``A=B``, where A and B are a system, model or
+    method, replace this matching.
     """
     if wanted:
         pairs = list(dict.fromkeys(_wanted(text, before, after) for text in wanted))
@@ -227,7 +227,7 @@ def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
     if "=" not in text:
         raise InputError(f"--system {text} names one system", hint="write A=B, of A and of B")
     old, new = _named(before), _named(after)
-    # A name may itself have an equals sign: every one is tried.
+    # A name may itself contain an equals sign, so a split at every sign is tried.
     cuts = [(text[:i].strip(), text[i + 1 :].strip()) for i, sign in enumerate(text) if sign == "="]
     for a, b in cuts:
         if a in old and b in new:
@@ -235,13 +235,13 @@ def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
     a, b = cuts[0]
     missing, frame, run = (b, after, "second") if a in old else (a, before, "first")
     raise InputError(
-        f"--system {text}: '{missing}' is no system of the {run} run, or more than one",
+        f"--system {text}: '{missing}' is not a system of the {run} run, or is several of them",
         hint=f"it has {'; '.join(frame['system'])}",
     )
 
 
 def _named(frame: pd.DataFrame) -> dict[str, str]:
-    """Return a run's systems by name, and by the method or model that no other of them has."""
+    """Return a run's systems by name, and by any method or model that only one system has."""
     named: dict[str, str] = {}
     for column in ("model", "method", "system"):
         alone = frame[~frame[column].duplicated(keep=False)]
@@ -252,9 +252,9 @@ def _named(frame: pd.DataFrame) -> dict[str, str]:
 def _differences(
     shared: Mapping[SystemPair, pd.DataFrame], spec: ReportSpec, meta: ReportMeta, resamples: int
 ) -> pd.DataFrame:
-    """Return the differences with the figures that they are between, adjusted over all pairs."""
+    """Return the differences and the figures compared, with p-values adjusted over all pairs."""
     how: dict[str, Any] = {"resamples": resamples, "level": LEVEL}
-    # Streams of their own, so that figures and differences do not change one another.
+    # Separate streams, so that figures and differences do not affect one another.
     seeds = np.random.SeedSequence(SEED).spawn(3)
     for_pairs, for_figures = (np.random.default_rng(seed) for seed in (seeds[0], seeds[2]))
     bootstrap = Bootstrap(rng=for_figures, **how)
@@ -286,7 +286,7 @@ def _differences(
 
 
 def verdict_of(row: "pd.Series[Any]") -> str:
-    """Return what the interval and the adjusted test of a difference say of B."""
+    """Return the verdict on system B from the difference's interval and adjusted test."""
     if pd.isna(row["low"]):
         return "same" if row["difference"] == 0 else "no interval"
     if row["low"] <= 0 <= row["high"]:
@@ -299,7 +299,7 @@ def verdict_of(row: "pd.Series[Any]") -> str:
 
 
 def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measure, Form, str]]:
-    """Yield the measures that are a yes or no of each row, the form that counts, its column."""
+    """Yield each measure that is yes or no per row, its form that is counted, and its column."""
     for measure in compared_measures(spec):
         form: Form = "strict" if "strict" in measure.forms else measure.forms[0]
         column = measure.column_of(form)

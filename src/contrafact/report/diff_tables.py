@@ -1,4 +1,4 @@
-"""How the comparison of two runs is shown: sentences, tables and JSON."""
+"""The comparison of two runs as sentences, tables and JSON."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ def state(measure: Measure, value: float) -> str:
 
 
 def item_name(diff: RunDiff, flip: Mapping[str, Any]) -> str:
-    """Return which output flipped: its sample, its part, its draw unless it is the first."""
+    """Return the name of an output that flipped: sample, part, and draw unless it is the first."""
     parts = dict.fromkeys(str(flip[name]) for name in ("sample_id", *diff.spec.key))
     return " · ".join([*parts, *([f"draw {flip['draw']}"] if flip["draw"] != 1 else [])])
 
@@ -42,7 +42,7 @@ def same_text(flip: Mapping[str, Any]) -> bool:
 
 
 def summary(diff: RunDiff) -> Iterator[Reason]:
-    """Yield the comparison in sentences: what was compared, what flipped, what can be told."""
+    """Yield the comparison in sentences: what was compared, what flipped, what is significant."""
     output, several = diff.spec.output, len(diff.pairs) > 1
     yield sentence(
         "diff.summary",
@@ -83,7 +83,7 @@ def summary(diff: RunDiff) -> Iterator[Reason]:
 
 
 def differences_table(diff: RunDiff) -> Table | None:
-    """Return the differences as a table, or None where nothing could be compared."""
+    """Return the differences as a table, or None if nothing could be compared."""
     rows = diff.differences
     if rows.empty:
         return None
@@ -92,7 +92,7 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("", measure.name_with_group(form), "text", better=measure.better).heading
         for measure, form in zip(measures, rows["form"], strict=True)
     ]
-    # A cell shows the bounds in the columns that its own name and "_low" or "_high" make.
+    # A cell shows the bounds from the columns named like its own with "_low" or "_high" added.
     rows = rows.rename(columns={"low": "difference_low", "high": "difference_high"})
     named = ("before", "after", "difference")
     numbers = [f"{name}{end}" for name in named for end in ("", "_low", "_high")]
@@ -131,7 +131,7 @@ def flips_table(diff: RunDiff) -> Table | None:
 
 
 def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -> dict[str, object]:
-    """Return the comparison for machines: shares are 0 to 1, what is missing is null."""
+    """Return the comparison for JSON: shares from 0 to 1, null for missing values."""
     data = diff.changes["data"]
     return {
         "format": "contrafact-diff",

@@ -1,4 +1,4 @@
-"""Charts as SVG and PNG. matplotlib is imported when the first chart is drawn; needs no display."""
+"""Charts as SVG and PNG, without a display; matplotlib is imported for the first chart."""
 
 import io
 import math
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Figure", "draw_chart", "render"]
 
-# Okabe and Ito's palette, which the colour-blind tell apart, darkened for text on paper.
+# Okabe and Ito's palette, which colour-blind readers can distinguish, darkened for paper.
 _COLOURS = {
     "ink": "#1c2127",
     "muted": "#5d6670",
@@ -85,7 +85,7 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
 
 
 def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height: float) -> Figure:
-    """Draw a figure by a function of an empty plot and the colours; the height is in inches."""
+    """Return a figure that ``draw`` draws into an empty plot with the colours; height in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Plot
 

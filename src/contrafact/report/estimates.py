@@ -1,8 +1,8 @@
 """Every number of a chapter: figures with intervals, paired comparisons, judged rates.
 
-Figures come in two forms. ``valid`` leaves out what could not be read; ``strict`` counts it as
-wrong. Intervals resample whole clusters, so that all outputs for one input, and all few-shot draws
-of it, are drawn together.
+Figures come in two forms. ``valid`` leaves out outputs that could not be read; ``strict`` counts
+them as wrong. Intervals resample whole clusters, so that all outputs for one input, and all its
+few-shot draws, are drawn together.
 
 Judged rates are given raw, and corrected by an exam of the judge or by people's labels. A rate that
 cannot be corrected keeps its line, with the reason in place of the corrected figure. Ranks rest on
@@ -39,7 +39,7 @@ __all__ = ["judged_rates"]
 NO_MODEL = "none/none"
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
 _MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
-"""What the name of a system of outputs made elsewhere begins with if it is no competitor."""
+"""The prefixes of systems of outputs made elsewhere that are references, not competitors."""
 
 _COLUMNS = ("system", "model", "method", "shots", "draw", "sample_id", "invalid_reason")
 
@@ -52,15 +52,15 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
     Returns:
         A copy in the same order, numbers as floats, with these columns added: ``valid`` (1.0 or
-        0.0), ``invalid_cause`` (a code, for invalid outputs), ``degenerate`` (why it is no answer,
-        or None), ``role`` (of its system: ``asked``, ``baseline`` if it asks no model, or
-        ``mark``), ``was_judged`` (bool: a verdict was given or attempted, or would have been had
-        there been an output), the strict column of every measure that has one, and what the spec
-        itself adds.
+        0.0), ``invalid_cause`` (a code, for invalid outputs), ``degenerate`` (why it is not an
+        answer, or None), ``role`` (of its system: ``asked``, ``baseline`` if it asks no model, or
+        ``mark``), ``was_judged`` (bool: a verdict was given or attempted, or would have been if
+        there had been an output), the strict column of every measure that has one, and the
+        columns that the spec adds.
 
     Raises:
         InputError: There are no rows, or two rows for one output.
-        ValueError: A column is missing: the caller's mistake.
+        ValueError: A column is missing.
     """
     texts = [name for name, kind in spec.columns.items() if kind is str]
     needed = dict.fromkeys((*_COLUMNS, *spec.key, spec.cluster, spec.text, *texts))
@@ -94,13 +94,13 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     frame["valid"] = valid.astype(float)
     causes = frame["invalid_reason"].astype(object).fillna("").map(cause_of)
     frame["invalid_cause"] = frame.get("invalid_cause", causes).fillna(UNREADABLE).mask(valid)
-    # What is measured over all outputs, such as their cost, is kept for invalid ones as well.
+    # Values measured over all outputs, such as their cost, are kept for invalid outputs as well.
     over_all = {m.column_of("all") for m in spec.measures if m.forms == ("all",)}
     for column in ((means - over_all) | set(criteria)) & set(frame.columns):
         frame[column] = frame[column].where(valid)
     if spec.prepare is not None:
         frame = spec.prepare(frame)
-    # Texts that are only shown become categories: parts of the rows then hold no copies of them.
+    # Texts that are only shown become categories, so that subsets of the rows do not copy them.
     explorer = spec.explorer
     shown = {spec.examples.text, explorer.before, explorer.answer, explorer.note}
     shown |= {name for _, name in spec.examples.facts}
@@ -129,7 +129,7 @@ def _texts(values: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
-    """Return the items with ``was_judged`` and the strict columns that they lack."""
+    """Return the items with ``was_judged`` and the missing strict columns added."""
     invalid, no_row = frame["valid"].eq(0), pd.Series(False, index=frame.index)
     # A system without a valid output counts as judged if a judge was named.
     named = frame["judge"].notna() if "judge" in frame.columns else no_row
@@ -163,7 +163,7 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
 
 def _roles(frame: pd.DataFrame) -> "pd.Series[str]":
-    """Return the role of each row's system; without any that is asked about, others are."""
+    """Return the role of each row's system; if none is ``asked``, other roles become ``asked``."""
     role = frame["model"].eq(NO_MODEL).map({True: "baseline", False: "asked"})
     mark = frame["method"].eq("given") & frame["system"].str.match(_MARK)
     role = role.mask(mark, "mark")
@@ -174,7 +174,7 @@ def _roles(frame: pd.DataFrame) -> "pd.Series[str]":
 
 
 def systems_of(items: pd.DataFrame) -> list[str]:
-    """Return the systems in order: those asked about, then baselines, then references."""
+    """Return the systems in order: those under test, then baselines, then references."""
     distinct = items.drop_duplicates("system")
     return [
         str(name) for role in ROLES for name in distinct.loc[distinct["role"].eq(role), "system"]
@@ -196,9 +196,9 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
     Returns:
         One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
         if the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``, ``level``,
-        ``n``, the number of clusters by its name; ``draws`` and ``sd_over_draws`` (NaN for one
-        draw) if draws are averaged; ``method``. Shares are from 0 to 1. Unless the spec makes its
-        own figures, ``invalid`` is the share of outputs that could not be read.
+        ``n``, the column that counts clusters; ``draws`` and ``sd_over_draws`` (NaN for one draw)
+        if draws are averaged; ``method``. Shares are from 0 to 1. Unless the spec makes its own
+        figures, the measure ``invalid`` is the share of outputs that could not be read.
     """
     rows: list[dict[str, object]] = []
     for system in systems_of(items):
@@ -269,9 +269,9 @@ def compare_systems(
 ) -> pd.DataFrame:
     """Compare systems on the items that both were asked about.
 
-    Every two systems that are asked about are compared, and each of them with every baseline, by
-    the measures that are ``compared``; references and controls are not. If ``pairs`` are given,
-    these are compared instead, by all measures that are a mean over rows.
+    Every two systems under test are compared, and each of them with every baseline, by the
+    measures that are ``compared``; references and controls are not. If ``pairs`` are given, these
+    are compared instead, by all measures that are a mean over rows.
 
     Few-shot draws of an item are averaged first, so that every item counts once. In the valid form
     an item counts if both systems have a value. Judged measures are compared only under one judge,
@@ -280,8 +280,8 @@ def compare_systems(
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
         ``difference`` (first minus second), ``low``, ``high``, ``p_value``, ``p_adjusted``
-        (Holm's, over all comparisons of that form in one family), ``n``, the number of clusters by
-        its name, ``method``.
+        (Holm's, over all comparisons of that form in one family), ``n``, the column that counts
+        clusters, ``method``.
     """
     systems = items.drop_duplicates("system").set_index("system")
     measures = [m for m in spec.measures if m.compared or (pairs and m.compute is None)]
@@ -356,7 +356,7 @@ def _differences(
 
 
 def judged_ranks(data: ChapterData) -> pd.DataFrame:
-    """Return the systems' ranks by each criterion with a leaderboard, judge by judge."""
+    """Return the systems' ranks for each judge and each criterion with a leaderboard."""
     spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
     asked = items[items["role"].eq("asked")]
     ranks = [
@@ -372,7 +372,7 @@ def judged_ranks(data: ChapterData) -> pd.DataFrame:
 def judged_rates(
     data: ChapterData, exams: Sequence[Exam] = (), labels: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Return the judged rates of a task, as `ChapterData.rates`."""
+    """Return the judged rates of a task for `ChapterData.rates`."""
     spec, runs, columns = data.spec, data.meta.runs, list(data.spec.labels)
     if not columns:
         return pd.DataFrame()
@@ -409,7 +409,7 @@ def _unit(spec: ReportSpec) -> str:
 def _with_nothing_as_failed(
     items: pd.DataFrame, spec: ReportSpec
 ) -> tuple[pd.DataFrame, Sequence[str]]:
-    """Return the items, and the systems that had nothing to judge.
+    """Return the items, and the systems without a valid output to judge.
 
     Such a system has no rate over valid outputs. It gets the verdicts of the strict form, all
     failed, so that it is ranked with the others instead of being left out.
@@ -425,7 +425,7 @@ def _with_nothing_as_failed(
 
 
 def _with_labels(rates: pd.DataFrame, by_labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the rates with people's labels in place of an exam, for the rates that have labels."""
+    """Return the rates, corrected by people's labels instead of an exam where labels exist."""
     if by_labels.empty:
         return rates.assign(labelled=np.nan)
     on, decided = ["system", "judge", "criterion"], list(LABELS_DECIDE)

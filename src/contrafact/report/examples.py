@@ -1,4 +1,4 @@
-"""Examples of a chapter: units drawn at random, each system's output, the edit marked in it."""
+"""A chapter's examples: units drawn at random with each system's output and its edits marked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
@@ -16,7 +16,7 @@ from contrafact.text.diff import DiffPart, is_scattered, word_diff
 __all__ = ["marked_text"]
 
 _LIMIT = 2_400
-"""The characters of a text that are shown."""
+"""The largest number of a text's characters that are shown."""
 _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
@@ -33,8 +33,8 @@ def _choose_examples(
 ) -> list[pd.DataFrame]:
     """Return the rows of each example, chosen as the spec says.
 
-    Units are in random order, with one of every cluster before a second one of any. If an example
-    shows one system, systems take turns, round after round over the units, for equal shares.
+    Units are in random order, with a unit of every cluster before a second of any. If an example
+    shows one system, the systems take turns over the units, for equal shares.
     """
     spec = data.spec.examples
     by = list(spec.by or data.spec.key)
@@ -60,7 +60,7 @@ def _choose_examples(
 
 
 def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
-    """Return an example made of the columns that the spec names, with a card for every output."""
+    """Return an example made from the spec's columns, with a card for every output."""
     spec = data.spec.examples
     row = rows.iloc[0]
     return Example(
@@ -126,7 +126,7 @@ def _chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 class _Marked(NamedTuple):
     """A text as markup, and how many characters are left out.
 
-    ``whole`` if it has no marks, since it shares too little with the text that it was made from.
+    ``whole`` is set if it has no marks, because it shares too little with the original text.
     """
 
     html: Markup
@@ -135,10 +135,10 @@ class _Marked(NamedTuple):
 
 
 def marked_text(card: Card, limit: int = _LIMIT) -> _Marked:
-    """Return a card's text as escaped markup of at most ``limit`` characters, its edit marked.
+    """Return a card's text as escaped markup of at most ``limit`` characters, with edits marked.
 
-    What was removed is struck through, what was added is underlined. If the texts share so little
-    that marks would leave scraps, there are none.
+    Removed words are struck through, added words are underlined. If the texts share too little for
+    useful marks, there are none.
     """
     text, left_out = shorten(card.text or "", limit)
     if card.before is None:
@@ -155,7 +155,7 @@ def marked_text(card: Card, limit: int = _LIMIT) -> _Marked:
 
 def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
     for part in parts:
-        # Spaces stay outside the marks, so that marks begin and end where words do.
+        # Spaces stay outside the marks, so that marks begin and end with words.
         words = part.text.strip(" ")
         if part.text.startswith(" "):
             yield Markup(" ")

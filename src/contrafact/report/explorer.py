@@ -2,8 +2,8 @@
 
 The page holds the data as gzip in base64, whose letters can neither open nor close an element; a
 script that the page's policy names by its hash unpacks it and inserts texts as text. A column is
-codes into a list of its distinct values, so that a text that many rows share (a headline, a story)
-is there once. Prompts and replies are packed separately, in chunks that are unpacked on demand.
+a list of distinct values and an index per row, so that a text that many rows share (a headline, a
+story) is stored once. Prompts and replies are packed separately, in chunks unpacked on demand.
 """
 
 import base64
@@ -23,9 +23,9 @@ from contrafact.report.examples import filled
 from contrafact.text.diff import MANY_CHANGES, SHARED_WORDS
 
 MOST_ITEMS = 20_000
-"""The most outputs on a page; if there are more, those of units drawn at random."""
+"""The most outputs on a page; if there are more, the page has those of randomly drawn units."""
 CHUNK = 200
-"""The samples whose prompts and replies are unpacked at once."""
+"""The number of samples whose prompts and replies are unpacked at once."""
 _NOT_MEASURED = -1
 
 
@@ -48,7 +48,7 @@ def pack(value: object) -> str:
 def pack_items(
     data: ChapterData, calls: pd.DataFrame | None, *, best: str = "", most: int = MOST_ITEMS
 ) -> Packed:
-    """Return the outputs of a chapter for its explorer; of more than ``most``, units at random.
+    """Return a chapter's outputs for its explorer; if over ``most``, those of randomly drawn units.
 
     The system ``best`` is shown beside others until the reader chooses another.
     """
@@ -87,7 +87,7 @@ def pack_items(
 
 
 def _coded(values: Iterable[object]) -> dict[str, Any]:
-    """Return values as codes into a list of the distinct ones' texts; a missing one is -1."""
+    """Return the list of distinct values as texts, and each value's index in it (-1 if missing)."""
     code_of: dict[str, int] = {}
     codes = [-1 if missing(v) else code_of.setdefault(str(v), len(code_of)) for v in values]
     return {"values": list(code_of), "codes": codes}
@@ -135,7 +135,7 @@ def _named(data: ChapterData) -> dict[str, str]:
 
 
 def _flags(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
-    """Return verdicts and other yes or no of every row: 1, 0, 2 for unread, -1 for none."""
+    """Return each row's verdicts and other flags: 1 yes, 0 no, 2 unread, -1 none."""
     spec = data.spec
     judged = {criterion.column for criterion in spec.criteria}
     shown = judged | {name for name, _ in spec.explorer.columns}
@@ -188,7 +188,7 @@ def _numbers(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
 
 
 def _details(value: object) -> dict[str, str] | None:
-    """Return an item's details, a mapping or the JSON of one, as labels and texts."""
+    """Return an item's details, given as a mapping or its JSON, as labels and texts."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -1,7 +1,8 @@
-"""What a report is made from: the items of all runs of a task, the runs' facts, people's labels.
+"""The inputs of a report: the items of a task's runs, facts about the runs, people's labels.
 
-If people labelled a random part of the items that a judge judged, their labels estimate what they
-would say of all items, however bad the judge is (`contrafact.stats.correction.ppi_share`).
+If people labelled a random part of the items that a judge judged, their labels estimate the rate
+that people would give all items, however bad the judge is
+(`contrafact.stats.correction.ppi_share`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,12 +30,12 @@ __all__ = ["TaskRuns", "check_exams", "check_labels", "read_labels", "read_tasks
 _ASKED = ("judge_context", "structured")
 """Settings of how a judge is asked, which an exam may have set differently."""
 _AS_SET = ("shots", "draws", "fluency_model", "limit", "seed")
-"""Settings that a report has under the same name."""
+"""Settings that a report shows under the same name."""
 
 
 @dataclass
 class TaskRuns:
-    """The runs of one task, with their per-item frame; ``calls`` is None if no run kept any."""
+    """The runs of one task, with their per-item frame; ``calls`` is None if no run kept calls."""
 
     task: str
     items: pd.DataFrame
@@ -56,7 +57,7 @@ class TaskRuns:
 
 
 def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
-    """Return the runs by task, in order; systems that two runs share get the folder's name."""
+    """Return the runs by task, in order; `read_items` renames systems that two runs share."""
     if not folders:
         raise InputError("no run folder is named", hint="name one or more that `run` wrote")
     by_task: dict[str, list[RunItems]] = {}
@@ -66,7 +67,7 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
 
 
 def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
-    """Return what a report says of its runs; every judge's verdicts are read if a panel judged."""
+    """Return a report's facts about its runs, with every judge's verdicts if a panel judged."""
     facts = [_facts(run.folder, run.manifest, tuple(run.items["system"].unique())) for run in runs]
     panels = [run.verdicts for run in runs if run.judges > 1]
     judges = {judge for run in facts for judge in run.judges}
@@ -79,7 +80,7 @@ def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
 
 
 def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
-    items = runs[0].items  # a single run's as they are: to copy many texts would double them
+    items = runs[0].items  # no copy for a single run, since copying many texts doubles memory
     if len(runs) > 1:
         items = pd.concat([run.items for run in runs], ignore_index=True)
     kept = [run.calls for run in runs if run.calls is not None]
@@ -95,7 +96,7 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
     if (folder / USAGE).exists():
         usage = pd.read_csv(folder / USAGE)
         used = {
-            # To score a text for fluency is no call: the model is asked nothing.
+            # Scoring a text for fluency is not a call: the model is not asked anything.
             "calls": int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum()),
             "input_tokens": int(usage["input_tokens"].sum()),
             "output_tokens": int(usage["output_tokens"].sum()),
@@ -174,8 +175,8 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
 
     Columns: ``item``, ``annotator``, ``question`` (a judged column), ``answer`` (1.0 or 0.0),
     ``system``, ``judge``, ``sample_id``, and, if every row has them, ``draw``, the other columns
-    that name a row of a family (a side, a phrasing) and ``probability`` (of being drawn). Questions
-    that no judge is asked are left out, as are rows without an answer.
+    that identify a family's row (a side, a phrasing) and ``probability`` (of being drawn).
+    Questions that no judge is asked are left out, as are rows without an answer.
     """
     specs = [task.report.load() for task in tasks().values()]
     judged = {criterion.column for spec in specs for criterion in spec.criteria}
@@ -186,7 +187,7 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
             missing = [name for name in _NEEDED if name not in row]
             if missing:
                 raise InputError(
-                    f"these are no labels of a run: there is no '{missing[0]}'",
+                    f"these are not labels of a run: there is no column '{missing[0]}'",
                     file=path,
                     line=line,
                     hint=_HINT,
@@ -201,7 +202,7 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
 
 
 def _judged(runs_of: Sequence[TaskRuns]) -> set[tuple[str, str, str]]:
-    """Return the families, systems and judges that belong together in the runs."""
+    """Return the combinations of family, system and judge in the runs."""
     return {
         (runs.family, str(system), str(judge))
         for runs in runs_of
@@ -211,23 +212,23 @@ def _judged(runs_of: Sequence[TaskRuns]) -> set[tuple[str, str, str]]:
 
 
 def check_labels(labels: pd.DataFrame, runs_of: Sequence[TaskRuns]) -> None:
-    """Raise InputError on labels of a system and judge that none of the runs has."""
+    """Raise InputError for labels of a system and judge that are in none of the runs."""
     judged = {(system, judge) for _, system, judge in _judged(runs_of)}
     for system, judge in labels[["system", "judge"]].drop_duplicates().to_numpy():
         if (system, judge) not in judged:
             raise InputError(
-                f"there are labels of '{system}', judged by {judge}, and no run of it here",
+                f"there are labels of '{system}', judged by {judge}, but no run of it is named",
                 hint="name the run whose items were labelled, or leave these labels out",
             )
 
 
 def check_exams(exams: Sequence[Exam], runs_of: Sequence[TaskRuns]) -> None:
-    """Raise InputError on an exam of a judge that judged nothing in the report."""
+    """Raise InputError for an exam of a judge that judged nothing in the report."""
     judges = {(judge, family) for family, _, judge in _judged(runs_of)}
     for exam in exams:
         if (exam.judge, exam.family) not in judges:
             raise InputError(
-                f"the exam of {exam.judge} in {exam.family} is of no judge in these runs",
+                f"the exam of {exam.judge} in {exam.family} fits no judge of these runs",
                 hint="name a run that it judged, or leave this --exam out",
             )
 
@@ -250,7 +251,10 @@ def _label(
             label[name] = None if label[name] is None else float(label[name])
         except ValueError as error:
             raise InputError(
-                f"'{label[name][:40]}' is no number in '{name}'", file=path, line=line, hint=_HINT
+                f"'{label[name][:40]}' in '{name}' is not a number",
+                file=path,
+                line=line,
+                hint=_HINT,
             ) from error
     return label
 

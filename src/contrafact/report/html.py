@@ -1,4 +1,4 @@
-"""The page: one HTML file that opens offline, runs only its own script and requests nothing."""
+"""The report's page: an HTML file that works offline, runs its own script and requests nothing."""
 
 import base64
 import hashlib
@@ -22,10 +22,10 @@ def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) ->
     """Return the page as HTML; ``created`` is its time in ISO 8601.
 
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
-    shown. The page's policy forbids any request, and any script but the explorer's, which it names
-    by its hash.
+    shown. The page's policy forbids any request and any script except the explorer's, which it
+    names by its hash.
     """
-    # Anchors carry the chapter's name if there are several chapters.
+    # Anchors include the chapter's name if there are several chapters.
     alone = len(chapters) == 1
     prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in chapters}
     template = page_environment().get_template("report.html.jinja")
@@ -44,7 +44,7 @@ def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) ->
 
 @cache
 def page_environment() -> Environment:
-    """Return the templates of pages, with filters that show hidden characters."""
+    """Return the template environment of pages, with filters that show hidden characters."""
     environment = Environment(
         loader=PackageLoader("contrafact.report"),
         autoescape=True,
@@ -76,5 +76,5 @@ _MAY_BREAK = re.compile(r"(?<=[/:,=])")
 
 
 def _breakable(text: object) -> Markup:
-    """Return a name that a browser may break after its slashes, colons, commas and equals signs."""
+    """Return a name in which browsers may break lines after slashes, colons, commas and equals."""
     return Markup("<wbr>").join(map(visible_html, _MAY_BREAK.split(str(text))))

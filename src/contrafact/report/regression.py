@@ -1,4 +1,4 @@
-"""Whether a run got worse by a measure, for a command or a test that fails if it did.
+"""Check whether a run got worse by a measure, for commands and tests that fail if it did.
 
 Build servers get JUnit XML: a case for each check of a comparison.
 """
@@ -53,7 +53,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """A check's result for two systems; ``text`` is one line."""
+    """A check's result for two systems; ``text`` describes it in one line."""
 
     check: Check
     system_a: str
@@ -67,7 +67,7 @@ class Finding:
 
 
 def parse_check(text: str, measures: Sequence[Measure]) -> Check:
-    """Return the check that ``MEASURE[.FORM][:MARGIN]`` means.
+    """Return the check that ``MEASURE[.FORM][:MARGIN]`` describes.
 
     By default the form is ``strict`` if the measure has it, so that invalid outputs count. A margin
     of a share is a fraction (``0.02``) or a percentage (``2%``).
@@ -80,7 +80,7 @@ def parse_check(text: str, measures: Sequence[Measure]) -> Check:
         names = ", ".join(measure.name for measure in measures if measure.better is not None)
         problem = f"there is no measure '{name}'"
         if measure is not None:
-            problem = f"of '{name}' neither more nor less is better"
+            problem = f"'{name}' has no better direction"
         raise InputError(f"{option}: {problem}", hint=f"use one of {names}")
     if dot and form not in measure.forms:
         hint = f"it has {' and '.join(measure.forms)}"
@@ -96,7 +96,7 @@ def parse_check(text: str, measures: Sequence[Measure]) -> Check:
         margin = math.nan
     margin = margin / 100 if percentage else margin
     if not margin >= 0 or math.isinf(margin):
-        raise InputError(f"{option}: '{limit}' is no margin", hint=usage)
+        raise InputError(f"{option}: '{limit}' is not a margin", hint=usage)
     if share and margin >= 1:
         raise InputError(f"{option}: a margin of {limit} is the whole scale", hint=usage)
     return Check(measure, chosen, margin)
@@ -129,12 +129,12 @@ def find_regressions(
     *,
     rule: Rule = "difference",
 ) -> list[Finding]:
-    """Check each pair of systems, by its name, in the differences of a `RunDiff`.
+    """Return the findings of each check for each named pair, from the differences of a `RunDiff`.
 
-    Where no interval can be given, the difference decides, whatever the rule.
+    Without an interval, the difference decides, whatever the rule.
 
     Raises:
-        InputError: A check's measure was not compared, or no item has a value on both sides.
+        InputError: A check's measure was not compared, or no item has a value in both runs.
     """
     findings: list[Finding] = []
     for check, pair in product(checks, pairs):
@@ -151,8 +151,8 @@ def find_regressions(
             )
         if math.isnan(rows.iloc[0]["difference"]):
             raise InputError(
-                f"--fail-on-regression {check.name}: of {pair} no item has a value on both sides",
-                hint="check the strict form, in which what is invalid counts, or another measure",
+                f"--fail-on-regression {check.name}: no item of {pair} has a value in both runs",
+                hint="check the strict form, which counts invalid outputs, or another measure",
             )
         findings.append(_finding(check, rows.iloc[0], rule))
     return findings
@@ -161,12 +161,12 @@ def find_regressions(
 def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
     scale, better = check.measure.scale, check.measure.better
     difference, low, high = (float(row[name]) for name in ("difference", "low", "high"))
-    # A loss is how much worse B is, whichever direction is better: the least and the greatest.
+    # A loss is how much worse B is, whichever direction is better; the interval bounds it.
     sign = -1.0 if better == "high" else 1.0
     least, greatest = sorted((sign * low, sign * high))
     rule = "difference" if math.isnan(low) else rule
     loss = {"difference": sign * difference, "interval": least, "non-inferiority": greatest}[rule]
-    # A difference of 0.02 made of floating-point sums is not beyond a margin of 0.02.
+    # A difference of 0.02, computed from floating-point sums, is not beyond a margin of 0.02.
     regressed = loss > check.margin + 1e-9
     units = {"share": " points", "points": " points", "coefficient": " hundredths"}
     unit = units.get(check.measure.kind, "")
@@ -182,9 +182,9 @@ def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
 
 
 def junit_of_findings(findings: Sequence[Finding], task: str) -> str:
-    """Return JUnit XML of one suite: a case for each check of each pair of systems.
+    """Return JUnit XML with one suite: a case for each check of each pair of systems.
 
-    Characters that it cannot hold become visible tokens.
+    Characters that XML cannot hold become visible tokens.
     """
     root = ElementTree.Element("testsuites")
     failures = sum(finding.regressed for finding in findings)

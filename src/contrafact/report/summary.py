@@ -1,11 +1,11 @@
-"""The summary of a chapter: the finding in one sentence, what to do next, and a drawing.
+"""The summary of a chapter: the finding in one sentence, the next step, and a chart.
 
-The sentence compares the systems that were asked about, by the first of the spec's headline
-measures that has figures. It takes the strict form if any output was invalid or no answer, so that
-a system gains nothing by answering only what is easy. If nothing was measured, it says how many
-outputs are answers at all. The drawing shows references and controls on the same scale.
+The sentence compares the systems under test by the first of the spec's headline measures that has
+figures. It takes the strict form if any output was invalid or degenerate, so that a system gains
+nothing by answering only easy items. If nothing was measured, it says how many outputs are answers
+at all. The chart shows references and controls on the same scale.
 
-This module decides which cases hold, by codes; their words are in ``templates/sentences.toml``.
+This module selects sentences by codes; their words are in ``templates/sentences.toml``.
 """
 
 import math
@@ -28,22 +28,22 @@ from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
 from contrafact.stats.replicates import Bootstrap
 
 _SIGNIFICANT = 0.05
-"""Below this adjusted p-value, a paired difference is called more than chance would make."""
+"""The adjusted p-value below which a paired difference is called more than chance."""
 _SOUND = Measure("sound", "", column="_sound", forms=("all",), compared="sound")
 _MOST_BARS = 12
-"""The most systems that are drawn; the tables have all."""
+"""The most systems in the chart; the tables have all."""
 _MOST_NAMED = 3
-"""The most systems that a sentence names; more are counted."""
+"""The most systems that a sentence names; if there are more, it gives their number."""
 _MOST = 0.5
-"""If a larger share of the outputs than this are no answer, a judge is not what is missing."""
+"""The share of outputs without an answer above which the summary does not advise a judge."""
 
 
 @dataclass(frozen=True)
 class _Bar:
-    """A system's line of the drawing, with positions in percent of the axis, NaN if there is none.
+    """A system's line of the chart, with positions in percent of the axis, NaN if missing.
 
-    ``other`` is that of the figure over valid outputs, if it differs; ``below`` says how many
-    outputs the figure rests on.
+    ``other`` is the position of the figure over valid outputs, if it differs; ``below`` says how
+    many outputs the figure is based on.
     """
 
     system: str
@@ -60,8 +60,8 @@ class _Bar:
 class Summary:
     """The first part of a chapter.
 
-    ``more`` says which differences are more than chance and what the finding rests on, ``next``
-    what a reader may do. The drawing has ``bars``, the best first, and ``marks`` on the same scale.
+    ``more`` says which differences are more than chance and what the finding is based on, ``next``
+    what a reader may do. The chart has ``bars``, the best first, and ``marks`` on the same scale.
     """
 
     sentence: Reason
@@ -78,10 +78,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class _Finding:
-    """The figures that the summary is about; ``measure`` is None for the share of sound outputs.
+    """The figures that the summary reports; ``measure`` is None for the share of sound outputs.
 
-    ``rows`` are those of all systems but references and controls, the best first; ``ranked`` those
-    of the systems asked about; ``marks`` those of references and controls.
+    ``rows`` are the figures of all systems except references and controls, the best first;
+    ``ranked`` those of the systems under test; ``marks`` those of references and controls.
     """
 
     data: ChapterData
@@ -97,7 +97,7 @@ class _Finding:
         return with_interval(row, self.data.spec.clusters, self.kind)
 
     def tied(self, rows: pd.DataFrame) -> list[str]:
-        """Return the first row's system, and every other whose figure is printed the same."""
+        """Return the first row's system, and all systems whose printed figure is the same."""
         printed = rows["estimate"].map(lambda value: format_number(float(value), self.kind))
         return [str(name) for name in rows.loc[printed.eq(printed.iloc[0]), "system"]]
 
@@ -111,12 +111,12 @@ class _Finding:
 
     @cached_property
     def one_judge(self) -> bool:
-        """Whether no two of the figures rest on different judges."""
+        """Whether all figures rest on the same judge, or on none."""
         return not self.judged or self.data.one_judge
 
     @cached_property
     def adjusted(self) -> dict[str, float]:
-        """The adjusted p-values of the best system against those it was compared with."""
+        """The adjusted p-values of the best system against the systems it was compared with."""
         name, best = (self.measure or _SOUND).name, self.best[0]
         data, pairs = self.data, self.data.pairs
         if self.measure is None:
@@ -130,7 +130,7 @@ class _Finding:
         return {str(b if a == best else a): float(p) for a, b, p in tests if best in (a, b)}
 
     def compared(self, *, apart: bool) -> list[str]:
-        """Return the systems asked about from which the best differs by a test, or does not."""
+        """Return the systems that a test tells apart from the best; or the others."""
         if len(self.best) > 1 or not self.data.several or not self.one_judge:
             return []
         tested = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]
@@ -138,7 +138,7 @@ class _Finding:
 
     @cached_property
     def rates(self) -> pd.DataFrame:
-        """The judged rates of the best system; none unless it has a single judge."""
+        """The judged rates of the best system; empty unless it has a single judge."""
         rates = self.data.rates
         if rates.empty or not self.judged:
             return pd.DataFrame(columns=["usable", "why_code"])
@@ -147,7 +147,7 @@ class _Finding:
 
     @cached_property
     def is_uninformative(self) -> bool:
-        """Whether by its exam the judge cannot tell right from wrong on any criterion."""
+        """Whether the exam shows that the judge cannot tell right from wrong on any criterion."""
         return len(self.rates) > 0 and bool(self.rates["why_code"].eq(UNINFORMATIVE.code).all())
 
 
@@ -201,7 +201,7 @@ def _finding(data: ChapterData) -> _Finding:
         rows = _soundness(data)
     marked = rows["system"].isin(data.systems_as("mark"))
     asked = rows[rows["system"].isin(data.systems_as("asked"))]
-    # If no system asked about has a figure, the sentence names those that have one.
+    # If no system under test has a figure, the sentence names other systems that have one.
     ranked = asked if len(asked) else rows[~marked] if not marked.all() else rows
     return _Finding(data, *about, rows=rows[~marked], ranked=ranked, marks=rows[marked])
 
@@ -222,12 +222,12 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
 
 
 def _own_stream(data: ChapterData) -> Resampling:
-    """Return settings of resampling with a random stream that no other interval draws from."""
+    """Return resampling settings with a random stream that no other interval draws from."""
     return {"rng": np.random.default_rng(0), "resamples": data.resamples, "level": data.level}
 
 
 def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
-    """Return a row's figure with its interval, or with why it has none; shares in percent."""
+    """Return a row's figure with its interval, or the reason for none; shares in percent."""
     text = figure_text(float(row["estimate"]), kind)
     if math.isnan(float(row["low"])):
         few = int(row[clusters]) < MIN_CLUSTERS
@@ -238,7 +238,7 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
 
 
 def _sentence(finding: _Finding) -> Reason:
-    """Return the finding: the sentence of the first case that holds."""
+    """Return the finding as a sentence, chosen by the first case that holds."""
     data, spec, ranked = finding.data, finding.data.spec, finding.ranked
     first = zip(ranked["system"][:_MOST_BARS], ranked["estimate"][:_MOST_BARS], strict=True)
     cases = {
@@ -264,7 +264,7 @@ def _sentence(finding: _Finding) -> Reason:
         "first",
         next(code for code, holds in cases.items() if holds),
         asked=count(data.asked_and_valid[0], *spec.output),
-        # A system's name keeps its letters; a word of ours begins in upper case.
+        # A system's name keeps its case; our own word begins with a capital.
         lead=lead[:1].upper() + lead[1:],
         The="the" if lead else "The",
         Every=both if lead else both.capitalize(),
@@ -294,7 +294,7 @@ def _more(finding: _Finding) -> Iterator[Reason]:
 
 
 def _corrected(finding: _Finding) -> Iterator[Reason]:
-    """Yield the corrected rates of the best system, or that the judge is uninformative."""
+    """Yield a sentence on the best system's corrected rates, or on an uninformative judge."""
     data, usable = finding.data, finding.rates[finding.rates["usable"].astype(bool)]
     if finding.is_uninformative:
         yield sentence("more", "uninformative")
@@ -322,7 +322,7 @@ def _without_model(finding: _Finding) -> Iterator[Reason]:
 
 
 def _over_valid(finding: _Finding) -> Iterator[Reason]:
-    """Yield which other system is best over valid outputs alone, if any is."""
+    """Yield a sentence on another system that is best over valid outputs alone, if there is one."""
     measure = finding.measure
     if measure is None or finding.form != "strict" or not finding.one_judge:
         return
@@ -334,7 +334,7 @@ def _over_valid(finding: _Finding) -> Iterator[Reason]:
 
 
 def _lost(rows: pd.DataFrame) -> tuple[int, int]:
-    """Return how many outputs could not be read, and how many of the others are no answer."""
+    """Return how many outputs could not be read, and how many others are degenerate."""
     valid = rows["valid"].eq(1)
     return int((~valid).sum()), int((valid & rows["degenerate"].notna()).sum())
 
@@ -352,7 +352,7 @@ def _losses(data: ChapterData) -> Iterator[Reason]:
 
 
 def _next(finding: _Finding) -> Reason:
-    """Return what would make these figures say more: the first case that holds."""
+    """Return the advice on what to do next, chosen by the first case that holds."""
     data, meta, judges = finding.data, finding.data.meta, finding.data.meta.judges
     unexamined = not_examined(data)
     asked = data.items[data.items["role"].eq("asked")]
@@ -383,7 +383,7 @@ def _next(finding: _Finding) -> Reason:
 def _drawing(
     data: ChapterData, finding: _Finding
 ) -> tuple[list[_Bar], list[_Bar], tuple[str, str], str]:
-    """Return the bars, the marks, the labels of the axis's ends, and the caption."""
+    """Return the chart's bars, its marks, the labels of the axis's ends, and the caption."""
     rows, kind, measure = finding.rows.iloc[:_MOST_BARS], finding.kind, finding.measure
     drawn = pd.concat([rows, finding.marks])
     other = pd.Series(dtype=float)

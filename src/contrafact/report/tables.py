@@ -1,4 +1,4 @@
-"""Tables that every chapter may have: comparisons, corrected rates, a judge's, a panel's."""
+"""Tables that any chapter may have: comparisons, corrected rates, judges' exams, panels."""
 
 import pandas as pd
 
@@ -43,7 +43,7 @@ def comparison_table(data: ChapterData) -> Table | None:
 
 
 def corrected_table(data: ChapterData) -> Table | None:
-    """Return every judged rate of every system, raw and corrected, for the files.
+    """Return a table of every system's judged rates, raw and corrected, for the files.
 
     The page shows the corrected rates in its table of results, and the judges in `judge_table`.
     None without an exam or labels to correct by.
@@ -96,7 +96,7 @@ _OF_EXAMS = (
 
 
 def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
-    """Return a table of how far several judges agree, and its part of ``results.json``."""
+    """Return a table of how far the judges of a panel agree, and its part of ``results.json``."""
     verdicts = data.meta.panel
     if verdicts is None:
         return None, {}
@@ -131,7 +131,7 @@ def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
 
 
 def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the verdicts of each panel by its members: the judges of two runs are two panels."""
+    """Return the verdicts of each panel, by its members; each set of judges is a separate panel."""
     by_system = verdicts.groupby("system", sort=False)["judge"]
     members = by_system.agg(lambda judges: listed(sorted(set(judges))))
     of = verdicts["system"].map(members)

@@ -1,6 +1,6 @@
 """The words of a chapter: facts, warnings, how to read it, what was run.
 
-Sentences are templates in ``templates/sentences.toml``, by the code of the case that holds.
+Sentences are templates in ``templates/sentences.toml``, by code.
 """
 
 import tomllib
@@ -29,7 +29,7 @@ def sentences() -> dict[str, Any]:
 
 
 def sentence(part: str, code: str, **values: object) -> Reason:
-    """Return the sentence of a code, with these values in its template."""
+    """Return the sentence with a code, its template filled with the values."""
     templates = sentences()
     for name in part.split("."):
         templates = templates[name]
@@ -70,14 +70,14 @@ def _first_of(names: Sequence[str]) -> str:
 
 
 def warnings(data: ChapterData) -> Warnings:
-    """Return what a reader must know before quoting a figure."""
+    """Return the warnings to read before quoting a figure."""
     meta, outputs = data.meta, data.spec.output[1]
     models = data.items["model"].astype(str)
     judge_is_embedded = meta.embedded_judge and bool(data.spec.criteria)
     embedded = not judge_is_embedded and models.str.startswith(EMBEDDED_NAMES).any()
     unfinished = [run.name for run in meta.runs if not run.complete]
     judges = not_examined(data)
-    cases: dict[str, object] = {  # what each warning is about; an empty one is left out
+    cases: dict[str, object] = {  # what each warning is about; empty cases are left out
         "cut-prompts": _cut_prompts(meta),
         "embedded-judge": judge_is_embedded,
         "embedded-system": embedded,
@@ -121,7 +121,10 @@ def _cut_off(data: ChapterData) -> str:
 
 
 def _one_answer(data: ChapterData) -> Iterator[str]:
-    """Yield what a judge nearly always answers on a criterion, unless an exam shows it can tell."""
+    """Yield a sentence for each criterion on which a judge nearly always gives the same answer.
+
+    Criteria on which an exam shows that the judge can tell right from wrong are left out.
+    """
     items = data.items[data.items["was_judged"]]
     asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
     informative: set[tuple[str, str]] = set()
@@ -143,7 +146,7 @@ def _one_answer(data: ChapterData) -> Iterator[str]:
 
 
 def not_examined(data: ChapterData) -> list[str]:
-    """Return the judges that have a rate which is not corrected for lack of an exam."""
+    """Return the judges with a rate that is not corrected because there is no exam."""
     if data.rates.empty:
         return []
     unexamined = data.rates["why_code"].eq(NOT_EXAMINED.code)
@@ -151,7 +154,7 @@ def not_examined(data: ChapterData) -> list[str]:
 
 
 def _not_corrected(data: ChapterData) -> dict[str, str]:
-    """Return the other rates that are not corrected and why, and how run and exam differ."""
+    """Return texts on the other uncorrected rates with reasons, and on how run and exam differ."""
     if data.rates.empty:
         return {}
     labels, changes = data.spec.labels, sentences()["changes"]
@@ -172,11 +175,11 @@ def _not_corrected(data: ChapterData) -> dict[str, str]:
 
 
 _DIFFERENCES = 4
-"""The most rates that are named of which the run differs from the exam."""
+"""The largest number of rates to name where run and exam differ."""
 
 
 def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
-    """Return the spec's terms, then those that every chapter needs."""
+    """Return the terms and explanations of the spec, then those that every chapter needs."""
     spec, named = data.spec, dict(data.spec.how)
     needless = {"Corrected": not (len(data.rates) and data.examined)}
     needless["Corrected by labels"] = not data.labelled
@@ -226,7 +229,7 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
 
 
 def _cost(costs: Sequence[Cost]) -> str:
-    """Return what a run cost in all and by role and method, and what is free or has no price."""
+    """Return a run's total cost, its parts by role and method, and the free and unpriced models."""
     parts = [
         f"{cost.model} as {cost.role}{f' of {cost.method}' if cost.method else ''} "
         f"{_money(cost.dollars)}"

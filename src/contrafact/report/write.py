@@ -83,9 +83,9 @@ class RowGroup:
 def row_groups(table: Table) -> list[RowGroup]:
     """Return the table's lines in groups: those measured here, then published ones.
 
-    The best and second best figure of a column are marked among the lines measured here, by what is
-    printed, so that two equal figures share their mark. References and controls have no mark and
-    stand last. If no line rests on more than one cluster, nothing is marked.
+    The best and second best figures of a column are marked among the lines measured here, by their
+    printed form, so that equal figures share their mark. References and controls have no mark and
+    stand last. If every line rests on a single cluster, nothing is marked.
     """
     frame, by = table.frame, table.group_by
     source = frame.get("source", pd.Series("", index=frame.index))
@@ -114,7 +114,7 @@ def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, .
 
 
 def _rows(frame: pd.DataFrame, table: Table, printed: bool) -> tuple[Row, ...]:
-    """Return lines of cells; those that a paper has printed are as printed, without marks."""
+    """Return lines of cells; lines that a paper has ``printed`` are unchanged and have no marks."""
     unranked = printed or (table.clusters in frame and frame[table.clusters].max() <= 1)
     ranked = frame.mask(frame["source"].eq(MARK)) if "source" in frame.columns else frame
     ranks = {c.key: [0] * len(frame) if unranked else _ranks(ranked, c) for c in table.columns}
@@ -125,7 +125,7 @@ def _rows(frame: pd.DataFrame, table: Table, printed: bool) -> tuple[Row, ...]:
 
 
 _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
-"""The kinds of figures that papers print with one decimal more than this report does."""
+"""The kinds of figures that papers print with one more decimal than this report."""
 
 
 def _cell(line: Mapping[Hashable, object], column: Column, rank: int, printed: bool) -> Cell:
@@ -250,7 +250,7 @@ def _tex_cell(cell: Cell) -> str:
 
 
 def render_json(value: object) -> str:
-    """Return a value as JSON in ASCII; frames become lists of records, what is missing null."""
+    """Return a value as ASCII JSON; frames become lists of records, missing values null."""
     return json.dumps(_plain(value), indent=1, allow_nan=False) + "\n"
 
 

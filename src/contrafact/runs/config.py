@@ -1,7 +1,7 @@
-"""A run as a flat list of options: those of the command line, of a config file and of Python.
+"""A run as a flat set of options, the same on the command line, in config files and in Python.
 
-One model says each option once, with its bounds and its help. From it come the options of
-``contrafact run`` and ``score``, the JSON schema that editors check a config file by, and the
+One model defines each option once, with its bounds and its help. From it come the options of
+``contrafact run`` and ``score``, the JSON schema by which editors check a config file, and the
 ``config.yaml`` of every run folder, which repeats the run.
 """
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class Command(BaseModel):
-    """What a command does with a run: options of every command that runs or scores."""
+    """The options of every command that runs or scores, besides a run's settings."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,11 +57,11 @@ class Command(BaseModel):
 
 
 PROMPTS = "prompts"
-"""The folder of the templates that a run used, as it used them: a prompt pack of its own."""
+"""The folder with the templates that a run used, which is itself a prompt pack."""
 
 
 class Source(BaseModel):
-    """Which outputs are scored that are there already."""
+    """The existing outputs to score: a file's or a finished run's."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -82,11 +82,11 @@ class Source(BaseModel):
     @model_validator(mode="after")
     def _one_source(self) -> "Source":
         if (self.score is None) == (self.run is None):
-            raise ValueError("name either what to score or a run")
+            raise ValueError("name either a file to score or a run")
         of_files = ("system", "columns", "partial")
         without_use = [name for name in of_files if getattr(self, name)]
         if self.run is not None and without_use:
-            raise ValueError(f"{without_use[0]} has no use where a run is judged again")
+            raise ValueError(f"{without_use[0]} has no effect when a run is judged again")
         return self
 
 
@@ -112,17 +112,17 @@ SCORING = (
     *("judge", "data", "limit", "out", "prompts", "estimate", "dry_run", "yes", "with_published"),
     *("judge_args", *Transport.model_fields, "cache"),
 )
-"""The options of every run that mean something where nothing is generated."""
+"""The options of every run that also apply when nothing is generated."""
 
 SOURCES = ("score", "run")
-"""What says that outputs are scored, and which."""
+"""The options that name existing outputs to score."""
 
 NOT_IN_A_GRID = ("task", *Command.model_fields)
-"""What is said of a grid as a whole."""
+"""The options that apply to a grid as a whole."""
 
 
 class RunConfig(BaseModel):
-    """The options of a run as they were given, checked one by one; flat, as users say them."""
+    """The options of a run as the user gave them, flat and each checked by itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -134,7 +134,7 @@ class RunConfig(BaseModel):
 
     @property
     def source(self) -> Source | None:
-        """The outputs that are scored; None where the run makes its own."""
+        """The existing outputs to score; None if the run makes its own."""
         given = self.given()
         if not given.keys() & SOURCES:
             return None
@@ -147,7 +147,7 @@ class RunConfig(BaseModel):
         return {name: value for name, value in values.items() if value not in (None, (), {})}
 
     def values(self) -> dict[str, Any]:
-        """Return the same as `RunSettings` takes it: by its fields, the groups nested."""
+        """Return the options by the fields of `RunSettings`, with its groups nested."""
         given, of_task = self.given(), task_options(self.task).model_fields
         groups = {
             "options": of_task,
@@ -159,12 +159,12 @@ class RunConfig(BaseModel):
             for group, names in groups.items()
         }
         if self.source is not None:
-            given.pop("columns", None)  # of the outputs
+            given.pop("columns", None)  # these are the outputs' columns
         every = {_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}
         return {**every, **{group: values for group, values in grouped.items() if values}}
 
     def settings(self) -> RunSettings:
-        """Return the settings of the run, with the defaults of its task and of its preset."""
+        """Return the settings of the run, including its task's defaults and its preset."""
         from contrafact.runs.prepare import make_settings
 
         values = self.values()
@@ -179,10 +179,10 @@ def task_options(task: str) -> type[TaskOptions]:
 
 @cache
 def config_model(task: str) -> type[RunConfig]:
-    """Return the model of all options of a task's runs: its own besides those of every run."""
+    """Return the model of all options of a task's runs: the task's own and those of every run."""
     of_task = task_options(task).model_fields
     if clash := sorted(of_task.keys() & _EVERY_RUN.keys()):
-        raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
+        raise ValueError(f"the task {task} redefines the option '{clash[0]}' of every run")
     return _model(f"{task} run", {**_EVERY_RUN, **of_task})
 
 
@@ -201,7 +201,7 @@ def _model(name: str, options: Mapping[str, FieldInfo]) -> type[RunConfig]:
 
 
 def model_of(task: str, names: Container[str]) -> type[RunConfig]:
-    """Return the model that options are of: those of scoring, if they name what is scored."""
+    """Return the model for a set of options: the scoring model if they name outputs to score."""
     scores = any(name in names for name in SOURCES)
     return score_model(task) if scores else config_model(task)
 
@@ -214,7 +214,7 @@ def make_config(
     ours: Container[str] = (),
     grid: Container[str] = (),
 ) -> RunConfig:
-    """Return a run's options, checked; those of scoring, if they name what is scored."""
+    """Return a run's checked options, or those of scoring if they name outputs to score."""
     given = {name: value for name, value in values.items() if value is not None}
     model = model_of(task, given)
 
@@ -226,7 +226,7 @@ def make_config(
     names = [name for name in model.model_fields if name != "task"]
     for name in given:
         if name not in names and name in config_model(task).model_fields:
-            message = f"{name} is of what generates, and nothing is generated here"
+            message = f"{name} is an option for generating, and nothing is generated here"
             raise problem((name,), message, "leave it out")
         if name not in names:
             raise problem((name,), f"{task} has no option '{name}'", nearest(name, names))
@@ -236,7 +236,7 @@ def make_config(
     except ValidationError as error:
         first = error.errors()[0]
         message = value_problem(first)
-        if not first["loc"]:  # what is wrong with several together
+        if not first["loc"]:  # an error in a combination of options
             raise problem(SOURCES[:1], message, "leave one of them out") from None
         name = str(first["loc"][0])
         wrong = option_problem(name, message, given[name])
@@ -250,7 +250,7 @@ def make_config(
 def config_text(
     settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the ``config.yaml`` that repeats a run: no defaults, no secrets, its own prompts."""
+    """Return the ``config.yaml`` that repeats a run, without defaults and secrets."""
     task_values = {
         name: value
         for name, value in settings.options
@@ -292,7 +292,7 @@ def config_text(
 
 
 def _repeatable(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provider's arguments without secrets, and without addresses that lack theirs."""
+    """Return a provider's arguments without secrets and without addresses that contained any."""
     kept = secrets_dropped(without_secrets(dict(arguments)))
     return {name: value for name, value in kept.items() if LEFT_OUT not in str(value)}
 
@@ -317,7 +317,7 @@ def _named_data(origin: str) -> str:
 
 
 def dump_config(values: Mapping[str, Any], folder: Path) -> str:
-    """Return options as YAML; what is None or empty is left out, paths are relative to a folder."""
+    """Return options as YAML, without empty values, and with paths relative to a folder."""
     return render_config(
         {
             name: os.path.relpath(value, folder) if isinstance(value, Path) else value

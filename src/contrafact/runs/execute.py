@@ -1,7 +1,7 @@
-"""Running: the grid of models and methods as one Inspect evaluation set, kept in a folder.
+"""Run a grid of models and methods as one Inspect evaluation set, kept in a folder.
 
-Killed and started again, it goes on: finished samples stand in Inspect's log; the calls that
-an unfinished sample had an answer to are replayed from a cache that belongs to the run.
+A run that was interrupted can be resumed: finished samples are in Inspect's log, and the answered
+calls of unfinished samples are replayed from the run's own cache.
 """
 
 import json
@@ -66,7 +66,7 @@ _CALLS = ".calls"
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended.
+    """The result of a run.
 
     Attributes:
         failures: Samples that ended in an error, with their causes.
@@ -81,27 +81,27 @@ class RunResult:
 
     @property
     def problem(self) -> ModelError | None:
-        """The error that samples failed, by cause; None where none did."""
+        """The error that reports failed samples with their causes; None if none failed."""
         if not self.failures:
             return None
         return ModelError(
             f"{len(self.failures)} of {self.samples} samples failed (listed in "
-            f"{self.folder / 'failures.csv'}); run again, they are tried once more:",
+            f"{self.folder / 'failures.csv'}); run the command again to retry them:",
             (failure.cause for failure in self.failures),
         )
 
 
 Seen = Callable[[TaskState, Progress], None]
-"""Called when a sample has ended, with the progress above whose bar it may say something."""
+"""Called when a sample has ended, with the progress display, above which it may print."""
 
 
 def default_folder(prepared: Prepared) -> Path:
-    """Return the folder that this run has where none is named: the same for the same run."""
+    """Return the default folder of a run, which is always the same for the same run."""
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
 def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
-    """Return how many paid calls the user is to confirm first; 0 where there is nothing to ask."""
+    """Return how many paid calls the user must confirm first; 0 if there is nothing to ask."""
     calls = 0
     for prepared, folder in runs:
         if prepared.paid_calls:
@@ -118,18 +118,18 @@ def execute(
     cell: str = "",
     seen: Seen | None = None,
 ) -> RunResult:
-    """Run, or go on with, what was prepared.
+    """Run a prepared run, or resume it.
 
     Args:
-        seen: Follows the run: samples are worked on one after the other, each is handed to it when
-            it ends, and a run that is stopped leaves its tables of what has ended.
+        seen: Called with each sample when it ends; samples are then run one after the other, and
+            an interrupted run still writes tables of the samples that have ended.
     """
     with locked(folder):
         manifest = begin(folder, prepared, cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         settings, samples = prepared.settings, prepared.samples
-        # Opened first: a model that cannot be used is told before anything is written or paid for.
+        # Opened first, so that an unusable model is reported before anything is written or paid.
         models = _Models.open(settings, asking=bool(prepared.methods))
         scorer = open_fluency(settings.option("fluency_model"))
         if ready is not None:
@@ -168,8 +168,8 @@ class _Models:
 
     @classmethod
     def open(cls, settings: RunSettings, *, asking: bool) -> "_Models":
-        """Open what a run names; no model is under test where no method asks any."""
-        # Judges see nothing of what is set for the models under test but how calls are made.
+        """Open the models that a run names; without ``asking``, only the judges."""
+        # Judges get only the call settings of the models under test, not their sampling settings.
         bounds = settings.transport
         of_judges = GenerateConfig(**bounds)
         subject = GenerateConfig(max_connections=bounds.get("max_connections"))
@@ -194,7 +194,7 @@ class _Models:
 
 
 def check_models(prepared: Prepared) -> None:
-    """Open the models that a run names, and call none; `InputError` for one that cannot be used."""
+    """Open the models that a run names, without calls; `InputError` for an unusable model."""
     _Models.open(prepared.settings, asking=bool(prepared.methods))
 
 
@@ -210,7 +210,7 @@ def _evaluate(
         ]
 
     with _cache_in(None if settings.shared_cache else folder / CACHE):
-        # What asks no model comes first: it is quick, and apart, since it is run once.
+        # Baselines come first because they are quick, and separately because they run only once.
         if prepared.baselines:
             graders = models.judges if prepared.judging is not None else []
             nobody = _Models([open_model(NO_MODEL)], graders)
@@ -227,9 +227,9 @@ _evaluating = Lock()
 
 @contextmanager
 def _cache_in(folder: Path | None) -> Iterator[None]:
-    """Keep answers in a folder, or where Inspect does; one evaluation of a process at a time.
+    """Keep answers in a folder, or where Inspect does; allow one evaluation per process at a time.
 
-    Inspect looks the folder up in the environment, which all threads share.
+    Inspect reads the folder from the environment, which all threads share.
     """
     with _evaluating:
         before = os.environ.get(_CACHE_DIR)
@@ -259,7 +259,7 @@ def _eval_set(
         model_roles={"grader": models.judges} if models.judges else None,
         retry_attempts=0,
         # A sample whose call failed in a way that providers do not retry (a reply that is not
-        # JSON, say) starts once more, and replays the answers it had from the run's cache.
+        # JSON, say) starts again, and replays its earlier answers from the run's cache.
         retry_on_error=1,
         retry_immediate=False,
         fail_on_error=True,
@@ -268,16 +268,16 @@ def _eval_set(
         log_realtime=False,
         log_model_api=False,
         score_display=False,
-        # One task after the other where a model of this process would be torn between prompts.
+        # Tasks run one after the other if a model in this process would alternate between prompts.
         max_tasks=1 if in_process else None,
         max_samples=at_once or models.at_once(generation.get("max_connections")),
         display="none",
-        # What steers an evaluation from outside is a web server: only for who asks for it.
+        # Control from outside needs a web server, so it starts only on request.
         ctl_server=os.environ.get("INSPECT_EVAL_CTL_SERVER") or False,
         log_level="error",
         **generation,
     )
-    # Inspect takes an interrupt for itself and returns what it has; a rerun goes on.
+    # Inspect catches an interrupt and returns what it has; a rerun resumes.
     interrupted = any(log.status == "cancelled" for log in logs)
     if interrupted or len(logs) < len(tasks) * len(models.subjects):
         raise KeyboardInterrupt
@@ -285,7 +285,7 @@ def _eval_set(
 
 
 def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Awaitable[None]]:
-    """Return what counts a sample when it ends, scored or failed: once, however often tried."""
+    """Return a callback that counts each sample once when it ends, scored or failed."""
     counted: set[object] = set()
 
     async def count(state: TaskState) -> None:
@@ -300,7 +300,7 @@ def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Aw
 
 
 def _set_torn_logs_aside(folder: Path) -> None:
-    """Rename the logs that a killed run left and nobody can read, so that the run goes on."""
+    """Rename unreadable logs that a killed run left, so that the run can be resumed."""
     for path in [*folder.glob(f"{LOGS}/*"), *folder.glob(f"{BASELINE_LOGS}/*")]:
         try:
             if path.suffix == ".eval":
@@ -308,17 +308,17 @@ def _set_torn_logs_aside(folder: Path) -> None:
                 read_eval_log(str(path), header_only=True)
             elif path.suffix == ".json":
                 json.loads(path.read_bytes())
-        except OSError:  # says nothing of what is in the log
+        except OSError:  # does not mean that the log is damaged
             raise
-        except Exception:  # noqa: BLE001 - of Inspect, zipfile, and whatever reads what is in it
+        except Exception:  # noqa: BLE001 - from Inspect, zipfile or any parser of the contents
             path.replace(path.with_name(f"{path.name}.damaged"))
-            say_once(f"{path}: is damaged, and set aside; what it held is done again")
+            say_once(f"{path}: is damaged and was set aside; its samples are run again")
 
 
 def _clean_logs(folder: Path) -> None:
-    """Take secrets out of what logs say of models, and of failures, which a rerun's logs repeat.
+    """Remove secrets from the logs' records of models and failures, which a rerun's logs repeat.
 
-    Versions before this one let Inspect write them. By what logs say now a rerun finds them again.
+    In earlier versions Inspect wrote them. A rerun finds its logs by the cleaned records.
     """
     for info in _logs(folder):
         head = read_eval_log(info, header_only=True)
@@ -333,7 +333,7 @@ def _clean_logs(folder: Path) -> None:
 
 
 def _failures_to_clean(info: EvalLogInfo) -> bool:
-    """Tell whether a failed sample of a log holds a secret; one sample is read at a time."""
+    """Return whether a failed sample of a log holds a secret; read one sample at a time."""
     return any(
         _sample_shown(sample) is not sample
         for summary in read_eval_log_sample_summaries(info)
@@ -348,7 +348,7 @@ def _sample_shown(sample: EvalSample) -> EvalSample:
     text = sample.model_dump_json()
     if (shown := redacted(text)) == text:
         return sample
-    # In colours a key stands in pieces, and all is said without them too.
+    # The coloured traceback may split a key into pieces; the plain one has the same text.
     return EvalSample.model_validate_json(_COLOURED.sub('"traceback_ansi":""', shown))
 
 
@@ -370,7 +370,7 @@ def _shown(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logs_so_far(folder: Path) -> list[EvalLog]:
-    """Return the newest log of each task in a run folder, if any sample in them has ended."""
+    """Return the newest log of each task in a run folder, if any sample has ended."""
     newest = {info.task_id: info for info in _logs(folder)}
     headers = [read_eval_log(info, header_only=True) for info in newest.values()]
     return headers if _finished_before(folder) else []

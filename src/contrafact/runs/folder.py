@@ -1,4 +1,4 @@
-"""The run folder: its manifest, one run at a time in it, and never two different ones."""
+"""The run folder: its manifest, and checks that it only ever holds one run."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -44,9 +44,9 @@ LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
 CONFIG = "config.yaml"
 _LEFT_OUT = "left-out.csv"
-"""Rows of a file of outputs that were not scored, with the reason."""
+"""The table of a file's rows that were not scored, with reasons."""
 DATA = "data.jsonl"
-"""The items of a run that was handed them in Python, and not a file."""
+"""The file of items that a run was given in Python instead of as a file."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -65,12 +65,12 @@ def read_manifest(folder: Path) -> Manifest:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             why = ".".join(map(str, first["loc"])) + f" {value_problem(first)}"
-        hint = "run the command again that wrote it"
-        raise InputError(f"is no manifest: {why.strip()}", file=path, hint=hint) from None
+        hint = "run the command that wrote it again"
+        raise InputError(f"is not a manifest: {why.strip()}", file=path, hint=hint) from None
 
 
 def run_folder(named: str | PathLike[str]) -> tuple[Path, str]:
-    """Return the folder of a run that was named, and its task."""
+    """Return the folder of a named run, and its task."""
     folder = Path(named)
     if folder.is_file():
         hint = "a table is judged by contrafact score TASK FILE, a log by inspect score"
@@ -91,10 +91,10 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def place(prepared: "Prepared", folder: Path) -> "Prepared":
-    """Write what a run's folder holds before its first call, but for its manifest.
+    """Write the files that a run's folder holds before its first call, except its manifest.
 
     Returns:
-        The run that reads from it what it scores.
+        The run, which reads the outputs that it scores from this folder.
     """
     from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, recorded_spec, register_outputs
 
@@ -127,7 +127,7 @@ def place(prepared: "Prepared", folder: Path) -> "Prepared":
 
 
 def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
-    """Return the texts of the templates that a run used, by name, but for those changed since."""
+    """Return the texts of a run's templates by name, leaving out those changed since."""
     paths = {name: folder / PROMPTS / f"{name}{SUFFIX}" for name in manifest.pack.templates}
     texts = {
         name: path.read_text(encoding="utf-8", errors="replace")
@@ -139,12 +139,12 @@ def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
 
 
 def now() -> str:
-    """Return the time, UTC, to the second."""
+    """Return the current time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
-    """Return the folder's manifest: the one that is there, or a new one, not yet written."""
+    """Return the folder's existing manifest, or a new one that is not yet written."""
     run = prepared.manifest
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
@@ -152,12 +152,12 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
             raise InputError(
                 f"holds another run (it differs in {run.difference(manifest)})",
                 file=folder,
-                hint="name another folder with --out, or the same settings to go on with that run",
+                hint="name another folder with --out, or give the same settings to resume that run",
             )
         return manifest
     if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
-            "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
+            "is not empty and is not a run folder", file=folder, hint="name a new folder with --out"
         )
     update = {"started": now(), "paid_calls": prepared.paid_calls, "cell": cell}
     return run.model_copy(update=update)

@@ -1,4 +1,4 @@
-"""From a config file to the runs it asks for: one, or every cell of its grid."""
+"""The runs that a config file describes: one, or every cell of its grid."""
 
 import hashlib
 import itertools
@@ -28,7 +28,7 @@ from contrafact.runs.folder import CONFIG, MANIFEST
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 
 _IN_LABEL = ("model", "method", "shots")
-"""What a system's name says anyway."""
+"""The options that a system's name already shows."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Cell:
     """One run of a grid.
 
     Attributes:
-        folder: The name of its folder below the grid's; empty where there is no grid.
-        label: What tells its systems from those of other cells, besides their names.
+        folder: The name of its folder within the grid's; empty without a grid.
+        label: A label that distinguishes its systems from those of other cells.
     """
 
     folder: str
@@ -47,7 +47,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a config file asks for."""
+    """The runs that a config file describes."""
 
     cells: tuple[Cell, ...]
     options: Mapping[str, Any]
@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def first(self) -> RunConfig:
-        """The options of the first run; of ``out`` and the like, of all."""
+        """The options of the first run; options like ``out`` hold for all runs."""
         return self.cells[0].config
 
     def config_text(self, folder: Path) -> str:
@@ -71,7 +71,7 @@ class Plan:
 
 
 def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = None) -> Plan:
-    """Return the runs that a config file asks for, options checked; its paths start from it."""
+    """Return the runs that a config file describes, with options checked and paths resolved."""
     values = dict(file.values)
     named = values.pop("task", task)
     if named is None:
@@ -94,7 +94,7 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
         if name in axes:
             axes[name] = [_path(file, one) if isinstance(one, str) else one for one in axes[name]]
     if twice := next((name for name in axes if name in values and name not in given), None):
-        problem = f"'{twice}' stands in the grid and outside"
+        problem = f"'{twice}' is given both in the grid and outside it"
         raise file.problem((twice,), problem, "keep one of them")
     options = {**values, **given}
     axes = {name: values for name, values in axes.items() if name not in given}
@@ -112,8 +112,8 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
 
 
 def prepare_cells(plan: Plan) -> list[Prepared]:
-    """Load and check what every run of a plan names, before the first call of any."""
-    from contrafact.runs.score import prepare_config  # Inspect, which a plan does not need
+    """Load and check the inputs of every run of a plan, before the first call of any."""
+    from contrafact.runs.score import prepare_config  # imports Inspect, which a plan does not need
 
     runs: list[Prepared] = []
     for cell in plan.cells:
@@ -140,20 +140,20 @@ def prepare_cells(plan: Plan) -> list[Prepared]:
 
 
 def grid_folder(task: str, cells: Sequence[Prepared]) -> Path:
-    """Return the folder of a grid where none is named: the same for the same runs."""
+    """Return the default folder of a grid, which is always the same for the same runs."""
     names = "\n".join(cell.identity for cell in cells)
     return Path("runs") / f"{task}-grid-{hashlib.sha256(names.encode()).hexdigest()[:12]}"
 
 
 def begin_grid(plan: Plan, folder: Path) -> None:
-    """Make a grid's folder, with the ``config.yaml`` that repeats it."""
+    """Create a grid's folder with the ``config.yaml`` that repeats it."""
     guard_folder(folder)
     if (folder / MANIFEST).exists():
         hint = "name another folder with --out"
         raise InputError("is the folder of one run, not of a grid", file=folder, hint=hint)
     if folder.exists() and any(folder.iterdir()) and not (folder / CONFIG).exists():
         hint = "name a new folder with --out"
-        raise InputError("is not empty and no grid's folder", file=folder, hint=hint)
+        raise InputError("is not empty and is not a grid's folder", file=folder, hint=hint)
     text = plan.config_text(folder)
     if not (folder / CONFIG).exists() or (folder / CONFIG).read_text(encoding="utf-8") != text:
         write_text(folder / CONFIG, text)
@@ -166,7 +166,9 @@ def _axes(file: ConfigFile, grid: Any, known: Sequence[str]) -> dict[str, list[A
     for name, values in grid.items():
         where = ("grid", name)
         if name in NOT_IN_A_GRID:
-            raise file.problem(where, f"'{name}' is one for all runs of a grid", "give it outside")
+            raise file.problem(
+                where, f"'{name}' must be one for all runs of a grid", "give it outside"
+            )
         if name not in known:
             problem = f"'{name}' is not an option"
             raise file.problem(where, problem, nearest(str(name), known))
@@ -177,7 +179,7 @@ def _axes(file: ConfigFile, grid: Any, known: Sequence[str]) -> dict[str, list[A
 
 
 def _path(file: ConfigFile, given: str) -> Path:
-    """Return a path of the file's folder; what names data that are no file stays as it is."""
+    """Return a path relative to the config file's folder; other names of data are unchanged."""
     path = file.path.parent / Path(given).expanduser()
     set_ = given.partition(":")[0].strip().lower().replace("/", "-")
     named = given == "-" or given.startswith("hf:") or (set_ in datasets() and not path.exists())
@@ -192,7 +194,7 @@ def _text(value: Any) -> str:
 
 
 def _apart(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Yield the cells, those whose folders would have the same name numbered."""
+    """Yield the cells; number those whose folders would have the same name."""
     taken: set[str] = set()
     for cell in cells:
         name, number = cell.folder, 1

@@ -1,4 +1,4 @@
-"""From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
+"""Make a run's tables, failures and usage from Inspect's logs, and read them back."""
 
 import math
 import re
@@ -68,7 +68,7 @@ USAGE = "usage.csv"
 SUBJECT = "subject"
 JUDGE = "judge"
 FLUENCY_ROLE = "fluency"
-"""The roles of models in what a run used: who wrote, who judged, who scored fluency."""
+"""The roles of models in a run's usage: writer, judge, fluency scorer."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class RunTables:
-    """What a run made, before its tables are written.
+    """The results of a run, before its tables are written.
 
     Attributes:
-        rows: Those of the per-item table, with the columns that samples have of their own.
-        verdicts: Those of every judge, as `verdict_rows` has them.
-        usage: Rows of what each model used.
+        rows: The rows of the per-item table, with further columns that samples have.
+        verdicts: Every judge's verdicts, in the form of `verdict_rows`.
+        usage: Rows of each model's usage.
         failures: The samples that have no row.
-        calls: Rows as `RunItems.calls` has them; none where no model wrote.
+        calls: Rows in the form of `RunItems.calls`; empty if no model wrote.
     """
 
     rows: "pd.DataFrame"
@@ -102,10 +102,10 @@ class RunTables:
 
 @dataclass(frozen=True)
 class RunItems:
-    """What a run that has come to its end keeps of its items.
+    """The items of a run that has ended.
 
     Attributes:
-        renamed: Systems that are named otherwise here, by their names in the run.
+        renamed: The new names of systems that are renamed here, by their names in the run.
     """
 
     folder: Path
@@ -115,15 +115,15 @@ class RunItems:
 
     @cached_property
     def verdicts(self) -> "pd.DataFrame | None":
-        """Every judge's own verdicts; None where there are none."""
+        """Every judge's own verdicts; None if there are none."""
         return self._table(VERDICTS)
 
     @cached_property
     def calls(self) -> "pd.DataFrame | None":
-        """What was sent to the models that wrote, and what came back; None where it was not kept.
+        """The prompts and replies of the models that wrote; None if they were not kept.
 
-        One row a call in order: ``system``, ``draw``, what else names the rows made of it,
-        ``prompt``, ``reply``.
+        One row per call, in order: ``system``, ``draw``, further columns that identify the rows
+        made from it, ``prompt``, ``reply``.
         """
         return self._table(CALLS)
 
@@ -141,10 +141,10 @@ class RunItems:
 
 
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
-    """Return what runs keep of their items, each folder once.
+    """Return the items of runs, each folder once.
 
-    Systems of a grid are named with what tells their run from others of it; a system that two runs
-    of a task share all the same is named with its run's folder in the second.
+    A grid's systems get their cell's label in their names. If two runs of a task still share a
+    system, the second run's system gets the name of its folder.
     """
     import pandas as pd
 
@@ -199,7 +199,7 @@ def verdict_rows(
 
 
 def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
-    """Return what a run made, of the headers of its logs."""
+    """Return the results of a run, given the headers of its logs."""
     import pandas as pd
 
     run = prepared.run
@@ -208,7 +208,7 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
     for header in logs:
-        # Long texts stand apart in a log; whole, they are what was asked and said.
+        # A log stores long texts separately, so it is read whole for prompts and replies.
         log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
         facts: Mapping[str, Any] = log.eval.metadata or {}
@@ -241,7 +241,7 @@ def _report_of(prepared: Prepared) -> "ReportSpec":
 def write_tables(
     folder: Path, prepared: Prepared, made: RunTables, scorer: "CausalModel | None"
 ) -> None:
-    """Write a run's tables: its items and its judges' verdicts, what models used, and failures."""
+    """Write a run's tables: items, judges' verdicts, models' usage, and failures."""
     import pandas as pd
 
     spec, run, verdicts = _report_of(prepared), prepared.run, made.verdicts
@@ -275,7 +275,7 @@ def write_tables(
 def with_recorded_costs(
     items: "pd.DataFrame", systems: "Mapping[str, RecordedSystem]"
 ) -> "pd.DataFrame":
-    """Return the items with what it took to write them, where that is known of any."""
+    """Return the items with the costs of writing them, if any are known."""
     if not any(one.costs for one in systems.values()):
         return items
     keys = zip(items["system"], items["sample_id"], items["draw"], strict=True)
@@ -285,10 +285,10 @@ def with_recorded_costs(
 
 
 def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the items with whether each is invalid, by what cause, and each judge's verdicts.
+    """Return the items with columns ``invalid`` and ``invalid_cause`` and each judge's verdicts.
 
-    The latter only where there are several judges. A column is called ``<criterion> · <judge>`` and
-    holds 1.0, 0.0, or NaN where that judge gave no valid verdict on the item.
+    The verdicts are added only if there are several judges. Their columns are called
+    ``<criterion> · <judge>`` and hold 1.0, 0.0, or NaN where that judge gave no valid verdict.
     """
     import pandas as pd
 
@@ -311,7 +311,7 @@ def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFr
 def cluster_labels(
     items: "pd.DataFrame", cluster: str
 ) -> "Callable[[Iterable[object]], NDArray[np.object_]]":
-    """Return what gives the clusters of samples by their ids; a table without it has each alone."""
+    """Return a function from samples' ids to their clusters; by default each is its own cluster."""
     column = cluster if cluster in items.columns else "sample_id"
     cluster_of = dict(zip(items["sample_id"], items[column], strict=True))
 
@@ -329,7 +329,7 @@ def agreement(
     resamples: int = 10_000,
     level: float = 0.95,
 ) -> "pd.DataFrame":
-    """Return how far several judges agree, by criterion; empty where there is but one.
+    """Return how far several judges agree, by criterion; empty for a single judge.
 
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate`` with its
@@ -383,7 +383,7 @@ _USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
 
 @dataclass
 class _Used:
-    """What one model used in one role."""
+    """The usage of one model in one role."""
 
     calls: list[Tokens]
     reasoning: int = 0
@@ -407,10 +407,11 @@ class _Used:
 
 
 def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
-    """Return what each model of a log was sent and gave back in each role, and what that costs.
+    """Return each model's usage in each role in a log: calls, tokens sent and received, costs.
 
-    A text that was written here, with no call in the log, counts as one call. Of equal calls that
-    the cache answered, one counts, where none of the log was made: an earlier start has made it.
+    A text that was written here, with no call in the log, counts as one call. Equal calls that the
+    cache answered count once if the log has no such call that was made, since an earlier start made
+    it.
     """
     made = {_request_key(e) for s in log.samples or [] for e in answered_calls(s) if not _read(e)}
     used: dict[tuple[str, str], _Used] = {}
@@ -419,7 +420,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
         return used.setdefault((model, role), _Used([]))
 
     for sample in log.samples or []:
-        # Of outputs made elsewhere, none was written here.
+        # Outputs made elsewhere were not written here.
         for read, written in () if prepared.recorded else prepared.run.local_calls(sample):
             of(log.eval.model, SUBJECT).calls.append(Tokens(read, written))
         for event in answered_calls(sample):
@@ -438,7 +439,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
 
 
 def verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return what verifiers were asked of outputs that no model judges: a call for each verdict."""
+    """Return verifiers' usage for outputs that no model judges: one call per verdict."""
     if not len(verdicts):
         return []
     methods = {name: one.method for name, one in recorded.systems.items()}
@@ -450,7 +451,7 @@ def verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> lis
 
 
 def _read(event: "ModelEvent") -> bool:
-    """Return whether the cache answered a call that costs something: a verifier's does not."""
+    """Return whether the cache answered a call of a model; verifiers' calls cost nothing."""
     return event.cache == "read" and not is_verifier(event.model)
 
 
@@ -465,9 +466,9 @@ def _calls(
     facts: Mapping[str, Any],
     key: Iterable[str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield what was sent to the models that wrote, and what they sent back, in order.
+    """Yield the prompts and replies of the models that wrote, in order.
 
-    A call is named by what all rows of its sample have in common of what names a row.
+    A call is identified by the key columns in which all rows of its sample agree.
     """
     names = ("system", "draw", *key)
     for sample in samples:
@@ -496,10 +497,10 @@ def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]
 
 
 def failure_of(label: str, sample: EvalSample) -> Failure:
-    """Return the failure that a system's sample ended in."""
+    """Return the failure with which a system's sample ended."""
     message = sample.error.message if sample.error else "ended without a score"
-    # Retries wrap what went wrong; a chained traceback names the cause first. What we say of a
-    # service's reply says more.
+    # Retries wrap the original error; a chained traceback names the cause first. Our own message
+    # about a service's reply is more specific.
     causes = _ERROR_LINE.findall(sample.error.traceback) if sample.error else []
     causes.sort(key=lambda line: not line.startswith("NoAnswer"))
     cause = redacted(" ".join((causes or [message])[0].split()))

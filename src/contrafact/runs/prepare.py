@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a run is found here, before the first call of a model."""
+"""Load and check everything that a run needs, before the first call of a model."""
 
 import inspect
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ __all__ = ["BUNDLED", "Prepared", "load_preset", "make_settings", "prepare", "pr
 def make_settings(
     task: str, given: Mapping[str, Any], options: Mapping[str, Any], preset: str | None = None
 ) -> RunSettings:
-    """Return the settings of a run, checked, with the defaults of its task."""
+    """Return the checked settings of a run, with the defaults of its task."""
     of_task = task_named(task)
     model = of_task.options.load() if of_task.options else TaskOptions
     values: dict[str, Any] = dict(load_preset(preset))
@@ -66,7 +66,7 @@ def presets() -> dict[str, Mapping[str, Any]]:
 
 
 def load_preset(name: str | None) -> Mapping[str, Any]:
-    """Return a preset's settings: those of a run and of its task, by name; none without a name."""
+    """Return a preset's settings for a run and its task, by name; empty without a preset."""
     if name is None:
         return {}
     if name not in (every := presets()):
@@ -77,16 +77,16 @@ def load_preset(name: str | None) -> Mapping[str, Any]:
 
 
 def prepare(settings: RunSettings) -> Prepared:
-    """Load and check all that a run names: data, examples, prompts, methods."""
+    """Load and check everything that a run names: data, examples, prompts, methods."""
     for name, hint in load_preset(settings.preset).get("needs", {}).items():
         if getattr(settings, name) is None:
             raise InputError(f"the preset '{settings.preset}' needs --{name}", hint=hint)
     run = task_named(settings.task).run.load()
-    # One way of writing a method: its options are part of what the run is.
+    # Methods are written in canonical form, since their options are part of the run's identity.
     specs = tuple(
         dict.fromkeys(run.methods.spec(name, settings.generation) for name in settings.methods)
     )
-    # Inspect names no model "none"; a baseline may be given it.
+    # Inspect has no model named "none", so baselines may use that name.
     models = tuple(name for name in settings.models if name not in ("none", NO_MODEL))
     settings = settings.model_copy(update={"methods": specs, "models": models})
     baselines = tuple(name for name in specs if run.methods.asks_none(name))
@@ -105,7 +105,7 @@ def prepare(settings: RunSettings) -> Prepared:
     limited = items[: settings.limit]
     notes = [*inputs.notes]
     if settings.limit is not None and settings.limit > len(items):
-        notes.append(f"--limit {settings.limit:,} is above its size: all {len(items):,} are taken")
+        notes.append(f"--limit {settings.limit:,} exceeds its size: all {len(items):,} are taken")
     records: dict[str, DataRecord] = {}
     if (shots_from := settings.option("shots_from")) is not None:
         records["shots_from"] = file_record(shots_from, len(pool))
@@ -149,7 +149,7 @@ def _refuse_examples(settings: RunSettings, shows: bool) -> None:
         ("--shots-from", settings.option("shots_from") is not None),
     ):
         name = option.removeprefix("--").replace("-", "_")
-        # What a preset filled in for methods that were overridden is nobody's mistake.
+        # A preset may fill this in for methods that the user then overrode; that is no mistake.
         if name in filled_in and settings.option(name) == filled_in[name]:
             continue
         if is_set and not shows:
@@ -161,7 +161,7 @@ def _refuse_examples(settings: RunSettings, shows: bool) -> None:
 
 def _contents(settings: RunSettings, pool: Path | None) -> dict[str, Any]:
     contents: dict[str, Any] = {
-        # Which of a workbook's sheets, and which of the columns: the same bytes, other items.
+        # Another sheet of a workbook, or other columns, give other items from the same bytes.
         "sheet": split_sheet(settings.data or "")[1],
         "columns": dict(settings.columns),
         "shots": None if pool is None else hash_file(pool),

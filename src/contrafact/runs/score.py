@@ -1,7 +1,7 @@
-"""Scoring: a run whose outputs come from a file, or from a finished run, instead of from a method.
+"""Scoring: runs whose outputs come from a file or a finished run, instead of from a method.
 
-Everything else is a run's: its folder, its identity, resuming, tables and report. A family says in
-its `TaskRun` how a row of outputs is read; nothing here knows of any.
+Everything else is as in other runs: folder, identity, resuming, tables and report. A family's
+`TaskRun` defines how a row of outputs is read; this module knows no family.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ _EVERY_ROW: Mapping[str, tuple[str, ...]] = {
 
 
 def prepare_config(config: RunConfig) -> Prepared:
-    """Load and check a run as its options say it: one that scores outputs, if they are named."""
+    """Load and check the run that options describe, including one that scores existing outputs."""
     if config.source is None:
         return prepare(config.settings())
     values = config.values()
@@ -66,7 +66,7 @@ def prepare_config(config: RunConfig) -> Prepared:
 def prepare_score(
     task: str, source: Source, given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
-    """Load and check outputs that are there already: a file's (see `data_source`), or a run's."""
+    """Load and check existing outputs to score: a file's (see `data_source`), or a run's."""
     if source.run is not None:
         return _prepare_again(task, source.run, given, options)
     settings = make_settings(task, {"methods": (), **given}, options)
@@ -87,14 +87,14 @@ def prepare_score(
 
 @dataclass
 class OutputReader:
-    """A file of outputs as far as it was read.
+    """A file of outputs, as far as it has been read.
 
     Attributes:
-        units: What the data holds, where it is named.
-        items_given: The data's items, where it is named, and what their loader found.
-        parts: By system, sample and draw the parts of the output, each with its line.
-        facts: By system its model and its method.
-        items: Rows that items are loaded from, with their lines.
+        units: The data's units, if data is named.
+        items_given: The data's items, if data is named, and the loader's notes.
+        parts: The parts of each output, with their lines, by system, sample and draw.
+        facts: The model and the method of each system.
+        items: Rows from which items are loaded, with their lines.
     """
 
     run: TaskRun[Any, Any]
@@ -119,7 +119,7 @@ class OutputReader:
         system: str | None,
         columns: Mapping[str, str] | None,
     ) -> "OutputReader":
-        """Return the reader of a file before its first row, the data loaded where it is named."""
+        """Return the reader of a file before its first row, with the data loaded if named."""
         run = task_named(settings.task).run.load()
         fields = (*run.output_fields, *_EVERY_ROW)
         for name in columns or ():
@@ -131,14 +131,14 @@ class OutputReader:
         return cls(run, file, settings, Units(run.units(loaded[0])), system, loaded)
 
     def key(self, row: Mapping[str, Any]) -> str:
-        """Return what rows share that give the same part of a system's output of an item."""
+        """Return a key equal for rows with the same part of a system's output for an item."""
         fields = self._fields(row)
         draw, output = self._given(fields, row)
         name = self._who(fields)[0]
         return json_line({"of": [name, draw, sorted(output.sample_ids), sorted(output.parts)]})
 
     def take(self, line: int, row: Mapping[str, Any]) -> None:
-        """Take a row in, or note why it is left out."""
+        """Add a row, or record why it is left out."""
         self.rows += 1
         name = ""
         try:
@@ -162,7 +162,7 @@ class OutputReader:
             ]
             if not all(same):
                 earlier = next(parts_held[part][0] for part in output.parts if part in parts_held)
-                reason = f"line {earlier} has another output of the same item"
+                reason = f"line {earlier} has another output for the same item"
                 self.left_out.append(LeftOut(line, name, reason))
             elif len(same) == len(output.parts):
                 self.repeated.append(line)
@@ -182,8 +182,8 @@ class OutputReader:
         else:
             wanted = ", or ".join(" + ".join(one) for one in self.run.output_layouts)
             raise InputError(
-                f"the columns are no layout of {self.settings.task} (found: {columns_found(row)})",
-                hint=f"wanted: {wanted}; name what is called otherwise with --columns FIELD=COLUMN",
+                f"the columns do not fit {self.settings.task} (found: {columns_found(row)})",
+                hint=f"wanted: {wanted}; map other names with --columns FIELD=COLUMN",
             )
         fields: dict[str, Any] = {}
         for name, keys in columns.items():
@@ -200,13 +200,13 @@ class OutputReader:
         known = self.units.by_id
         if self.settings.data is None and output.item is None:
             raise InputError(
-                "the file names items and does not hold them",
-                hint="add --data FILE, which has them",
+                "the file names items but does not contain them",
+                hint="name the file of items with --data FILE",
             )
         unknown = [one for one in output.sample_ids if self.settings.data and one not in known]
         if unknown:
             raise InputError(
-                f"'{unknown[0]}' is no item of the data",
+                f"'{unknown[0]}' is not an item of the data",
                 hint="check the ids, or name other data with --data",
             )
         return draw, output
@@ -218,7 +218,7 @@ class OutputReader:
         )
         if self.system is not None and (system or model):
             raise InputError(
-                "--system has no use here: the file names its systems",
+                "--system has no effect: the file names its systems",
                 hint="leave it out, or map another column with --columns system=COLUMN",
             )
         named = system_label(model, method, 0) if model and method else model
@@ -237,7 +237,7 @@ def _draw(value: Any) -> int:
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with the keys of its nested objects, and of lists of one object, at the top."""
+    """Return a row with the keys of nested objects, and of lists of one object, at the top."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         inner = value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -269,7 +269,7 @@ def prepare_outputs(
     source: Mapping[str, Any] | None = None,
     origin: str = "",
 ) -> Prepared:
-    """Return the run that scores what was read, from where it was downloaded (``origin``)."""
+    """Return the run that scores the outputs read; ``origin`` is where they were downloaded."""
     run, settings, file = reader.run, reader.settings, reader.file
     items, notes = reader.items_given
     if settings.data is None:
@@ -277,14 +277,14 @@ def prepare_outputs(
     if not reader.parts or not items:
         if reader.first_problem is not None:
             raise reader.first_problem
-        raise InputError("there is nothing in it to score", file=file, hint="give another file")
+        raise InputError("the file has no outputs to score", file=file, hint="give another file")
     limited = items[: settings.limit]
     units = run.units(limited)
     asked = frozenset(str(unit.id) for unit in units)
     systems = _systems(run, reader, asked)
     if not systems:
         raise InputError(
-            "none of its outputs is of the first items that --limit takes", file=file,
+            "has no output for the first items that --limit takes", file=file,
             hint="raise --limit",
         )  # fmt: skip
     brought = settings.data is None
@@ -296,7 +296,7 @@ def prepare_outputs(
         covered = frozenset(sample for one in systems.values() for sample, _ in one.outputs)
         if covered == asked and not lacking:
             raise InputError(
-                "--partial has no use here: the file has an output of every item",
+                "--partial is not needed: the file has an output for every item",
                 hint="leave it out",
             )
         if without := len(asked - covered):
@@ -326,7 +326,7 @@ def _scored(
     data: DataRecord,
     files: Mapping[str, DataRecord],
 ) -> Prepared:
-    """Return the run that judges outputs which are there already."""
+    """Return the run that judges existing outputs."""
     systems = recorded.systems
     models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
     settings = settings.model_copy(
@@ -369,7 +369,7 @@ def _systems(
         if sample in taken:
             whole = run.whole_output({part: output for part, (_, output) in parts.items()})
             outputs[name][sample, draw] = stored_fields(whole)
-            # Only lines are asked for from here on, and there may be many outputs.
+            # From here on only the lines are needed, and there may be many outputs.
             parts.update({part: (line, None) for part, (line, _) in parts.items()})
     return {
         name: RecordedSystem(name, *reader.facts[name], outputs=of_system)
@@ -409,7 +409,7 @@ def _notes(
 
 
 def _missing_notes(systems: Mapping[str, RecordedSystem], units: int) -> list[str]:
-    """Return a sentence for each system that lacks outputs of so many units."""
+    """Return a sentence for each system that lacks outputs for some of the ``units``."""
     return [
         f"{name}: {missing} of {units * one.draws} outputs are missing, counted as invalid"
         for name, one in systems.items()
@@ -420,7 +420,7 @@ def _missing_notes(systems: Mapping[str, RecordedSystem], units: int) -> list[st
 def _prepare_again(
     task: str, source: Path, given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
-    """Load and check a finished run to be judged again; what is not given is as the run has it."""
+    """Load and check a finished run to judge again; settings not given are taken from that run."""
     if (of := read_manifest(source).task) != task:
         raise InputError(f"is of {of}, not of {task}", file=source, hint=f"say task: {of}")
     if not given.get("judges"):
@@ -438,15 +438,15 @@ def _prepare_again(
     systems, left_out = earlier_run.systems(run, settings, units)
     if not systems:
         hint = "name its data with --data"
-        raise InputError("no output in it is of these data", file=source, hint=hint)
-    # An item that nobody was asked, beyond the run's --limit, is not missing.
+        raise InputError("has no output for these data", file=source, hint=hint)
+    # An item beyond the run's --limit was not asked for, so it is not missing.
     asked = frozenset(str(one.id) for log in earlier_run.logs for one in log.samples or ())
     asked &= units.by_id.keys()
     if left_out:
         notes = [*notes, f"{len(left_out)} samples left out: {left_out[0].reason}"]
     notes = [*notes, *_missing_notes(systems, len(asked))]
     if before := dict.fromkeys(str(v["judge"]) for one in systems.values() for v in one.verdicts):
-        note = f"judged before by {', '.join(before)}: those verdicts stand beside the new ones"
+        note = f"judged before by {', '.join(before)}: those verdicts are kept beside the new ones"
         notes = [*notes, note]
     texts = source / FLUENCY
     same = earlier_run.arguments.get("fluency_model") == settings.option("fluency_model")
@@ -464,7 +464,7 @@ def _prepare_again(
 
 
 _Costs = dict[tuple[str, int], Mapping[str, float]]
-"""What it took to write an output, by sample and draw."""
+"""The cost of writing an output, by sample and draw."""
 
 
 @dataclass(frozen=True)
@@ -481,7 +481,7 @@ class _Found:
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """What its tasks were made with, and its settings on top."""
+        """The arguments of its tasks, overridden by its settings."""
         return {**self.logs[0].eval.task_args, **self.manifest.settings}
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -494,7 +494,7 @@ class _Found:
             places = (Path(path), self.source / Path(path).name)
             found[name] = next((place for place in places if place.exists()), None)
             if found[name] is None:
-                problem = f"its {what} is not there any more: {path}"
+                problem = f"its {what} no longer exists: {path}"
                 raise InputError(problem, file=self.source, hint=f"name it with --{name}")
         data = None if found.get("data") is None else Path(found["data"])
         if (
@@ -504,14 +504,14 @@ class _Found:
             and hash_file(data) != self.manifest.data.sha256
         ):
             raise InputError(
-                f"is not the data that {self.name} was run on, or was changed since",
+                f"is not the data that {self.name} was run on, or has changed since",
                 file=data,
                 hint="name that file with --data",
             )
         return {name: value for name, value in found.items() if value is not None}
 
     def options(self, task: str) -> dict[str, Any]:
-        """Return its own options of the task, but for files: those only its generation needed."""
+        """Return the run's own task options, except files, which only generating needed."""
         return {
             name: self.arguments[name]
             for name, field in task_options(task).model_fields.items()
@@ -532,9 +532,9 @@ class _Found:
     def systems(
         self, run: TaskRun[Any, Any], settings: RunSettings, units: Units[Any]
     ) -> tuple[dict[str, RecordedSystem], list[LeftOut]]:
-        """Return the systems that have outputs, with earlier verdicts and costs, and what has none.
+        """Return the systems with outputs, earlier verdicts and costs, and the rows left out.
 
-        A judge that is asked again is named with the run of its first verdicts.
+        If a judge is asked again, this run's name is added to the judge's name in earlier verdicts.
         """
         systems: dict[str, RecordedSystem] = {}
         left_out: list[LeftOut] = []
@@ -552,7 +552,9 @@ class _Found:
             for number, sample in enumerate(log.samples or (), start=1):
                 sample_id = str(sample.id)
                 if sample_id not in units.by_id:
-                    left_out.append(LeftOut(number, name, f"'{sample_id}' is no item of the data"))
+                    left_out.append(
+                        LeftOut(number, name, f"'{sample_id}' is not an item of the data")
+                    )
                 elif (kept := sample.store.get(OUTPUT)) is not None:
                     outputs[sample_id, sample.epoch] = kept
             verdicts = [row for row in earlier if row["system"] == name]
@@ -582,8 +584,8 @@ class _Found:
 def _read(source: Path) -> _Found:
     manifest = read_manifest(source)
     if manifest.status == "running":
-        hint = "run its command again: it goes on where it stopped"
-        raise InputError("this run has not come to its end", file=source, hint=hint)
+        hint = "run its command again to resume it"
+        raise InputError("this run has not ended", file=source, hint=hint)
     newest: dict[str, EvalLog] = {}
     for folder in (source / LOGS, source / BASELINE_LOGS):
         for info in list_eval_logs(str(folder), descending=False) if folder.exists() else []:
@@ -593,5 +595,5 @@ def _read(source: Path) -> _Found:
     if not newest:
         scored = (source / OUTPUTS).exists()
         hint = "score the file of its outputs with --judge" if scored else "run it again"
-        raise InputError("the run holds no log with samples", file=source, hint=hint)
+        raise InputError("the run has no log with samples", file=source, hint=hint)
     return _Found(source, list(newest.values()), manifest)

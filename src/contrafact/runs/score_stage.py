@@ -1,14 +1,14 @@
-"""Outputs that are there already, judged without a log: here, and by an executor.
+"""Judge existing outputs without a log: in this process, or by an executor.
 
-An output is judged by the solver and the scorer of its task, called without an evaluation around
-them, so that its rows are those that a run with a log has (`OutputJudge`). `judge_direct` has the
-outputs that a run holds judged; `ScoreStage` reads them from rows, which may be a partition's.
+An output is judged by the solver and the scorer of its task without an evaluation, so that its rows
+equal those of a run with a log (`OutputJudge`). `judge_direct` judges the outputs of a run;
+`ScoreStage` reads outputs from rows, which may be those of a partition.
 
-Outputs that a language model judges on one machine are a matter of Inspect's evaluation set: what
-a judge was asked and said stands in a log then, which `inspect view` shows, ``score RUN`` judges
-again and `contrafact.runs.items` counts tokens and dollars of; and the set brings batch mode,
-limits and retries. A verifier's calls need none of that, and a log takes some 38 ms an output:
-those of 500 as long as 5,000 outputs take without.
+Outputs that a language model judges on one machine use Inspect's evaluation set instead: its log
+has the judge's prompts and replies, which `inspect view` shows, ``score RUN`` judges again and
+`contrafact.runs.items` counts tokens and dollars from; the set also has batch mode, limits and
+retries. A verifier's calls need none of that, and a log takes about 38 ms per output: logging 500
+outputs takes as long as judging 5,000 without a log.
 """
 
 import asyncio
@@ -78,19 +78,19 @@ __all__ = ["PARTS", "VERDICTS", "ScoreStage", "is_direct", "judge_direct"]
 VERDICTS = "verdicts"
 
 MOST_LOGGED = 500
-"""Of more outputs that no model judges there is no log."""
+"""The number of outputs above which a run that no model judges has no log."""
 
 PARTS = "parts"
-"""The folder of the parts that are finished, while a run is under way."""
+"""The folder of finished parts while a run is under way."""
 
 _SAMPLES_AT_ONCE = 500
-"""Items whose samples are made at once, where the outputs of a run are judged."""
+"""The number of items whose samples are made at once when a run's outputs are judged."""
 
 _PARTED = (VERDICTS, KEPT)
-"""The tables of a part, in the order of writing: a part is finished when its items are there."""
+"""The tables of a part, in the order of writing: a part is finished when its items are written."""
 
 _NO_FACTS = ("transport", "shared_cache", "preset", "task", "judges", "judge_args", "limit")
-"""Settings that decide no verdict, or are facts of their own."""
+"""Settings that do not affect verdicts, or that are facts of their own."""
 
 _PASSED = {1.0: "passed", 0.0: "failed"}
 
@@ -106,7 +106,7 @@ class RecordedSample(NamedTuple):
 
 
 def recorded_samples(prepared: Prepared) -> Iterator[RecordedSample]:
-    """Yield the samples of a run's recorded outputs, made as they are needed."""
+    """Yield the samples of a run's recorded outputs, each made when it is needed."""
     assert prepared.recorded is not None
     asked, items, number = prepared.recorded.asked, prepared.items, 0
     systems: Mapping[str, Any] = prepared.baselines
@@ -120,18 +120,18 @@ def recorded_samples(prepared: Prepared) -> Iterator[RecordedSample]:
 
 
 class OutputJudge:
-    """Judges the outputs that a run holds.
+    """Judges the outputs of a run.
 
     Args:
-        slots: Bounds what is judged at once, in all judges of a process; one after the other
-            without it.
+        slots: Limits how many outputs are judged at once in the process; without it, outputs are
+            judged one after the other.
     """
 
     def __init__(
         self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
     ) -> None:
         self._prepared, self._judges, self._slots = prepared, judges, slots
-        # By system what works on its samples and scores them: made once.
+        # The solver and scorer of each system, made once.
         self._work_of: Callable[[str], tuple[Any, Any]] = cache(
             partial(solver_and_scorer, prepared)
         )
@@ -139,9 +139,9 @@ class OutputJudge:
     async def judge(
         self, samples: Sequence[RecordedSample], each: Callable[[], None] = lambda: None
     ) -> list[EvalSample]:
-        """Return the samples as a log has them; ``each`` is called when one is done.
+        """Return the samples in the form of a log; ``each`` is called when a sample is done.
 
-        A judge that cannot be used raises `InputError`; what else goes wrong is a sample's error.
+        An unusable judge raises `InputError`; any other error is recorded in its sample.
         """
         bound_judges.set(self._judges)
 
@@ -151,7 +151,7 @@ class OutputJudge:
             each()
             return found
 
-        if self._slots is None:  # nobody is waited for, and tasks would take a tenth more
+        if self._slots is None:  # nothing to wait for, and tasks would take a tenth more time
             return [await one(asked) for asked in samples]
         return await asyncio.gather(*map(one, samples))
 
@@ -178,7 +178,7 @@ class OutputJudge:
         }
         try:
             state = await solver(state, None)
-            # A log names scorers without the first part of their names, the package.
+            # A log names scorers without the package, the first part of their names.
             scores = {registry_info(scorer).name.partition("/")[2]: await scorer(state, target)}
         except InputError:
             raise
@@ -188,7 +188,7 @@ class OutputJudge:
         return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
 
     def rows(self, asked: RecordedSample, judged: EvalSample) -> dict[str, list[Mapping[str, Any]]]:
-        """Return the rows of a judged sample in a run's tables, by table."""
+        """Return a judged sample's rows for the tables of a run, by table."""
         prepared, system = self._prepared, asked.system
         facts = prepared.facts(system.name, system.model, system.method, system.shots)
         return {
@@ -198,16 +198,16 @@ class OutputJudge:
 
 
 def is_direct(prepared: Prepared) -> bool:
-    """Tell whether a run is judged without a log: many outputs are there, and no model is asked."""
+    """Return whether a run is judged without a log: it has many outputs and asks no model."""
     many = prepared.recorded is not None and prepared.samples > MOST_LOGGED
     return many and all(is_verifier(j) and not reader_of(j) for j in prepared.settings.judges)
 
 
 def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> RunTables:
-    """Judge the outputs of a run, go on where an earlier start stopped, and return what was made.
+    """Judge the outputs of a run, resuming an earlier start, and return the results.
 
     Raises:
-        InputError: If parts are there that an earlier version began.
+        InputError: If there are parts from an earlier version.
     """
     import pandas as pd
     from pyarrow import parquet  # type: ignore[import-untyped]
@@ -243,26 +243,26 @@ def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> R
 
 
 def _begin_parts(folder: Path) -> None:
-    """Make the folder of parts; refuse those of an earlier version."""
+    """Create the folder of parts; refuse parts of an earlier version."""
     for table in _PARTED:
         (folder / table).mkdir(parents=True, exist_ok=True)
     if any(folder.glob("*.parquet")):
         raise InputError(
-            "holds parts of an earlier version, which divided the outputs otherwise",
+            "holds parts of an earlier version, which divided the outputs differently",
             file=folder,
             hint="finish the run with that version, or remove the folder to judge them again",
         )
 
 
 def _let_go(prepared: Prepared) -> None:
-    """Empty what a run holds of items and outputs: they are judged, and tables need the memory."""
+    """Release a run's items and outputs after judging, since tables need the memory."""
     systems = () if prepared.recorded is None else prepared.recorded.systems.values()
     for held in (prepared.items, prepared.units, *(one.outputs for one in systems)):
         if isinstance(held, list | dict):
             held.clear()
     forget_loaded()
     unload_languages()
-    gc.collect()  # solvers, which hold items too, go round in circles
+    gc.collect()  # solvers also hold items, in reference cycles
 
 
 def _parts(folder: Path, table: str) -> list[Path]:
@@ -270,7 +270,7 @@ def _parts(folder: Path, table: str) -> list[Path]:
 
 
 def _whole(parts: Sequence[Path]) -> "pd.DataFrame":
-    """Return a table of its parts, in the order of the samples."""
+    """Return the whole table made from its parts, in the order of the samples."""
     from pyarrow import concat_tables, parquet
 
     table = concat_tables(
@@ -278,14 +278,14 @@ def _whole(parts: Sequence[Path]) -> "pd.DataFrame":
     )
     found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
     numbers = found.pop(INDEX)
-    if numbers.is_monotonic_increasing:  # not where some failed, and were judged later
+    if numbers.is_monotonic_increasing:  # not so if some failed and were judged later
         return found
     return found.iloc[numbers.argsort(kind="stable")].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
 class ScoreStage(Stage):
-    """Outputs in, the same with verdicts out; ``source`` names the system if nothing else does."""
+    """The stage that judges outputs; ``source`` names the system if nothing else does."""
 
     task: str
     source: str
@@ -307,7 +307,7 @@ class ScoreStage(Stage):
 
     @property
     def asked(self) -> Asked:
-        """The judges; the one that is waited for is one that is asked, if there is any."""
+        """The judges; the first that is a language model, if any, is named as the model asked."""
         settings = self.settings
         names = settings.judges or (NO_MODEL,)
         first = next((name for name in names if not is_verifier(name)), names[0])
@@ -341,7 +341,7 @@ class ScoreStage(Stage):
         ]
 
     def key(self, row: InputRow) -> str | None:
-        """Return what rows share that give the same part of an output; None of one that is bad."""
+        """Return a key equal for rows with the same part of an output; None for a bad row."""
         try:
             return self._key_reading.key(self._renamed(row.fields))
         except InputError:
@@ -352,9 +352,9 @@ class ScoreStage(Stage):
         return self._reading(Path(f"{self.source}.jsonl"))
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
-        """Reject a second output of an item."""
+        """Reject a second output for an item."""
         first = (row.repeats or 0) + 1
-        self._reject(row, f"row {first} has an output of the same item", made)
+        self._reject(row, f"row {first} has an output for the same item", made)
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
@@ -375,9 +375,9 @@ class ScoreStage(Stage):
     def _prepare(
         self, rows: Sequence[InputRow], folder: Path, made: StageOutput
     ) -> tuple[OutputReader, Prepared | None]:
-        """Return what reads rows, and the run that judges them: None where none can be used."""
+        """Return the reader of the rows, and the run that judges them; None if no row is usable."""
         file = folder / f"{self.source}.jsonl"
-        file.touch()  # its name may be the system's; the rows are here already
+        file.touch()  # only its name is used, for the system; the rows are in memory
         left = list(rows)
         while True:
             reader = self._reading(file)
@@ -390,7 +390,7 @@ class ScoreStage(Stage):
                 bad = next((row for row in left if row.line == error.line), None)
                 if bad is None:
                     raise
-                # An item that cannot be used: the others are read again without it.
+                # An item is unusable, so the others are read again without it.
                 self._reject(bad, error.problem, made)
                 left = [row for row in left if row is not bad]
         by_line = {row.line: row for row in rows}
@@ -399,7 +399,7 @@ class ScoreStage(Stage):
         return reader, prepared
 
     def show(self, result: StageResult) -> None:
-        """Print how many verdicts passed, failed and are invalid: by system, criterion, judge."""
+        """Print how many verdicts passed, failed or were invalid, by system, criterion, judge."""
         counts, outcomes = result.counts, ("passed", "failed", "invalid")
         rows = [
             (*key, *(f"{counts[(*key, outcome)]:,}" for outcome in outcomes))
@@ -426,7 +426,7 @@ def _given(
 ) -> Iterator[tuple[RecordedSample, dict[str, InputRow]]]:
     """Yield each sample that has an output, with the rows that gave the output's parts.
 
-    What a partition lacks may stand in another.
+    Samples without an output are skipped, since another partition may have it.
     """
     by_line = {row.line: row for row in rows}
     for asked in recorded_samples(prepared):
@@ -440,7 +440,7 @@ async def _judged_tables(
     run: TaskRun[Any, Any],
     made: StageOutput,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return rows by table, each under the index of the row that gave it; add what failed."""
+    """Return rows by table, each with the index of its source row; add failures to ``made``."""
     tables: dict[str, list[dict[str, Any]]] = {KEPT: [], VERDICTS: []}
     given = list(given)
     samples = await judge.judge([asked for asked, _ in given])
@@ -463,7 +463,7 @@ def _add_finished(
     run: TaskRun[Any, Any],
     folder: Path,
 ) -> None:
-    """Add the rows of judged outputs, with what is computed of all of a partition."""
+    """Add the rows of judged outputs, with the columns computed for a whole partition."""
     import pandas as pd
 
     items, votes = tables[KEPT], tables[VERDICTS]

@@ -1,1 +1,1 @@
-"""What works through rows: a stage is described once, and run by one runner."""
+"""Stages: commands that work through rows, and the runner that runs them."""

@@ -1,4 +1,4 @@
-"""``news dedupe`` as a stage: items in, those that repeat none before them out."""
+"""``news dedupe`` as a stage, which drops items that repeat earlier items."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,11 +34,11 @@ __all__ = ["DedupeStage"]
 
 @dataclass(frozen=True)
 class DedupeStage(NewsStage):
-    """``news dedupe``: items in, those that repeat none before them out.
+    """The stage ``news dedupe``, which drops items that repeat earlier items.
 
     Attributes:
-        against: Files of items that must not come again.
-        near: Similarity from which two items are one.
+        against: Files of items that must not be repeated.
+        near: The similarity from which two items count as duplicates.
     """
 
     against: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class DedupeStage(NewsStage):
         return {"near": self.near, "against": [sha256_of(path) for path in self.against]}
 
     def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
-        """Return what each item repeats that is a duplicate, in the order of the input."""
+        """Return the note on each duplicate, by its position: the item that it repeats."""
         places: list[int] = []
 
         def texts() -> Iterator[Text]:
@@ -73,7 +73,7 @@ class DedupeStage(NewsStage):
         return {places[duplicate.position]: vars(duplicate) for duplicate in found}
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
-        """Drop an item whose title and summary came before."""
+        """Drop an item whose title and summary an earlier item has."""
         why = f"repeats the article of line {(row.repeats or 0) + 1}"
         made.add(REJECTS, row.index, {**news_record(row.value, row.fields), "dropped_because": why})
 
@@ -107,5 +107,5 @@ def _texts(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
 
 
 def _signed(rows: Sequence[InputRow]) -> list[tuple[int, Text]]:
-    """Return the texts of rows with their signatures, which take the time."""
+    """Return the texts of rows with their signatures, which take most of the time."""
     return [(at, replace(text, signature=signature_of(text))) for at, text in _texts(rows)]

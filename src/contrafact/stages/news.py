@@ -8,17 +8,17 @@ __all__ = ["NewsStage"]
 
 
 class NewsStage(Stage):
-    """A stage of news items: rows with the same title and summary are one, and the first stays."""
+    """A stage of news items; of rows with the same title and summary, only the first is kept."""
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
         row.value = item_of(row.fields, notes, row.line)
 
     def key(self, row: InputRow) -> str | None:
-        """Return the item's id, which follows from title and summary."""
+        """Return the item's id, which is made from title and summary."""
         return str(row.value.id)
 
     def remark(self, row: InputRow) -> str | None:
-        """Return what is to be known of an item: that it came before, or is a title alone."""
+        """Return a remark on an item that is a repetition or has only a title; otherwise None."""
         if row.repeats is not None:
             return "left out: title and summary came before"
         return None if row.value.summary.strip() else "with a title and no summary"

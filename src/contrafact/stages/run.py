@@ -1,4 +1,4 @@
-"""The one runner of rows: read, checked, asked about, worked on, counted, and written whole."""
+"""The runner of stages: reads, checks, processes, counts and writes rows."""
 
 import asyncio
 import re
@@ -60,28 +60,28 @@ __all__ = [
 _T = TypeVar("_T")
 
 PART = 2_000
-"""Rows of a file that are worked on, and in memory, at once, where it is not read whole."""
+"""How many rows of a file are processed and in memory at once, if it is not read whole."""
 
 _WRITTEN = "written"
-"""The key under which a journal has the hashes of outputs that were written with failed rows."""
+"""The journal's key for the hashes of outputs that were written with failed rows."""
 
 _REQUEST = re.compile("[0-9a-f]{16}")
-"""The keys of replies: hashes of what was asked (`contrafact.files.journal.hash_of`)."""
+"""The pattern of replies' keys: hashes of requests (`contrafact.files.journal.hash_of`)."""
 
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
 
 Source = str | Path | Iterable[Mapping[str, Any]]
-"""A file, ``-`` for standard input, or rows in memory, a data frame's among them."""
+"""A file, ``-`` for standard input, or rows in memory, such as a data frame's."""
 
 Executor = Callable[[Stage, str, str], StageResult]
-"""Works on a stage's rows elsewhere: the stage, the input and the output as the user names them."""
+"""Runs a stage elsewhere, given the stage, the input and the output as named by the user."""
 
 
 def executor(options: BulkOptions) -> Executor | None:
-    """Return who works on rows where ``--engine`` names an engine; None without it.
+    """Return the executor for the engine that ``--engine`` names; None without that option.
 
     Raises:
-        InputError: No package that is installed brings the engine, or its options have no use.
+    InputError: No installed package provides the engine, or its options have no effect.
     """
     settings = options.settings()
     if settings is None:
@@ -106,9 +106,9 @@ def stage_command(
     estimate: bool = False,
     yes: bool = False,
 ) -> None:
-    """Run a stage as a command: say what became of the rows, and end with the exit code.
+    """Run a stage as a command, print its results, and end with the exit code.
 
-    It is 1 where calls failed or the answer is no, 2 where rows are bad and were kept as such.
+    The code is 1 if calls failed or the answer is no, 2 if bad rows were kept.
     """
     if estimate:
         from contrafact.models.estimate import show_estimate
@@ -145,20 +145,20 @@ def run_stage(
     confirm: Callable[[int], None] | None = None,
     keep: bool = False,
 ) -> StageResult | None:
-    """Work on all rows of a source, and return what became of them.
+    """Process all rows of a source, and return the result.
 
     Args:
-        out: The file that is written; None keeps what is made in the result.
-        yes: Whether many paid calls are made without a question.
-        confirm: Called with the number of paid calls where they are many; it raises if they are not
-            to be made. Without it the user is asked.
-        keep: Whether the result holds what is made, too, where it is written to a file.
+        out: The file to write; None keeps the output in the result.
+        yes: Whether many paid calls are made without asking.
+        confirm: Called with the number of paid calls if there are many; it raises to refuse them.
+            By default, the user is asked.
+        keep: Whether the result also holds the output if it is written to a file.
 
-    Returns:
-        What became of the rows; None where the output was finished before.
+        Returns:
+        The result; None if the output was already finished.
 
-    Raises:
-        InputError: The source, or a row of it, cannot be used, or the output not be written.
+        Raises:
+        InputError: The source, or a row of it, is unusable, or the output cannot be written.
         ModelError: Calls failed, and the stage writes nothing without them.
     """
     with _sink(stage, source, out) as path:
@@ -168,10 +168,10 @@ def run_stage(
 def estimate_stage(
     stage: Stage, source: Source, out: str | Path | None = None
 ) -> "Sequence[CallEstimate]":
-    """Return what the calls for the rows of a source cost, and make none.
+    """Return estimates of the calls for the rows of a source, without making any.
 
     Raises:
-        InputError: The source, or a row of it, cannot be used, or the output not be written.
+    InputError: The source, or a row of it, is unusable, or the output cannot be written.
     """
     with _sink(stage, source, out) as path:
         return _Here(stage, source, path).estimates()
@@ -179,7 +179,7 @@ def estimate_stage(
 
 @contextmanager
 def _sink(stage: Stage, source: Source, out: str | Path | None) -> Iterator[Path | None]:
-    """Yield the file to write; of standard output one that is copied there when it is whole."""
+    """Yield the file to write; for standard output, a file that is copied there at the end."""
     if isinstance(source, str | Path):
         require_tables(source)
     if out is None:
@@ -191,7 +191,7 @@ def _sink(stage: Stage, source: Source, out: str | Path | None) -> Iterator[Path
         with TemporaryDirectory() as folder:
             path = Path(folder) / "rows.jsonl"
             try:
-                with called(path, ""):  # nobody has named it
+                with called(path, ""):  # the user has not named this file
                     yield path
             finally:
                 if path.exists():
@@ -205,7 +205,7 @@ def _sink(stage: Stage, source: Source, out: str | Path | None) -> Iterator[Path
 def _checked_rows(
     stage: Stage, rows: Iterable[Row], name: str, notes: RowNotes
 ) -> Iterator[InputRow]:
-    """Yield the rows of a table, each checked; bad ones and those that repeat another say so."""
+    """Yield the checked rows of a table, with bad and repeated rows marked."""
     first: dict[str, int] = {}
     row = None
     for line, fields in rows:
@@ -226,14 +226,14 @@ def _checked_rows(
 
 
 class _Here:
-    """Runs a stage in this process, on a part of the rows at a time or on all of them at once."""
+    """Runs a stage in this process, on parts of the rows or on all rows at once."""
 
     def __init__(self, stage: Stage, source: Source, out: Path | None) -> None:
         self.stage, self.out = stage, out
         self.notes, self.result = RowNotes(), StageResult("" if out is None else source_name(out))
         self.total: int | None = None
-        self.good: list[InputRow] = []  # the rows that can be worked on, once all are read
-        self.remarks: list[tuple[int, str]] = []  # what the stage says of some, by their lines
+        self.good: list[InputRow] = []  # the usable rows, once all are read
+        self.remarks: list[tuple[int, str]] = []  # the stage's remarks on rows, with their lines
         self.progress: Progress | None = None
         self.dialect: Dialect | None = None
         rows: Iterable[Row]
@@ -248,7 +248,7 @@ class _Here:
         rows = islice(rows, stage.limit)
         self.rows: Iterable[InputRow] = _checked_rows(stage, rows, self.name, self.notes)
         self.keeps_record = stage.journal == "output" and out is not None
-        # Rules take little time, and where no file is named there is none to report progress on.
+        # Rules are fast, and without a named file there is no progress to report.
         named = out is not None or isinstance(source, str | Path)
         self.shows_progress = stage.shows_progress and named
 
@@ -266,7 +266,7 @@ class _Here:
         if journal is not None and self.keeps_record and journal.finished():
             typer.echo(f"{self.out} is finished: no model was called, and nothing is left to do")
             return None
-        # Opened before anything is written: a model may not be there.
+        # Opened before anything is written, since a model may be missing.
         at_once = 1 if stage.asked is None else stage.asked.max_connections
         work = stage.open(_kept if stage.asked else lambda model: model, at_once, self._each)
         with ExitStack() as held:
@@ -279,7 +279,7 @@ class _Here:
                 if not yes:
                     self._confirm(0 if journal is None else len(journal.known), confirm)
             if journal is not None and (known := len(journal.known.keys() - {_WRITTEN})):
-                typer.echo(f"going on: {known:,} answers are there from before", err=True)
+                typer.echo(f"resuming: {known:,} answers are kept from before", err=True)
             for line, remark in self.remarks:
                 typer.echo(f"{self.name}:{line}: {remark}", err=True)
             pieces = self._pieces(work, held)
@@ -291,7 +291,7 @@ class _Here:
         return self.result
 
     def _read(self) -> None:
-        """Read all rows, and have the stage look at them together."""
+        """Read all rows, and let the stage check them together."""
         stage = self.stage
         self.rows = list(self.rows)
         self.total = len(self.rows)
@@ -311,7 +311,7 @@ class _Here:
         return Journal.of_output(out, facts, what=stage.name)
 
     def _confirm(self, answered: int, confirm: Callable[[int], None] | None) -> None:
-        """Have the user agree to many calls that cost money, of which some are answered already."""
+        """Ask the user to agree to many paid calls, less the ``answered`` ones."""
         from contrafact.models.estimate import ASK_ABOVE, ask_first, ask_if_many, paid_calls
 
         asked, most = self.stage.asked, self.stage.most_calls(self.good)
@@ -326,11 +326,11 @@ class _Here:
             self.progress.step()
 
     def _pieces(self, work: Work, held: ExitStack) -> Iterator[StageOutput]:
-        """Yield what is made of the rows, a part at a time."""
+        """Yield the outputs of the rows, part by part."""
         stage = self.stage
         if stage.asked is not None or (self.shows_progress and not stage.whole):
             self.progress = held.enter_context(Progress(stage.noun, self.total))
-        # One event loop for all parts: the clients of services live in it.
+        # One event loop for all parts, since the clients of services live in it.
         runner = held.enter_context(asyncio.Runner())
         progress, rows = self.progress, iter(self.rows)
         while part := list(islice(rows, None if stage.whole else PART)):
@@ -347,7 +347,7 @@ class _Here:
             )
 
     def _prepare(self) -> None:
-        """Have the stage look at all rows, with what it finds as their notes."""
+        """Let the stage examine all rows, and set its findings as the rows' notes."""
         stage, rows = self.stage, self.good
         shows = stage.asked is None and self.shows_progress
         with Progress(stage.noun, len(rows)) if shows else nullcontext() as self.progress:
@@ -385,13 +385,13 @@ class _Here:
         return made
 
     def _refuse(self, made: StageOutput) -> None:
-        """Raise the problem of the first bad row, where such rows are not kept."""
+        """Raise the problem of the first bad row if bad rows are not kept."""
         for failure in made.failed:
             if not (failure.cause or self.stage.keeps_bad):
                 raise failure.error.at(self.name, failure.row.line)
 
     def _keeping(self, pieces: Iterable[StageOutput]) -> Iterator[StageOutput]:
-        """Yield the pieces, and have all that they hold in the result."""
+        """Yield the pieces, and collect all of them in the result."""
         whole = StageOutput()
         for made in pieces:
             whole.merge(made)
@@ -399,7 +399,7 @@ class _Here:
         self.result.made = whole
 
     def _refuse_changed(self, journal: Journal) -> None:
-        """Refuse an output that somebody else wrote; ours is written again after failed calls."""
+        """Refuse an output that others changed; our own may be rewritten after failed calls."""
         from contrafact.files.download import sha256_of
 
         out, stage = self.out, self.stage
@@ -407,9 +407,9 @@ class _Here:
             return
         if sha256_of(out) not in journal.known.get(_WRITTEN, []):
             raise InputError(
-                f"was changed, or made, since the {stage.name} for it began",
+                f"was changed or created since the {stage.name} for it began",
                 file=out,
-                hint="move it away, and run the command again",
+                hint="move it away and run the command again",
             )
 
     def _write(self, pieces: Iterator[StageOutput], record: Journal | None, *, keep: bool) -> None:
@@ -426,15 +426,15 @@ class _Here:
 
             with atomic_path(out) as draft:
                 stage.write(draft, pieces, self.dialect)
-                # Kept before it is there: a rerun then knows the output for its own.
+                # Kept before the output exists, so that a rerun recognises the output as its own.
                 record.keep(_WRITTEN, [*record.known.get(_WRITTEN, []), sha256_of(draft)])
 
 
 async def awake(work: Coroutine[Any, Any, _T]) -> _T:
-    """Do the work in a loop that wakes each second.
+    """Run the work in a loop that wakes up every second.
 
-    An interrupt that is handed on to a thread reaches it at its next step, and a loop that waits
-    for a reply makes none.
+    An interrupt passed to a thread reaches it at its next step, and a loop that waits for a reply
+    takes no steps.
     """
 
     async def wake() -> None:
@@ -449,11 +449,11 @@ async def awake(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _check_keys(journal: Journal) -> None:
-    """Refuse a journal of an earlier version, which kept what came of rows and not the replies."""
+    """Refuse a journal of an earlier version, which kept rows' results instead of replies."""
     others = [key for key in journal.known if key != _WRITTEN and not _REQUEST.fullmatch(key)]
     if others:
         raise InputError(
-            f"was begun by an earlier version, and has rows in place of replies ('{others[0]}')",
+            f"was begun by an earlier version and holds rows instead of replies ('{others[0]}')",
             file=journal.path,
             hint="finish it with that version, or remove it to begin again",
         )

@@ -1,9 +1,9 @@
-"""What a command makes of rows: rows and reasons out, of a file's as of a partition's.
+"""Stages: how a command processes rows, from a whole file or from a partition of it.
 
-A stage is what a command does to rows. It says what makes a row fit (``read``), what two rows may
-not share (``key``), how rows are worked on (``open``) and what is said at the end (``show``); how
-rows come in, are asked about and written out is the runner's (`contrafact.stages.run`), or an
-executor's. It is small and goes to workers by pickle; what is heavy it opens there.
+A stage defines which rows are valid (``read``), what two rows may not share (``key``), how rows are
+processed (``open``) and what is printed at the end (``show``). The runner (`contrafact.stages.run`)
+or an executor reads the rows, calls the stage and writes the output. A stage is small and is
+pickled for workers, which open heavy resources themselves.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ __all__ = [
     "sorted_out",
 ]
 
-# The tables of an output: what a stage kept, what it dropped, left open and could not work on, each
+# The tables of an output: rows that a stage kept, dropped, left open and could not process, each
 # with reasons, and its decisions.
 KEPT = "rows"
 REJECTS = "rejects"
@@ -69,7 +69,7 @@ FAILURES = "failures"
 LEDGER = "ledger"
 
 INDEX = "index"
-"""The column of every part of a table that has the row's place in the whole input, from 0."""
+"""The column, in every part of a table, of the row's position in the whole input, from 0."""
 
 
 @dataclass(slots=True)
@@ -77,12 +77,12 @@ class InputRow:
     """A row of the input.
 
     Attributes:
-        index: Its place in the whole input, from 0.
-        repeats: The place of the first row with the same key, where the stage has keys and this
+        index: Its position in the whole input, from 0.
+        repeats: The position of the first row with the same key, if the stage has keys and this row
             is not the first.
-        note: What the stage's preparation found of it.
-        value: What `Stage.read` made of the fields.
-        problem: Why it cannot be worked on.
+        note: The finding about it from the stage's preparation.
+        value: The value that `Stage.read` made from the fields.
+        problem: Why it cannot be processed.
     """
 
     index: int
@@ -94,13 +94,13 @@ class InputRow:
 
     @property
     def line(self) -> int:
-        """The row's number in the whole input, from 1: what messages name it by."""
+        """The row's number in the whole input, from 1, as used in messages."""
         return self.index + 1
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A row that could not be worked on, and of a call that failed, which may pass, the cause."""
+    """A row that could not be processed; ``cause`` is set if a call failed and may be retried."""
 
     row: InputRow
     error: InputError
@@ -108,19 +108,19 @@ class Failure:
 
 
 Count = str | tuple[str, ...]
-"""What is counted: a name, or several, as of a kind, an outcome and a reason."""
+"""A counter's key: a name or several names, such as a kind, an outcome and a reason."""
 
 
 @dataclass
 class StageOutput:
-    """What a stage made of some rows.
+    """The output of a stage for some rows.
 
     Attributes:
-        tables: Rows by table, each behind its place in the whole input, from 0.
-        events: Its decisions, likewise.
-        counts: What is said at the end, summed over all rows.
-        failed: The rows that could not be worked on.
-        figures: What figures at the end are made of, where counts are too little: of a file alone.
+        tables: Rows by table, each after its position in the whole input, from 0.
+        events: The stage's decisions, in the same form.
+        counts: The counts printed at the end, summed over all rows.
+        failed: The rows that could not be processed.
+        figures: Values for figures at the end for which counts do not suffice; only for files.
     """
 
     tables: dict[str, list[tuple[int, dict[str, Any]]]] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class StageOutput:
     figures: list[Any] = field(default_factory=list)
 
     def add(self, table: str, index: int, row: Mapping[str, Any], *events: "LedgerEvent") -> None:
-        """Add a row to a table, with the decisions on it."""
+        """Add a row to a table, with the decisions about it."""
         self.tables.setdefault(table, []).append((index, dict(row)))
         self.events += [(index, event) for event in events]
 
@@ -151,14 +151,14 @@ class StageOutput:
 
     @property
     def retry(self) -> int:
-        """How many rows failed for a reason that may pass, such as a call that failed."""
+        """The number of rows that failed for a temporary reason, such as a failed call."""
         return sum(bool(failure.cause) for failure in self.failed)
 
     def table(self, name: str) -> list[dict[str, Any]]:
         return [row for _, row in self.tables.get(name, ())]
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows of every table, decisions among them, each with its `INDEX`."""
+        """Return the rows of every table, including decisions, each with its `INDEX`."""
         tables: dict[str, Any] = dict(self.tables)
         if self.events:
             tables[LEDGER] = [
@@ -169,20 +169,20 @@ class StageOutput:
         }
 
     def sort(self) -> None:
-        """Put the rows of all tables, and the decisions, in the order of the input."""
+        """Sort the rows of all tables, and the decisions, into the order of the input."""
         ordered: list[list[Any]] = [*self.tables.values(), self.events]
         for rows in ordered:
             rows.sort(key=lambda placed: placed[0])
 
     def write(self, out: "str | Path", *others: str) -> None:
-        """Write what was made of a whole file, with further tables, as `write_pieces` does."""
+        """Write the output for a whole file, with further tables, as `write_pieces` does."""
         write_pieces([self], out, *others)
 
 
 def write_pieces(
     pieces: Iterable[StageOutput], out: "str | Path", *others: str, distinct: bool = False
 ) -> None:
-    """Write what is made of a file, piece by piece, with further tables, by `write_stage`."""
+    """Write a file's output piece by piece with `write_stage`; ``others`` are further tables."""
     from contrafact.corpus.ledger import write_stage
 
     def parts() -> "Iterator[Piece]":
@@ -195,23 +195,23 @@ def write_pieces(
 
 
 def below(counts: Counter[Count], *start: str) -> Counter[str]:
-    """Return the counts of what begins with these names and has one more, by that one."""
+    """Return the counts whose keys are ``start`` and one further name, by that name."""
     return Counter({key[-1]: count for key, count in counts.items() if key[:-1] == start})
 
 
 @dataclass
 class StageResult:
-    """What became of a whole input.
+    """The result of running a stage over a whole input.
 
     Attributes:
-        out: Where it is, as the user names it.
-        given: How many rows there were.
-        rows: How many went into which table.
-        made: What was made of them: of a result in memory all of it, else counts and figures alone.
-        bad: The problems of the first rows that could not be worked on, and were kept so.
+        out: The output's location, as the user named it.
+        given: The number of rows in the input.
+        rows: How many rows went into each table.
+        made: The whole output if it is in memory; otherwise only counts and figures.
+        bad: The problems of the first bad rows that were kept in the output.
         causes: Why calls failed, one for each row.
         code: The exit code.
-        lines: What the executor says besides.
+        lines: Further lines that the executor prints.
     """
 
     out: str
@@ -230,11 +230,11 @@ class StageResult:
 
 @dataclass(frozen=True)
 class Asked:
-    """Whom a stage asks, by which its work is shared out.
+    """The models that a stage asks, by which its work is distributed.
 
     Attributes:
-        model: Inspect's name of the model that is asked most.
-        max_connections: Calls under way at once, in the whole cluster.
+        model: Inspect's name of the model that is asked most often.
+        max_connections: The number of simultaneous calls in the whole cluster.
         judges: Inspect's names of its judges.
         model_args: Provider arguments of the model.
     """
@@ -247,19 +247,19 @@ class Asked:
 
 Work = Callable[[Sequence[InputRow]], Coroutine[Any, Any, StageOutput]]
 Wrap = Callable[["Model"], "Model"]
-"""Puts a model under the cluster's limits and the partition's journal."""
+"""Wraps a model so that the cluster's limits and the partition's journal apply to it."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """A survey of a whole input, before any of its rows is worked on.
+    """An examination of a whole input before any of its rows is processed.
 
     Attributes:
-        map_parts: Gives what a function makes of the rows that can be worked on, part by part, in
+        map_parts: Applies a function to the usable rows, part by part, and yields its results in
             the order of the input.
-        repeats: The places of rows among them that repeat another; nothing is found of them.
-        elsewhere: Whether other processes look at rows: what takes long is best done there.
-        each: Called when a row is looked at.
+        repeats: The positions of rows that repeat another; no findings are needed for them.
+        elsewhere: Whether other processes apply the function, so that it should do the slow work.
+        each: Called when a row has been examined.
     """
 
     map_parts: Callable[[Callable[[Sequence[InputRow]], Any]], Iterable[Any]]
@@ -269,21 +269,22 @@ class Survey:
 
 
 class Stage(ABC):
-    """What a command does to rows.
+    """The processing of rows by a command.
 
     Attributes:
-        noun: What its rows are.
-        journal: What is kept of its calls next to a file: ``answers`` stay, those of an ``output``
-            are there until it is finished, and then a record of what made it.
-        sidecars: Tables that are written next to a file, besides what was dropped.
-        whole: Whether all rows of a file are looked at before the first (`prepare`), and worked on
-            together.
-        decimals: Whether numbers with a decimal comma are read with a point.
-        keeps_failures: Whether a row whose call failed is written too (`failed`); else nothing is
-            written where one fails.
-        keeps_bad: Whether a bad row is written too (`failed`); else it is refused.
+        noun: The plural noun for its rows.
+        journal: Which record of its calls is kept beside a file: ``answers`` is kept for good;
+            ``output`` is kept until the output is finished, and then replaced by a record of how
+            the output was made.
+        sidecars: Tables that are written beside a file, besides the dropped rows.
+        whole: Whether all rows of a file are examined before the first is processed (`prepare`),
+            and processed together.
+        decimals: Whether decimal commas in numbers are read as points.
+        keeps_failures: Whether a row whose call failed is also written (`failed`); otherwise
+            nothing is written if a call fails.
+        keeps_bad: Whether a bad row is also written (`failed`); otherwise it is refused.
         to_pipe: Whether its rows may go to standard output.
-        shows_progress: Whether progress is shown where no model is asked.
+        shows_progress: Whether progress is shown although no model is asked.
     """
 
     noun: ClassVar[str] = "rows"
@@ -299,92 +300,94 @@ class Stage(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is in messages: a command in backticks."""
+        """Its name in messages: a command in backticks."""
 
     @property
     def partition_rows(self) -> int:
-        """How many rows a partition has at most, where the user does not say."""
+        """The default for the most rows of a partition."""
         return 5_000 if self.asked is None else 500
 
     @property
     def asked(self) -> Asked | None:
-        """Whom it asks; None where no model is asked."""
+        """The models that it asks; None if it asks no model."""
         return None
 
     @property
     def limit(self) -> int | None:
-        """How many rows of the input are taken; all, if it does not say."""
+        """How many rows of the input are taken; None takes all."""
         return None
 
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """Return what decides the results, by the names that users know; no secrets."""
+        """Return the facts that results depend on, by names that users know, without secrets."""
 
     def answer_facts(self) -> Mapping[str, Any]:
-        """Return what decides replies: the facts of a journal of answers."""
+        """Return the facts that replies depend on, for a journal of answers."""
         return self.facts()
 
     def input_facts(self, rows: Sequence[InputRow]) -> Mapping[str, Any]:
-        """Return what of the input decides an output: the facts of its journal besides."""
+        """Return the facts about the input that an output depends on, for its journal."""
         return {"input": hash_of([[row.line, row.fields] for row in rows])}
 
     def read(self, row: InputRow, notes: "RowNotes | None" = None) -> None:
-        """Check a row, and set its value; an `InputError` where it cannot be worked on.
+        """Check a row and set its value; raise `InputError` if it cannot be processed.
 
-        ``notes`` takes what a reader of the whole file should know of.
+        ``notes`` collects notes for the reader of the whole file.
         """
         row.value = row.fields
 
     def key(self, row: InputRow) -> str | None:
-        """Return what rows share that repeat another, anywhere in the input; None if none do."""
+        """Return a key that is equal for rows that repeat each other; None if rows may repeat."""
         return None
 
     def remark(self, row: InputRow) -> str | None:
-        """Return what is told of a row that was read, and may repeat another; None of most."""
+        """Return a remark on a row, such as that it repeats another; None for most rows."""
         return None
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
-        """Add what becomes of a row that repeats another: a failure, where nothing else is said."""
+        """Add the output of a row that repeats another: by default, a failure."""
         problem = f"repeats line {(row.repeats or 0) + 1}"
         made.fail(row, InputError(problem, hint="leave one of them out"))
 
     def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
-        """Return, by place, what is found of rows where the whole input is looked at first."""
+        """For a stage that examines the whole input first, return its findings by row position."""
         return {}
 
     def check(
         self, rows: Sequence[InputRow], name: str, out: "str | Path | None"
     ) -> Iterable[tuple[int, str]]:
-        """Check the rows of a file together; return what is said of some, by their lines."""
+        """Check the rows of a file together; return remarks on rows, with their lines."""
         return ()
 
     def estimates(
         self, rows: Sequence[InputRow], *, tokens: bool = True
     ) -> "Sequence[CallEstimate]":
-        """Return what the calls for rows cost; ``tokens`` are counted where they are shown."""
+        """Return estimates of the calls for rows; ``tokens`` says whether tokens are counted."""
         return []
 
     def most_calls(self, rows: Sequence[InputRow]) -> int | None:
-        """Return a bound on the calls for rows that takes no work to say; None where none does."""
+        """Return a bound on the calls for rows that is quick to compute; None if there is none."""
         return None
 
     @property
     def estimate_notes(self) -> Sequence[str]:
-        """What is said below an estimate."""
+        """The notes printed below an estimate."""
         return ()
 
     @abstractmethod
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work, in the process that does it; it treats each row by itself.
+        """Return the function that processes rows, in the process that runs it.
+
+        Each row is processed independently of the others.
 
         Args:
-            wrap: Every model that is asked goes through it.
+            wrap: Applied to every model that is asked.
             at_once: How many calls this process may have under way.
-            each: Called when a row is done, by work that takes long.
+            each: Called when a row is done, if the work takes long.
         """
 
     def failed(self, made: StageOutput, failure: Failure) -> None:
-        """Add what stands in a file for a row that failed, where such rows are kept."""
+        """Add the output of a failed row, if such rows are kept."""
         raise failure.error
 
     def guard(self, out: "str | Path", source: "str | Path") -> None:
@@ -392,22 +395,22 @@ class Stage(ABC):
         guard_output(out, source, kind="JSON Lines")
 
     def answers(self, out: "str | Path") -> "Path":
-        """Return where answers are kept next to an output."""
+        """Return the file beside an output in which answers are kept."""
         return sidecar_path(out, "answers")
 
     def write(
         self, out: "str | Path", pieces: Iterable[StageOutput], dialect: "Dialect | None" = None
     ) -> None:
-        """Write what is made of a file, which was divided so, if it was CSV."""
+        """Write a file's output; ``dialect`` is the dialect of the input if it was CSV."""
         write_pieces(pieces, out, *self.sidecars, distinct=True)
 
     def show(self, result: StageResult) -> None:
-        """Print what the counts say, and set the exit code where the answer is no."""
+        """Print the counts, and set the exit code if the answer is no."""
         show_counts(result.counts)
 
 
 class RowStage(Stage):
-    """A stage whose rows are worked on one by one."""
+    """A stage whose rows are processed one by one."""
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         work_on, free = self.open_row(wrap), asyncio.Semaphore(at_once)
@@ -415,7 +418,7 @@ class RowStage(Stage):
         async def bounded(row: InputRow) -> StageOutput:
             made = StageOutput()
             async with free:
-                if self.asked is not None:  # a row may get an answer where its equal got none
+                if self.asked is not None:  # a row may get an answer although an equal row got none
                     asked_for.set(f"row {row.index}")
                 try:
                     await work_on(made, row)
@@ -442,11 +445,11 @@ class RowStage(Stage):
 
     @abstractmethod
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return what works on a row, with the models open."""
+        """Return the function that processes a row, with the models opened."""
 
 
 def sorted_out(stage: Stage, rows: Iterable[InputRow]) -> tuple[list[InputRow], StageOutput]:
-    """Return the rows to work on, and what becomes of bad ones and of those that repeat another."""
+    """Return the rows to process, and the output for bad and repeated rows."""
     good: list[InputRow] = []
     made = StageOutput()
     for row in rows:

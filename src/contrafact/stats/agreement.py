@@ -1,4 +1,4 @@
-"""How far raters agree, with and without correction for chance.
+"""Agreement of raters, with and without correction for chance.
 
 Ratings come as a table of (items, raters), any hashable categories, None (or NaN) where a rater
 did not rate an item. Every coefficient here is a function of sums over items, so that its
@@ -10,7 +10,7 @@ Cicchetti, Journal of Clinical Epidemiology 43, 1990). Gwet's coefficients do no
 this; quote them with the percentage.
 
 A coefficient is NaN where no item has two ratings and, corrected for chance, where only one
-category was ever used; of Gwet's the categories a rater *could* have used count, where given.
+category was ever used; Gwet's coefficients count the categories that could be used, if given.
 Missing ratings are allowed (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapter
 2): shares are averaged over all rated items, agreement over items with at least two ratings.
 """
@@ -59,14 +59,14 @@ Ratings = NDArray[Any] | Sequence[Sequence[Hashable]]
 def encode(
     ratings: Ratings, categories: Sequence[Hashable] | None = None, *, ordered: bool = False
 ) -> tuple[NDArray[np.intp], list[Hashable]]:
-    """Return the ratings as codes, -1 where missing, and the categories they stand for.
+    """Return the ratings as codes, -1 if missing, and the categories of the codes.
 
-    Where no categories are given they are those that occur, numbers ascending and other things in
-    an order that does not depend on the rows'.
+    Without given categories they are those that occur: numbers in ascending order, others in an
+    order that does not depend on the rows.
 
     Raises:
-        ValueError: If ratings are no table, a rating is not among the categories given, or
-            ``ordered`` is asked for and the order neither given nor that of numbers.
+        ValueError: If ratings are not a table, a rating is not among the given categories, or
+            ``ordered`` categories are neither given nor numbers.
     """
     table = np.asarray(ratings, dtype=object)
     if table.ndim != 2:
@@ -99,10 +99,10 @@ def _item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64
 
 
 def _closeness(categories: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Return how far each pair of categories agrees, shape (categories, categories), 1 to 0.
+    """Return the agreement of each pair of categories, shape (categories, categories), 1 to 0.
 
-    Agreement falls by the square of the distance between the categories: their values where all
-    are numbers, else their ranks (Gwet, 2014, section 3.5).
+    Agreement falls by the square of the distance between the categories: of their values if all
+    are numbers, else of their ranks (Gwet, 2014, section 3.5).
     """
     q = len(categories)
     values = np.array(categories if _are_numbers(categories) else range(q), dtype=np.float64)
@@ -120,7 +120,7 @@ Categories = Sequence[Hashable] | None
 
 @dataclass(frozen=True)
 class _Coefficient:
-    """A coefficient as a function of sums over items of these features."""
+    """A coefficient as a function of the sums of features over items."""
 
     features: Floats  # (items, columns)
     of_sums: Callable[[Floats], Floats]  # (..., columns) -> (...)
@@ -131,7 +131,7 @@ _TAKEN_APART: dict[Callable[..., float], Callable[..., _Coefficient]] = {}
 
 
 def _coefficient(taken_apart: Callable[_P, _Coefficient]) -> Callable[_P, float]:
-    """Make a function that returns a coefficient's parts into one that returns its value."""
+    """Decorate a function that returns a coefficient's parts, so that it returns the value."""
 
     @wraps(taken_apart)
     def value(*args: _P.args, **options: _P.kwargs) -> float:
@@ -149,9 +149,9 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
 
 
 def _agreement_features(counts: Floats, closeness: Floats) -> Floats:
-    """Return each item's columns: q category shares, its agreement, and 1 if it has a pair.
+    """Return the columns of each item: q category shares, its agreement, and 1 if it has a pair.
 
-    ``closeness`` (q, q) says how far two categories agree: the identity for nominal ones.
+    ``closeness`` (q, q) is the agreement of two categories: the identity for nominal ones.
     """
     rated = counts.sum(axis=1)
     shares = counts / np.maximum(rated, 1.0)[:, None]
@@ -163,7 +163,7 @@ def _agreement_features(counts: Floats, closeness: Floats) -> Floats:
 
 
 def _shares_and_observed(sums: Floats) -> tuple[Floats, Floats]:
-    """Return the categories' shares (..., q) and the agreement observed from summed columns."""
+    """Return the categories' shares (..., q) and the observed agreement from summed columns."""
     shares, agreement, pairs = sums[..., :-2], sums[..., -2], sums[..., -1]
     return ratio(shares, shares.sum(axis=-1, keepdims=True)), ratio(agreement, pairs)
 
@@ -179,7 +179,7 @@ def percent_agreement(ratings: Ratings) -> _Coefficient:
 
 @_coefficient
 def cohen_kappa(ratings: Ratings) -> _Coefficient:
-    """Return Cohen's kappa of two raters, over the items both rated.
+    """Return Cohen's kappa of two raters, over the items that both rated.
 
     Chance agreement is that of raters who keep their own marginals (Cohen, Educational and
     Psychological Measurement 20, 1960).
@@ -209,7 +209,7 @@ def cohen_kappa(ratings: Ratings) -> _Coefficient:
 def fleiss_kappa(ratings: Ratings) -> _Coefficient:
     """Return Fleiss' kappa; chance agreement is the sum of squared shares of the categories.
 
-    It may lie under -1 where ratings are missing (Fleiss, Psychological Bulletin 76, 1971).
+    It may be below -1 if ratings are missing (Fleiss, Psychological Bulletin 76, 1971).
     """
     codes, categories = encode(ratings)
     q = len(categories)
@@ -236,11 +236,10 @@ def _gwet(codes: NDArray[np.intp], closeness: Floats) -> _Coefficient:
 
 @_coefficient
 def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficient:
-    """Return Gwet's AC1, the agreement coefficient that survives skewed prevalence.
+    """Return Gwet's AC1, an agreement coefficient that is robust to skewed prevalence.
 
-    Chance agreement is ``sum(share * (1 - share)) / (q - 1)`` over q categories (Gwet, British
-    Journal of Mathematical and Statistical Psychology 61, 2008): all that a rater could choose, or
-    those that occur.
+    Chance agreement is ``sum(share * (1 - share)) / (q - 1)`` over q categories: those given, or
+    those that occur (Gwet, British Journal of Mathematical and Statistical Psychology 61, 2008).
     """
     codes, used = encode(ratings, categories)
     return _gwet(codes, np.eye(len(used)))
@@ -250,11 +249,11 @@ def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficient
 def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficient:
     """Return Gwet's AC2: AC1 for ordered categories, where near misses count in part.
 
-    Categories are given in their order, or numbers (Gwet, Handbook of Inter-Rater Reliability, 4th
-    edition, 2014, chapter 3).
+    Categories must be given in their order, or be numbers (Gwet, Handbook of Inter-Rater
+    Reliability, 4th edition, 2014, chapter 3).
 
     Raises:
-        ValueError: As `encode`, where categories have no order.
+        ValueError: If categories have no order; see `encode`.
     """
     codes, used = encode(ratings, categories, ordered=True)
     return _gwet(codes, _closeness(used))
@@ -264,7 +263,7 @@ def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficient
 def krippendorff_alpha(ratings: Ratings) -> _Coefficient:
     """Return Krippendorff's alpha for nominal categories.
 
-    One minus the disagreement observed over that expected when ratings are dealt out to items at
+    One minus the observed disagreement over that expected if ratings were assigned to items at
     random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12).
     """
     codes, categories = encode(ratings)
@@ -283,7 +282,7 @@ def krippendorff_alpha(ratings: Ratings) -> _Coefficient:
 
 
 _MIN_RARE = 8
-"""Clusters with a rating beside the commonest that a kappa's or alpha's interval needs (ours)."""
+"""The number of clusters with a rarer rating that an interval of kappa or alpha needs (ours)."""
 
 
 def with_interval(
@@ -295,22 +294,22 @@ def with_interval(
 ) -> Interval:
     """Return a coefficient of this module with a bootstrap interval over items or clusters.
 
-    Raters are taken as they are: the interval speaks of other items, not of other raters. Bounds
-    are the expanded BCa interval of `contrafact.stats.intervals`. Categories are those of the whole
-    table, in every resample.
+    Raters are fixed: the interval covers the variation of items, not of raters. Bounds are the
+    expanded BCa interval of `contrafact.stats.intervals`. Every resample has the categories of the
+    whole table.
 
-    Coefficients that are corrected for chance by the shares of categories (kappas, alpha) rest on
+    Coefficients that are corrected for chance by the shares of categories (kappas, alpha) depend on
     the rarer ratings. In simulations of 500 studies (three raters, kappa 0.6), the 95% interval
     covers 96% at prevalence 0.95 with 120 items and 240, 96% at 0.9 with 60, 98% at 0.85 with 60;
-    at 0.95 with 60 items, where some three hold a rarer rating, it would cover 80%. So they get
-    no bounds where fewer than `_MIN_RARE` clusters hold one: of the studies that have eight, the
+    at 0.95 with 60 items, of which about three have a rarer rating, it would cover 80%. So there
+    are no bounds if fewer than `_MIN_RARE` clusters have one: of the studies with eight, the
     interval covers 96% or more in each of these settings.
 
     The function may be a ``functools.partial`` that fixes a coefficient's options. ``n`` counts the
-    items the coefficient rests on, ``clusters`` theirs.
+    items with enough ratings, ``clusters`` their clusters.
 
     Raises:
-        ValueError: If the function is not of this module, and as the coefficients.
+        ValueError: If the function is not of this module, and as the coefficient itself.
     """
     level, resamples, rng = resampling(how)
     plain, options = function, {}
@@ -326,7 +325,7 @@ def with_interval(
     if not n:
         nan = math.nan
         return Interval(nan, nan, nan, level, 0, 0, "no interval: no item with enough ratings")
-    # Clusters without a usable item are no part of the data; number the others without gaps.
+    # Clusters without a usable item are left out; number the others without gaps.
     present, codes = np.unique(codes[used], return_inverse=True)
     sums = cluster_sums(features[used], codes, len(present))
     estimate = float(coefficient.of_sums(column_totals(sums)))
@@ -346,7 +345,7 @@ def with_interval(
 def _clusters_of_rarer_ratings(
     ratings: Ratings, used: NDArray[np.bool_], codes: NDArray[np.intp]
 ) -> int:
-    """Return in how many clusters some rating is not the commonest of all."""
+    """Return in how many clusters some rating is not the most common one."""
     rated, categories = encode(ratings)
     rated = rated[used]
     commonest = np.bincount(rated[rated >= 0], minlength=len(categories)).argmax()

@@ -1,20 +1,20 @@
-"""Classification: a confusion matrix and what follows from it, with intervals over clusters.
+"""Classification measures from a confusion matrix, with intervals over clusters.
 
 RFC-BENCH, appendix F. Every measure but AUROC is a function of the confusion matrix, so a resample
 of clusters costs one sum of small matrices and no loop over items.
 
-Two forms. *Valid* leaves out items whose prediction is no label, as the paper does. *Strict* keeps
-them: they are wrong, that is, they count in a class's recall and in accuracy's denominator, and for
+Two forms. *Valid* leaves out items whose prediction is not a label, as the paper does. *Strict*
+counts them as wrong: they count in a class's recall and in accuracy's denominator, and for
 Matthews' coefficient they are predictions of a class that no item has.
 
-Classes that a sample (or a resample) lacks. A class that nobody has and nobody predicted is left
-out of the averages; one that is never predicted has precision 0, and one that only occurs among
-predictions has recall 0. scikit-learn averages over the same classes when it is given no labels.
-Matthews' coefficient is 0 where all items, or all predictions, are of one class.
+Missing classes. A class that is in neither gold labels nor predictions of a sample (or resample) is
+left out of the averages; one that is never predicted has precision 0, and one that occurs only
+among predictions has recall 0. scikit-learn averages over the same classes if given no labels.
+Matthews' coefficient is 0 if all items, or all predictions, are of one class.
 
-`binary_figures` measures one rater against another that is taken for the truth. Precision, recall
-and specificity are shares and have Wilson intervals at the effective number of items; F1 is none,
-and its interval resamples clusters.
+`binary_figures` measures one rater against a reference. Precision, recall and specificity are
+shares and have Wilson intervals at the effective number of items; F1 is not a share, and its
+interval resamples clusters.
 """
 
 import math
@@ -61,11 +61,11 @@ MEASURES: tuple[str, ...] = ("accuracy", "precision", "recall", "f1", "mcc")
 
 @dataclass(frozen=True)
 class Classification:
-    """How well predictions match gold labels.
+    """The measures of predictions against gold labels.
 
-    ``confusion`` has counts of gold by predicted, invalid in the last column, shape (labels, labels
-    + 1); ``figures`` the interval by measure (of `MEASURES`) and form, from 0 to 1, Matthews'
-    coefficient from -1 to 1; ``invalid_rate`` is the share of predictions that are no label.
+    ``confusion`` has counts of gold by predicted labels, invalid ones in the last column, shape
+    (labels, labels + 1); ``figures`` the interval by measure (of `MEASURES`) and form, from 0 to 1,
+    Matthews' coefficient from -1 to 1; ``invalid_rate`` is the share of invalid predictions.
     """
 
     labels: tuple[Hashable, ...]
@@ -91,7 +91,7 @@ def confusion_matrix(
 def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np.float64]]:
     """Return the measures of one confusion matrix or of many, of shape (…, labels, labels + 1).
 
-    By name of `MEASURES`, an array of the leading shape; NaN where nothing is left to measure.
+    The result has an array of the leading shape for each name in `MEASURES`, NaN without items.
     """
     matrix = np.asarray(confusion, dtype=np.float64)
     square = matrix[..., :-1]
@@ -110,7 +110,7 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
     # Gorodkin's R_K, which is Matthews' coefficient for two classes.
     correct = right.sum(axis=-1)
     among = predicted.sum(axis=-1)
-    # Predictions of "invalid" enter through their own count only: no item has that class.
+    # Invalid predictions only count as predictions: no item has that class.
     stray = total - among
     covariance = correct * total - (actual * predicted).sum(axis=-1)
     spread = total**2 - (predicted**2).sum(axis=-1) - stray**2
@@ -136,7 +136,7 @@ def classification(
 ) -> Classification:
     """Return every measure in both forms, with intervals that resample clusters.
 
-    Predictions are None where a reply was no label. Errors are those of `confusion_matrix`.
+    Predictions are None if a reply was not a label. Errors are those of `confusion_matrix`.
     """
     level, resamples, rng = resampling(how)
     cells = _cells(gold, predicted, labels)
@@ -145,7 +145,7 @@ def classification(
     valid = np.array([label is not None for label in predicted], dtype=bool)
     right = np.array([p == g for g, p in zip(gold, predicted, strict=True)], dtype=np.float64)
     invalid_rate = cluster_bootstrap((~valid).astype(np.float64), codes, **how)
-    # Accuracies are plain means, and keep the exact bounds that all-right or all-wrong has there.
+    # Accuracies are plain means, and keep their exact bounds if all are right or all wrong.
     figures: dict[tuple[str, Form], Interval] = {
         ("accuracy", "valid"): cluster_bootstrap(right[valid], codes[valid], **how),
         ("accuracy", "strict"): cluster_bootstrap(right, codes, **how),
@@ -179,8 +179,8 @@ def auroc(
 ) -> Interval:
     """Return the area under the ROC curve with an interval that resamples clusters.
 
-    It is the chance that a positive item scores above a negative one, ties counting half; NaN
-    where one of the two kinds is missing.
+    It is the probability that a positive item scores above a negative one, ties counting half; NaN
+    if positive or negative items are missing.
 
     Args:
         positive: Whether each item is positive, booleans or 0 and 1, shape (n,).
@@ -204,10 +204,10 @@ def auroc_one_vs_rest(
     clusters: Clusters,
     **how: Unpack[Resampling],
 ) -> Interval:
-    """Return the mean over classes of the area under the ROC curve of each against the rest.
+    """Return the mean over classes of the area under the ROC curve of a class against the rest.
 
-    The classes present count alike (macro average), whatever their sizes: one that no item has, or
-    that a resample lacks, is left out there. NaN where there are not two.
+    Classes have equal weight (macro average), whatever their sizes; one without items in the data
+    or a resample is left out there. NaN with fewer than two classes.
 
     Args:
         scores: A finite score per item and label, higher where the label is likelier, of shape
@@ -222,7 +222,7 @@ def auroc_one_vs_rest(
     finite_values(x.ravel(), "scores")
     if len(gold) != len(x):
         raise ValueError(f"{len(gold)} labels for {len(x)} rows of scores")
-    # Of a cell of the confusion matrix, the row is the gold label's index.
+    # A cell's row in the confusion matrix is the gold label's index.
     rows = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
     one_hot = np.asarray(rows[:, None] == np.arange(len(labels)), dtype=np.float64)
     return _mean_area(one_hot, x, clusters, how)
@@ -231,7 +231,7 @@ def auroc_one_vs_rest(
 def _mean_area(
     positive: NDArray[np.float64], scores: NDArray[np.float64], clusters: Clusters, how: Resampling
 ) -> Interval:
-    """Return the mean of the columns' areas with its interval; both are of (items, columns)."""
+    """Return the mean of the columns' areas with its interval; both arrays are (items, columns)."""
     level, resamples, rng = resampling(how, 2_000)
     codes, count = cluster_codes(clusters, len(scores))
     if len(scores) == 0:
@@ -253,7 +253,7 @@ def _mean_area(
 
 
 class Areas:
-    """The area under the ROC curve on resamples of clusters; NaN with one label only.
+    """Computes the area under the ROC curve on resamples of clusters; NaN with only one label.
 
     Items have a label, 1 or 0, a score, and the code of their cluster; ties count half.
     """
@@ -297,10 +297,11 @@ def _cells(
 def binary_figures(
     reference: ArrayLike, rater: ArrayLike, clusters: Clusters = None, **how: Unpack[Resampling]
 ) -> tuple[dict[str, int], dict[str, Proportion | Interval]]:
-    """Return how a rater's 0 and 1 match a reference's, both of shape (n,).
+    """Return counts and measures of a rater's 0 and 1 against a reference's, both of shape (n,).
 
-    Counts of items that ``both``, ``only_rater``, ``only_reference`` or ``neither`` calls positive;
-    ``accuracy``, ``precision``, ``recall`` (sensitivity), ``specificity`` and ``f1``.
+    The counts are of items that ``both``, ``only_rater``, ``only_reference`` or ``neither`` calls
+    positive; the measures are ``accuracy``, ``precision``, ``recall`` (sensitivity),
+    ``specificity`` and ``f1``.
 
     Raises:
         ValueError: On lengths that differ, or anything but 0 and 1.

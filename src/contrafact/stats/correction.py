@@ -3,18 +3,18 @@
 Where the share ``π`` of items should pass, a judge with sensitivity ``se`` and specificity ``sp``
 passes the share ``π se + (1 - π)(1 - sp)``. Two corrections are here:
 
-- `correct_rate`, where an exam measured the judge on other items (Rogan and Gladen, American
+- `correct_rate`, if an exam measured the judge on other items (Rogan and Gladen, American
   Journal of Epidemiology 107(1), 1978). Its interval inverts a score test: π is in the interval if
-  the observed rate and the exam's two rates are compatible with it at the level, their variances
-  taken under that hypothesis. It carries the exam's uncertainty as well as the test's, and unlike
-  a ratio's interval it stays honest when the judge is close to useless: it gets wide.
-- `ppi_share`, where people labelled a random part of the same items (prediction-powered inference
+  the observed rate and the exam's two rates are compatible with it at the level, with variances
+  under that hypothesis. It includes the uncertainty of the exam as well as of the rate, and unlike
+  a ratio's interval it stays valid when the judge is close to useless: it becomes wide.
+- `ppi_share`, if people labelled a random part of the same items (prediction-powered inference
   with the tuned weight, in strata: Angelopoulos, Duchi and Zrnic, PPI++, 2023; Fisch and others,
-  Stratified Prediction-Powered Inference, 2024). Of verdicts that are 1 or 0 the tuned estimate is
-  the post-stratified one: people's share among what the judge passed, and among what it failed,
-  each by its part of the run. It assumes nothing of the judge, so it holds for verdicts on
-  responses as a whole, however the judge's errors on the criteria of one response are correlated.
-  Bounds are Wilson's, or exact ones near 0 and 1, at the number of labels that it is worth.
+  Stratified Prediction-Powered Inference, 2024). For verdicts of 1 or 0 the tuned
+  estimate is the post-stratified one: the people's shares among items that the judge passed and
+  failed, each weighted by its part of the run. It assumes nothing about the judge, so it holds for
+  verdicts on whole responses, however the judge's errors on a response's criteria are correlated.
+  Bounds are Wilson's, or exact ones near 0 and 1, at the effective number of labels.
 """
 
 import math
@@ -54,11 +54,11 @@ __all__ = [
 ]
 
 MIN_YOUDEN = 0.2
-"""Sensitivity + specificity - 1 below which coverage was not tested, and nothing is claimed."""
+"""Sensitivity + specificity - 1 below which coverage was not tested, and no bounds are given."""
 MIN_ITEMS = 100
 """Judged items below which coverage was not tested."""
 MIN_EXAM = 25
-"""Exam items with either known verdict below which coverage was not tested."""
+"""Exam items of each known verdict below which coverage was not tested."""
 
 NO_EXAM_ITEMS = Reason("no-exam-items", "the exam holds no items of one of the two verdicts")
 FEW_EXAM_ITEMS = Reason(
@@ -77,21 +77,21 @@ BARELY_INFORMATIVE = Reason(
     f"{1.0 + MIN_YOUDEN:.1f} the correction was not tested",
 )
 UNLIKE = Reason("unlike", "{how}; the exam's items are not like these")
-"""Why a rate is not corrected."""
+"""The reason why a rate of items unlike those of the exam is not corrected."""
 
 _STRENGTH = 3.0
-"""As `share_and_effective_size` takes it, of all cells together: none of them is small."""
+"""The ``strength`` of `share_and_effective_size` for cells, none of which is small."""
 _RARE, _NEAR_AN_END = 20, 0.25
-"""Bounds by labels are exact where the rarer answer is so rare, of all and in labels' worth."""
+"""Bounds are exact if the rarer answer has fewer effective labels and a smaller share."""
 _STEPS = 10
 _ZOOM, _ZOOMS = 65, 4
 
 
 @dataclass(frozen=True)
 class ExamRate:
-    """How often a judge was right on exam items of one known verdict, invalid replies left out.
+    """A judge's right replies on exam items of one known verdict, without invalid replies.
 
-    ``n`` is the effective number where items come in clusters.
+    ``n`` is the effective number of items if they are clustered.
     """
 
     right: float
@@ -99,7 +99,7 @@ class ExamRate:
 
     @property
     def rate(self) -> float:
-        """The share that it judged right; NaN without items."""
+        """The share of right replies; NaN without items."""
         return self.right / self.n if self.n else math.nan
 
 
@@ -107,8 +107,8 @@ class ExamRate:
 class Corrected:
     """A corrected rate, from 0 to 1, beside the ``raw`` rate as judged.
 
-    The estimate is NaN where the judge cannot tell; the bounds are NaN where nothing is claimed,
-    and ``why`` has the reason.
+    The estimate is NaN if the judge is uninformative; the bounds are NaN if the correction is not
+    valid, for the reason ``why``.
     """
 
     estimate: float
@@ -133,11 +133,12 @@ def correct_rate(
 ) -> Corrected:
     """Return a judged rate corrected for the judge's measured sensitivity and specificity.
 
-    Values are verdicts, 1 or 0 (or means of several), shape (n,); sensitivity says how often the
-    judge passed what should pass in the exam, specificity how often it failed what should fail.
+    Values are verdicts, 1 or 0 (or means of several), shape (n,); sensitivity is how often the
+    judge passed exam items that should pass, specificity how often it failed those that should
+    fail.
 
     Raises:
-        ValueError: If a value is not between 0 and 1, or the exam's counts make no sense.
+        ValueError: If a value is not between 0 and 1, or the exam's counts are impossible.
     """
     check_settings(level)
     x = finite_values(values)
@@ -185,9 +186,9 @@ def correction_bounds(
     """Return the bounds of the true rate of each study, by inverting the score test.
 
     Arguments are broadcast to one shape, (studies,): the judged rates and how many independent
-    items each rests on (the effective number where they come in clusters), then the judge's rates
-    of right verdicts on exam items that should pass and that should fail, each with their number.
-    Bounds are NaN where the verdicts fit the exam under no true rate at all.
+    items each has (the effective number if clustered), then the judge's rates of right verdicts on
+    exam items that should pass and that should fail, each with the number of items. Bounds are NaN
+    if no true rate is compatible with verdicts and exam.
     """
     z2 = normal_quantile(0.5 + level / 2.0) ** 2
     columns = np.broadcast_arrays(raw, n, sensitivity, n_sensitivity, specificity, n_specificity)
@@ -209,13 +210,13 @@ def ppi_share(
 ) -> Interval:
     """Return the share of items that people would pass, from their labels of a random part.
 
-    All arguments have one entry for each judged item. Labels are 1 or 0, NaN where there is none;
-    verdicts are the judge's. ``levels`` are further strata of all items (`verdict_levels`; whole
-    numbers), from the coarsest. ``probabilities`` are those with which labelled items were drawn;
-    equal ones if not given. Items that were drawn and not labelled are taken to be missing at
-    random within a stratum.
+    All arguments have one entry for each judged item. Labels are 1 or 0, NaN if missing; verdicts
+    are the judge's. ``levels`` are further strata of all items (`verdict_levels`; whole numbers),
+    from the coarsest. ``probabilities`` are those with which labelled items were drawn, by default
+    equal. Items that were drawn but not labelled are assumed to be missing at random within a
+    stratum.
 
-    The interval speaks of new outputs like these.
+    The interval is for new outputs like these.
 
     Raises:
         ValueError: If lengths differ, or a label or verdict is not a number of its kind.
@@ -232,7 +233,7 @@ def ppi_share(
         why = f"no interval: fewer than {MIN_CLUSTERS} labelled clusters"
         estimate = float(y[labelled].mean()) if n_labelled else math.nan
         return Interval(estimate, math.nan, math.nan, level, n_labelled, labelled_groups, why)
-    # Post-stratify: in each cell of verdicts and levels, weigh labels up to the cell's whole size.
+    # Post-stratify: in each cell of verdicts and levels, weight labels up to the cell's size.
     cell = split_cells([f.astype(np.intp), *levels], labelled, MIN_CLUSTERS)
     weight = np.ones(len(y))
     if probabilities is not None:
@@ -241,7 +242,7 @@ def ppi_share(
     weight = weight[labelled]
     weight = weight * (np.bincount(cell) / np.bincount(of_label, weight))[of_label]
     expected = (np.bincount(of_label, weight * y[labelled]) / np.bincount(of_label, weight))[cell]
-    # The judge's shares are of a sample as well: they vary with the run's clusters.
+    # The judge's shares come from a sample as well: they vary with the run's clusters.
     spread = variance_of_mean(expected, codes, groups)
     counted = float(expected.var()) / spread if spread > 0.0 else float(groups)
     estimate, worth = share_and_effective_size(
@@ -289,15 +290,15 @@ def _point(
 def _score(pi: NDArray[np.float64], counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the squared score statistic of hypothetical true rates, shape (studies, rates).
 
-    The variances are those of the rates that satisfy the hypothesis and are nearest to what was
-    seen, found by a damped fixed point.
+    The variances are those of the rates that satisfy the hypothesis and are nearest to the observed
+    ones, found by damped fixed-point iteration.
     """
     raw, n, se, n_se, sp, n_sp = counts
     gap = raw - pi * se - (1.0 - pi) * (1.0 - sp)
     v_raw, v_se, v_sp = _smooth(raw, n), _smooth(se, n_se), _smooth(sp, n_sp)
     total = v_raw + pi**2 * v_se + (1.0 - pi) ** 2 * v_sp
     for _ in range(_STEPS):
-        # Move the three rates to where they satisfy the hypothesis, each by its own variance.
+        # Move the three rates so that they satisfy the hypothesis, each by its own variance.
         pull = gap / total
         v_raw = (v_raw + _variance(raw - pull * v_raw, n)) / 2.0
         v_se = (v_se + _variance(se + pull * pi * v_se, n_se)) / 2.0
@@ -323,13 +324,13 @@ def _edge(
     counts: Sequence[NDArray[np.float64]],
     z2: float,
 ) -> NDArray[np.float64]:
-    """Return how far from `near`, which is inside, towards `far` the interval reaches."""
+    """Return the interval's end between ``near``, which is inside, and ``far``."""
     rows = np.arange(len(near))
     for _ in range(_ZOOMS):
         points = np.linspace(near, far, _ZOOM, axis=1)
         fits = _score(points, counts) <= z2
         fits[:, 0] = True
-        until = np.where(fits.all(axis=1), _ZOOM, fits.argmin(axis=1))  # the first one outside
+        until = np.where(fits.all(axis=1), _ZOOM, fits.argmin(axis=1))  # the first point outside
         near = points[rows, until - 1]
         far = points[rows, np.minimum(until, _ZOOM - 1)]
     return near

@@ -1,7 +1,6 @@
 """Quantiles and tails of the distributions behind intervals and tests.
 
-They are here so that a report needs no SciPy (140 MB for four functions); a test compares them
-with it.
+They replace SciPy in reports (140 MB for four functions); a test compares them with it.
 """
 
 import math
@@ -10,7 +9,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
-_FRACTION_STEPS = 10_000  # the continued fraction ends long before
+_FRACTION_STEPS = 10_000  # the continued fraction converges long before
 _TINY = 1e-300
 
 
@@ -27,7 +26,7 @@ def normal_quantile(probability: float) -> float:
 
 
 def binomial_tail(successes: int, trials: int, share: float) -> float:
-    """Return the probability of at most so many successes, each of probability ``share``."""
+    """Return the probability of at most this many successes, each of probability ``share``."""
     if successes >= trials:
         return 1.0
     return _incomplete_beta(trials - successes, successes + 1.0, 1.0 - share, share)
@@ -64,7 +63,7 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
 
 
 def _bisect(below: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the last float between two that lies below."""
+    """Return the largest float between two for which ``below`` is true."""
     while (middle := 0.5 * (low + high)) not in (low, high):
         low, high = (middle, high) if below(middle) else (low, middle)
     return middle
@@ -74,7 +73,7 @@ def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
     """Return the regularised incomplete beta function at ``x``; ``rest`` is ``1 - x``, exactly."""
     if x <= 0.0 or rest <= 0.0:
         return 0.0 if x <= 0.0 else 1.0
-    if x > (a + 1.0) / (a + b + 2.0):  # where the fraction for the other side ends sooner
+    if x > (a + 1.0) / (a + b + 2.0):  # here the fraction for the other side converges sooner
         return 1.0 - _incomplete_beta(b, a, rest, x)
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     log_front += a * math.log(x) + b * math.log(rest)

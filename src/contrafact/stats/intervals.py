@@ -1,8 +1,8 @@
 """Means, medians and proportions with intervals that respect clusters.
 
 Values of one cluster (the two counterfactuals of a headline) resemble each other; an interval that
-takes them for independent is too narrow. Here clusters are what is drawn, with replacement and
-whole (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
+treats them as independent is too narrow. Here whole clusters are drawn, with replacement (Davison
+and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
 
 Small samples. The percentile interval of a mean of few clusters is too narrow, because the
 bootstrap divides by n where the variance needs n - 1, and uses a normal quantile where t is needed.
@@ -11,13 +11,13 @@ the Bootstrap, The American Statistician 69(4), 2015): the tail at which resampl
 so that for a mean it agrees with the t interval. From some hundreds of clusters on it is the plain
 percentile interval. Under `MIN_CLUSTERS` clusters no bounds are given.
 
-What a 95% interval covers, in simulations of 1,500 studies with clusters of two values that
+The coverage of a 95% interval, in simulations of 1,500 studies with clusters of two values that
 correlate by one half: with normal values, means 91% at 5 clusters and 93 to 95% from 6 on, medians
 88% at 5 and 94 to 96% from 8 on; with log-normal values (perplexities look like them), means only
 82% at 5 clusters, 88% at 20 and 92% at 50, medians 93 to 96% from 8 on. Quote the median of skewed
-values. Of proportions near 0 or 1 the percentile interval covers too little with few clusters
+values. For proportions near 0 or 1 the percentile interval covers too little with few clusters
 (three outcomes a cluster that correlate by one half, rate 0.95: 91.5% at 30 clusters, 92.0% at 60).
-Where the rarer outcome is rare exact bounds at the effective number are given, which cover 96% at
+So with few of the rarer outcome exact bounds at the effective number are given, which cover 96% at
 rate 0.9 with 30 clusters and 60, at 0.95 99, 94 and 96% with 30, 60 and 120, at 0.97 with 60 99%.
 
 Clusters are drawn with replacement, many times at once. A statistic that is a function of sums over
@@ -30,7 +30,7 @@ Near 0 or 1, where judges' rates lie, a bootstrap interval of a proportion is to
 Wilson score interval (Journal of the American Statistical Association 22, 1927) is taken at the
 *effective* number of outcomes: their number over the design effect (Kish; Rao and Scott, Biometrics
 48, 1992), lowered for few clusters as Korn and Graubard do (Survey Methodology 24, 1998). The same
-number says what a clustered rate is worth to a calculation that takes independent outcomes.
+number serves calculations that need independent outcomes.
 """
 
 import math
@@ -73,9 +73,9 @@ __all__ = [
 
 
 class Resampling(TypedDict, total=False):
-    """How an interval is made: its level (0.95), the number of resamples (10,000), randomness.
+    """The options of an interval: level (0.95), number of resamples (10,000), random generator.
 
-    Areas under a curve, which take long, have 2,000 resamples if no number is given.
+    Areas under a curve, which take long, have 2,000 resamples by default.
     """
 
     level: float
@@ -84,7 +84,7 @@ class Resampling(TypedDict, total=False):
 
 
 def resampling(how: Resampling, resamples: int = 10_000) -> tuple[float, int, np.random.Generator]:
-    """Return level, resamples and randomness, or their defaults; ValueError on impossible ones."""
+    """Return level, resamples and generator, or their defaults; ValueError if impossible."""
     level, resamples = how.get("level", 0.95), how.get("resamples", resamples)
     check_settings(level, resamples)
     return level, resamples, how["rng"]
@@ -109,7 +109,7 @@ def finite_values(values: ArrayLike, name: str = "values") -> NDArray[np.float64
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
-    """Return the quotient, NaN where the denominator is 0 but for rounding."""
+    """Return the quotient, NaN where the denominator is 0 up to rounding."""
     zero = np.abs(below := np.asarray(denominator, dtype=np.float64)) < 1e-12
     return np.asarray(np.where(zero, math.nan, np.asarray(numerator) / np.where(zero, 1.0, below)))
 
@@ -150,7 +150,7 @@ def cluster_sums(
 ) -> NDArray[np.float64]:
     """Return the sums of the rows of ``features`` by cluster, of shape (clusters, columns).
 
-    Rows are added in an order of their own, so that shuffled rows give the same sums to the bit.
+    Rows are sorted before they are added, so that shuffled rows give the same sums to the bit.
     """
     order = np.lexsort((*features.T[::-1], codes))
     features, codes = features[order], codes[order]
@@ -164,7 +164,7 @@ def column_totals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def chunk_sizes(total: int, width: int) -> Iterator[int]:
-    """Yield how many rows of ``width`` cells to work on at a time until ``total`` are done."""
+    """Yield the sizes of the chunks in which to process ``total`` rows of ``width`` cells."""
     rows = max(1, _CHUNK_CELLS // max(1, width))
     for start in range(0, total, rows):
         yield min(rows, total - start)
@@ -173,7 +173,7 @@ def chunk_sizes(total: int, width: int) -> Iterator[int]:
 def resampled_counts(
     clusters: int, resamples: int, rng: np.random.Generator, *, width: int | None = None
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield chunks of shape (rows, clusters): how often each cluster is drawn in a resample.
+    """Yield chunks of shape (rows, clusters) with how often a resample draws each cluster.
 
     ``width`` is the number of cells the caller needs per row, if more than ``clusters``.
     """
@@ -188,9 +188,9 @@ def resampled_sums(
 ) -> NDArray[np.float64]:
     """Return the column sums of each resample of the rows of ``sums``, (resamples, columns).
 
-    Clusters with equal sums are interchangeable. Where there are few distinct ones (verdicts
-    are), how many of each kind a resample holds is drawn at once from the multinomial
-    distribution: the same distribution of results, at a fraction of the work.
+    Clusters with equal sums are interchangeable. If there are few distinct sums (as with verdicts),
+    the count of each in a resample is drawn directly from the multinomial distribution: the same
+    distribution of results, at a fraction of the work.
     """
     clusters = len(sums)
     kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
@@ -210,20 +210,20 @@ def resampled_sums(
 
 
 MIN_CLUSTERS = 5
-"""Fewer clusters than this, and an interval has no bounds: five clusters are the fewest whose
-most extreme resample (1 in 5**5) lies beyond the tail of a 95% interval."""
+"""With fewer clusters an interval has no bounds: five are the fewest whose most extreme resample
+(1 in 5**5) lies beyond the tail of a 95% interval."""
 
 _NEAR_AN_END = 0.15
 _FEW_OUTCOMES = 15
-"""A proportion so near 0 or 1 with fewer effective outcomes of the rarer value has exact bounds."""
+"""A proportion this near 0 or 1 with fewer effective rarer outcomes has exact bounds."""
 
 
 @dataclass(frozen=True)
 class Interval:
     """An estimate and the interval around it.
 
-    The estimate is NaN where it is undefined. Bounds are NaN where none can be given; ``method``
-    says why, or how they were made. ``n`` counts the values, ``clusters`` their clusters.
+    The estimate is NaN if undefined. Bounds are NaN if none can be given; ``method`` says why, or
+    how they were made. ``n`` counts the values, ``clusters`` their clusters.
     """
 
     estimate: float
@@ -249,16 +249,16 @@ def cluster_bootstrap(
 ) -> Interval:
     """Return the mean or median of ``values`` with an interval that resamples clusters.
 
-    The bounds are the expanded percentile interval (see the module's text). Where values are all
-    0 or all 1 every resample has the same mean; such a proportion gets the exact binomial
-    (Clopper-Pearson) bounds for as many trials as there are clusters, by their effective number
-    (Kish) where clusters weigh differently: cautious, since each cluster counts once. A mean of
-    values that are all equal otherwise gets no bounds. An unweighted proportion that lies
-    within `_NEAR_AN_END` of 0 or 1, with fewer than `_FEW_OUTCOMES` effective outcomes of the rarer
-    value, gets exact binomial bounds at the effective number (Korn and Graubard).
+    The bounds are the expanded percentile interval (see the module's docstring). If values are all
+    0 or all 1, every resample has the same mean; such a proportion gets the exact binomial
+    (Clopper-Pearson) bounds for as many trials as there are clusters (Kish's effective number if
+    their weights differ), which is cautious, since each cluster counts once. The mean of other
+    values that are all equal gets no bounds. An unweighted proportion within `_NEAR_AN_END` of 0 or
+    1, with fewer than `_FEW_OUTCOMES` effective outcomes of the rarer value, gets exact binomial
+    bounds at the effective number (Korn and Graubard).
 
     Args:
-        values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
+        values: Shape (n,). NaN is refused: the caller must drop and count missing values.
         statistic: "mean", or "median", which takes no weights (of an even number, the middle of the
             middle two).
 
@@ -308,15 +308,15 @@ def interval_from_resamples(
 ) -> Interval:
     """Return the expanded percentile interval of a statistic from its values on resamples.
 
-    With the statistic's values on the data without each cluster (``jackknife``), its bounds are
+    With the statistic's values on the data without each cluster (``jackknife``), the bounds are
     corrected for bias and skewness (BCa; Efron, Journal of the American Statistical Association 82,
-    1987). There are none with fewer than `MIN_CLUSTERS` clusters, where the statistic is undefined
-    on more than ``1 - level`` of the resamples, or where one that should vary never did.
+    1987). There are no bounds with fewer than `MIN_CLUSTERS` clusters, if the statistic is
+    undefined on more than ``1 - level`` of the resamples, or if it should vary but never did.
 
     Args:
         draws: The statistic on each resample, shape (resamples,); NaN where it was undefined.
-        ties: Whether the statistic may well be the same on every resample (a median of values
-            most of which are equal); others that never vary get no bounds.
+        ties: Whether the statistic may be the same on every resample (a median of values most of
+            which are equal); other statistics that never vary get no bounds.
     """
 
     estimate += 0.0  # no -0
@@ -350,7 +350,7 @@ def interval_from_resamples(
 def _corrected_tails(
     estimate: float, draws: NDArray[np.float64], jackknife: NDArray[np.float64], tail: float
 ) -> tuple[float, float]:
-    """Return the tails of resamples, corrected for bias and skewness of the statistic (BCa)."""
+    """Return the two tails at which resamples are cut, corrected for bias and skewness (BCa)."""
     # A resample that equals the estimate counts half on either side.
     below = float(((draws < estimate).mean() + (draws <= estimate).mean()) / 2.0)
     half = 0.5 / len(draws)
@@ -404,7 +404,7 @@ def _medians(
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the median, and that of each resample.
+    """Return the median of the data and of each resample.
 
     Values are sorted once: a median lies where the running total of counts along them passes half.
     """
@@ -432,7 +432,7 @@ def _medians(
 class Proportion:
     """A proportion and its interval; bounds are NaN with fewer than five clusters.
 
-    ``k`` of ``n`` outcomes are 1; ``n_effective`` independent ones would say as much.
+    ``k`` of ``n`` outcomes are 1; they are worth ``n_effective`` independent outcomes.
     """
 
     k: int
@@ -476,12 +476,12 @@ def clustered_proportion(
 
 
 def widened_for_few(clusters: int, level: float) -> float:
-    """Return the factor on a design effect that is itself a rough estimate, from few clusters."""
+    """Return the factor by which to raise a design effect that was estimated from few clusters."""
     return (t_quantile(clusters - 1, 0.5 + level / 2.0) / normal_quantile(0.5 + level / 2.0)) ** 2
 
 
 def wilson_bounds(share: float, worth: float, level: float) -> tuple[float, float]:
-    """Return Wilson's bounds of a share of so many independent outcomes."""
+    """Return Wilson's bounds of a share of ``worth`` independent outcomes."""
     spread = normal_quantile(0.5 + level / 2.0) ** 2 / worth
     middle = (share + spread / 2.0) / (1.0 + spread)
     reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
@@ -489,7 +489,7 @@ def wilson_bounds(share: float, worth: float, level: float) -> tuple[float, floa
 
 
 def exact_bounds(share: float, worth: float, level: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's bounds of a share of so many independent outcomes."""
+    """Return Clopper and Pearson's bounds of a share of ``worth`` independent outcomes."""
     ones, tail = share * worth, (1.0 - level) / 2.0
     low = 0.0 if share <= 0.0 else beta_quantile(ones, worth - ones + 1.0, tail)
     high = 1.0 if share >= 1.0 else beta_quantile(ones + 1.0, worth - ones, 1.0 - tail)
@@ -497,10 +497,10 @@ def exact_bounds(share: float, worth: float, level: float) -> tuple[float, float
 
 
 def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
-    """Return how many independent outcomes say as much about a rate as these clustered ones.
+    """Return how many independent outcomes give as much information as these clustered ones.
 
-    It is the number of values (each from 0 to 1) over the design effect, and never more than their
-    number; where all are equal, which tells nothing of how clusters vary, the number of clusters.
+    It is the number of values (each from 0 to 1) over the design effect, and at most their number.
+    If all values are equal, so that the design effect is unknown, it is the number of clusters.
     """
     x = finite_values(values)
     codes, groups = cluster_codes(clusters, len(x))
@@ -514,7 +514,7 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
 
 
 def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
-    """Return the standard error of a clustered mean without NaN values; NaN under two clusters."""
+    """Return the standard error of a clustered mean, ignoring NaN; NaN under two clusters."""
     x = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(x)
     labels = np.arange(len(x)) if clusters is None else np.asarray(clusters)
@@ -525,7 +525,7 @@ def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
 
 
 def variance_of_mean(values: NDArray[np.float64], codes: NDArray[np.intp], clusters: int) -> float:
-    """Return the variance of a mean by the values' clusters; infinite under two of these."""
+    """Return the variance of a clustered mean; infinite under two clusters."""
     if clusters < 2:
         return math.inf
     sums = cluster_sums((values - values.mean())[:, None], codes, clusters)[:, 0]
@@ -535,13 +535,13 @@ def variance_of_mean(values: NDArray[np.float64], codes: NDArray[np.intp], clust
 def difference_between_groups(
     values: ArrayLike, group: ArrayLike, clusters: Clusters, **how: Unpack[Resampling]
 ) -> Interval:
-    """Return the mean of one group of values less that of the other, resampling clusters.
+    """Return the difference of the means of two groups, with an interval that resamples clusters.
 
-    A cluster may have values in both groups; it is drawn whole. The difference is NaN where a group
-    is empty.
+    It is the first group's mean minus the second's, NaN if a group is empty. A cluster may have
+    values in both groups; it is drawn whole.
 
     Args:
-        group: Whether each value is of the first group, booleans, shape (n,).
+        group: Whether each value is in the first group, booleans, shape (n,).
 
     Raises:
         ValueError: On NaN or infinity, or lengths that differ.

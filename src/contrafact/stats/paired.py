@@ -1,17 +1,17 @@
-"""Two systems on the same items: the difference, its interval and p-value; ranks of several.
+"""Comparisons of systems on the same items: differences, intervals, p-values and ranks.
 
 The permutation test flips the sign of whole clusters: under the hypothesis that the two systems are
-exchangeable within each cluster, every pattern of signs is equally likely (Fisher, The Design of
-Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). Of independent
-items' outcomes 0 and 1 it is McNemar's exact test. Holm's procedure is for several tests at once.
+exchangeable within each cluster, all patterns of signs are equally likely (Fisher, The Design of
+Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). For
+independent outcomes of 0 and 1 it is McNemar's exact test. Holm's procedure adjusts several tests.
 
-Ranks say no more than the comparisons behind them. A system's rank is an interval: its best rank is
-one more than the number of systems that are better than it, its worst the number of systems less
-those that it is better than, where "better" is a paired difference that stands after Holm's
-correction over all pairs. At the level of the correction all intervals hold at once (Mogstad,
-Romano, Shaikh and Wilhelm, Review of Economic Studies 91(1), 2024, who call these simultaneous
-confidence sets for ranks). Systems that cannot be told apart from the same ones share their best
-rank.
+Ranks claim no more than the comparisons behind them. A system's rank is an interval: its best rank
+is one more than the number of systems that are better than it, its worst the number of systems
+minus those that are worse, where "better" is a paired difference that is significant after Holm's
+correction over all pairs. At the level of the correction all intervals hold simultaneously
+(Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91(1), 2024, who call these
+simultaneous confidence sets for ranks). Systems with the same number of better systems share their
+best rank.
 """
 
 import math
@@ -45,8 +45,8 @@ EXACT_CLUSTERS = 16
 class PairedResult:
     """The comparison of two systems on the same items.
 
-    ``difference`` is the mean of ``a - b``, NaN without values; its bounds are NaN where none can
-    be given. ``p_value`` is two-sided, by sign flips of clusters.
+    ``difference`` is the mean of ``a - b``, NaN without values; its bounds are NaN if none can be
+    given. ``p_value`` is two-sided, by sign flips of clusters.
     """
 
     difference: float
@@ -64,16 +64,16 @@ def paired_comparison(
     """Compare two systems' values on the same items, cluster by cluster.
 
     The interval of the mean difference resamples clusters (the expanded percentile interval of
-    `contrafact.stats.intervals`). The p-value is the share of sign patterns over clusters
-    whose mean difference is at least as far from 0 as the one seen: of all patterns where at most
-    `EXACT_CLUSTERS` clusters differ, else of ``resamples`` random ones and the one seen,
-    so that it is never 0 and never too small (Phipson and Smyth, Statistical Applications in
-    Genetics and Molecular Biology 9(1), 2010). Where none of them is as far out, it is Hoeffding's
-    bound on the share of all patterns, if that is smaller: among many comparisons one in
-    ``resamples`` tells nothing apart. Clusters whose differences sum to 0 move no pattern's mean
-    and are left out of the patterns.
+    `contrafact.stats.intervals`). The p-value is the share of sign patterns over clusters whose
+    mean difference is at least as far from 0 as the observed one: among all patterns if at most
+    `EXACT_CLUSTERS` clusters differ, else among ``resamples`` random ones and the observed one, so
+    that it is never 0 and never too small (Phipson and Smyth, Statistical Applications in Genetics
+    and Molecular Biology 9(1), 2010). If no random pattern is as far from 0, it is Hoeffding's
+    bound on the share of all patterns, if that is smaller, since one in ``resamples`` is too coarse
+    for many comparisons. Clusters whose differences sum to 0 do not change the mean of a pattern
+    and are left out.
 
-    Where all differences are equal (two systems that agree everywhere) no bounds can be given.
+    If all differences are equal (two systems that agree everywhere), no bounds can be given.
 
     Raises:
         ValueError: On NaN or infinity, or lengths that differ.
@@ -103,7 +103,7 @@ def _sign_flip_p_value(
     """Return the two-sided sign-flip p-value of the clusters' sums, and how it was made."""
     # Sorted, so that neither the order of rows nor the clusters' names matter.
     moving = np.sort(np.abs(sums[sums != 0.0]))
-    # A pattern as extreme as the one seen must not be lost to rounding.
+    # A pattern as extreme as the observed one must not be lost by rounding.
     threshold = abs(math.fsum(sums)) - 1e-9 * float(moving.sum())
     patterns = np.array([moving.sum()])
     if len(moving) <= EXACT_CLUSTERS:
@@ -119,8 +119,8 @@ def _sign_flip_p_value(
         extreme += int((np.abs(means) >= threshold).sum())
     p_value = (1 + extreme) / (1 + resamples)
     how = f"sign-flip test, {resamples} random patterns of {len(moving)} clusters that differ"
-    # The smaller of the two is valid: below 1 / (1 + resamples) only the bound can be smaller, and
-    # it is no less than the share of all patterns.
+    # The smaller of the two is valid: only the bound can be below 1 / (1 + resamples), and it is
+    # at least the share of all patterns.
     bound = 2.0 * math.exp(-(threshold**2) / (2.0 * float(moving @ moving)))
     if extreme == 0 and bound < p_value:
         return bound, f"{how}, none as far out: Hoeffding's bound"
@@ -130,12 +130,12 @@ def _sign_flip_p_value(
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted for testing several hypotheses, by Holm's step-down procedure.
 
-    The chance of any false rejection stays under the level at which these are read (Holm,
+    The probability of any false rejection stays under the level at which they are compared (Holm,
     Scandinavian Journal of Statistics 6, 1979). NaN (a test that could not be made) stays NaN and
     does not count.
 
     Raises:
-        ValueError: On anything else outside 0 to 1.
+        ValueError: On other values outside 0 to 1.
     """
     p = np.asarray(pvalues, dtype=np.float64)
     if p.ndim != 1:
@@ -153,11 +153,11 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 def ranked(
     values: Mapping[str, ArrayLike], clusters: Clusters, **how: Unpack[Resampling]
 ) -> dict[str, tuple[int, int]]:
-    """Return each system's best and worst rank by its scores on the same items, the highest first.
+    """Return each system's best and worst rank by its scores on the same items, highest first.
 
-    Every two systems are compared, p-values adjusted by Holm over all pairs; one less ``level`` is
-    the chance of any false "better". Scores have the shape (n,); NaN leaves an item out of that
-    system's pairs, and systems without a common item are not told apart.
+    All pairs of systems are compared, with p-values adjusted by Holm; ``1 - level`` is the
+    probability of any false "better". Scores have the shape (n,); NaN leaves an item out of that
+    system's comparisons, and systems without a common item count as equal.
 
     Raises:
         ValueError: On lengths that differ.

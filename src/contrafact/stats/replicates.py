@@ -1,10 +1,10 @@
-"""Bootstrap replicates of figures that are made of several means, by resampling clusters.
+"""Bootstrap replicates of figures that combine several means, by resampling clusters.
 
-A table's figure is seldom one mean: Δ perplexity is a difference of two, an overall figure the
-mean of two sides, a few-shot figure the mean over draws. Every such figure is computed on the same
-resampled clusters: an array whose first entry is the figure itself and whose others are its
-replicates. Arithmetic on these arrays is the arithmetic of the tables, and ``Sampler.interval``
-turns one into an interval. Few-shot draws are averaged inside a resample; a draw is no cluster.
+A figure in a table is seldom one mean: Δ perplexity is a difference of two, an overall figure the
+mean of two sides, a few-shot figure the mean over draws. Each is computed on the same resampled
+clusters, as an array of the figure itself and its replicates. Arithmetic on these arrays gives the
+tables' figures, and ``Sampler.interval`` turns an array into an interval. Few-shot draws are
+averaged inside a resample; a draw is not a cluster.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _CHUNK_CELLS = 1 << 22
 
 
 class Sampler:
-    """Resamples of a set of clusters, shared by all figures about them."""
+    """The resamples of a set of clusters, shared by all figures about them."""
 
     def __init__(
         self, clusters: "Sequence[str] | pd.Series[str]", **how: Unpack[Resampling]
@@ -51,10 +51,10 @@ class Sampler:
     def means(
         self, columns: Sequence[tuple[NDArray[np.float64], NDArray[Any]]]
     ) -> list[Replicates]:
-        """Return the replicates of the mean of each column: values without NaN, and their clusters.
+        """Return the mean of each column and its replicates.
 
-        An array of shape (1 + resamples,) per column: the mean itself, then its replicates; NaN
-        where a resample holds no value of the column.
+        A column is its values, without NaN, and their clusters. The result has an array of shape
+        (1 + resamples,) per column: the mean, then its replicates, NaN if a resample has no value.
         """
         count = len(self.clusters)
         sums = np.zeros((count, 2 * len(columns)))
@@ -66,19 +66,19 @@ class Sampler:
         starts = range(0, len(self._weights), rows)
         chunks = (self._weights[start : start + rows].astype(np.float64) for start in starts)
         totals = np.concatenate([chunk @ sums for chunk in chunks])
-        # The figure itself to full precision, whatever the order in which a product adds.
+        # The figure itself in full precision; the order of additions in a product may vary.
         totals[0] = sums.sum(axis=0)
         return list(ratio(totals[:, 0::2], totals[:, 1::2]).T)
 
     def interval(self, replicates: Replicates, *, n: int, clusters: int) -> Interval:
-        """Return a figure's interval from its replicates: of ``means``, or made from them."""
+        """Return a figure's interval from its replicates, which are from ``means`` or derived."""
         return interval_from_resamples(
             float(replicates[0]), replicates[1:], n=n, clusters=clusters, level=self.level
         )
 
 
 class Bootstrap:
-    """How the intervals of a report are made: level, resamples, randomness."""
+    """The options of a report's intervals: level, resamples, random generator."""
 
     def __init__(self, **how: Unpack[Resampling]) -> None:
         self.how = how
@@ -103,7 +103,7 @@ class Bootstrap:
         )
 
     def sampler(self, clusters: "pd.Series[str]") -> Sampler:
-        """Return the sampler of these clusters: one for each set, so that systems share theirs."""
+        """Return the sampler of a set of clusters; systems with the same set share it."""
         key = tuple(sorted(set(clusters)))
         if key not in self._samplers:
             self._samplers[key] = Sampler(key, **self.how)
@@ -111,7 +111,7 @@ class Bootstrap:
 
 
 def mean_over(draws: Sequence[Replicates]) -> Replicates:
-    """Return the mean over few-shot draws, leaving out a draw where it has no value."""
+    """Return the mean over few-shot draws, ignoring draws without a value."""
     stack = np.stack(draws)
     known = ~np.isnan(stack)
     return ratio(np.where(known, stack, 0.0).sum(axis=0), known.sum(axis=0))

@@ -1,15 +1,15 @@
-"""Samples with unequal but known probabilities of being drawn, and estimates from them.
+"""Samples with unequal but known inclusion probabilities, and estimates from them.
 
-*The draw.* Draws are shared out over strata, evenly or in proportion to their sizes, and a stratum
-too small to say anything by itself is drawn from with others (`split_cells`). What people are to
-label, so that a judge or a review is measured, is drawn in one way (`draw_by_levels`).
+*Drawing.* Draws are allocated to strata evenly or in proportion to their sizes, and strata that are
+too small are merged (`split_cells`). `draw_by_levels` draws the items that people label to measure
+a judge or a review.
 
-*One draw's mean.* A study that draws more items from small systems than from large ones must weigh
-them back before it speaks of all of them (`horvitz_thompson_mean`).
+*Means.* A study that draws a larger share from small systems than from large ones must weight its
+items before it describes all of them (`horvitz_thompson_mean`).
 
-*One draw's share.* An audit draws few items of each stratum, few of which are faulty: a percentile
-bootstrap of such a share covers 86 to 100% of the time where it says 95%. Wilson's interval at the
-number of outcomes that the sample is worth covers 93 to 97% (`stratified_share`).
+*Shares.* An audit draws few items from each stratum, few of which are faulty: a 95% percentile
+bootstrap of such a share covers 86 to 100%. Wilson's interval at the effective number of outcomes
+covers 93 to 97% (`stratified_share`).
 """
 
 import math
@@ -49,15 +49,16 @@ __all__ = [
 ]
 
 LEAST_OF_A_STRATUM = 10
-"""Items of a smaller stratum are drawn with others; so many of each are drawn at least."""
+"""Strata with fewer items are merged; at least this many items of each are drawn."""
 
 _CERTAIN = 1e-9
 
 
 def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
-    """Share ``n`` draws out evenly over strata of these sizes, in their order.
+    """Return an even allocation of ``n`` draws to strata of these sizes.
 
-    What a small stratum lacks goes to the others; all items are drawn where ``n`` is more.
+    Draws that a small stratum cannot take go to the others; if ``n`` is larger than the total, all
+    items are drawn.
     """
     draws = [0] * len(sizes)
     left = min(n, sum(sizes))
@@ -72,9 +73,10 @@ def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
 
 
 def proportional_allocation(sizes: Sequence[int], n: int, *, least: int = 0) -> list[int]:
-    """Share ``n`` draws out in proportion to the sizes of strata, to each ``least`` of its items.
+    """Return an allocation of ``n`` draws in proportion to the strata's sizes, ``least`` for each.
 
-    All items are drawn where ``n`` is more. What does not divide goes to the largest remainders.
+    If ``n`` is larger than the total, all items are drawn. Remaining draws go to the largest
+    remainders.
     """
     size = np.asarray(sizes, dtype=np.float64)
     n = min(n, int(size.sum()))
@@ -91,11 +93,11 @@ def proportional_allocation(sizes: Sequence[int], n: int, *, least: int = 0) -> 
 def verdict_levels(
     verdicts: NDArray[np.float64], chances: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return whether each item passed all criteria, and whether it did so surely.
+    """Return two levels of each item: whether it passed all criteria, and how surely.
 
-    The first is 1 where all verdicts passed; the second is 1 where the least of the item's
-    probabilities lies above the median of the items with the same first. The arguments are of shape
-    (items, criteria), NaN where there is no verdict.
+    The first is 1 if all verdicts passed; the second is 1 if the lowest of the item's probabilities
+    is above the median of the items with the same first level. The arguments have the shape
+    (items, criteria), NaN without a verdict.
     """
     passed = np.where(np.isnan(verdicts), np.inf, verdicts).min(axis=1, initial=np.inf)
     whole = ((passed >= 1.0) & np.isfinite(passed)).astype(np.intp)
@@ -111,10 +113,10 @@ def verdict_levels(
 def split_cells(
     levels: Sequence[NDArray[np.intp]], counted: NDArray[np.bool_], least: int
 ) -> NDArray[np.intp]:
-    """Return a cell for each item: a cell is split by a level where all parts have enough items.
+    """Return the cell of each item, as whole numbers from 0.
 
-    Levels are gone through from the first, and ``least`` of the items that are ``counted`` are
-    enough. Cells are whole numbers from 0.
+    For one level after the other, each cell is split by the level if every part has at least
+    ``least`` of the items that are ``counted``.
     """
     cells = np.zeros(len(counted), dtype=np.intp)
     for level in levels:
@@ -129,12 +131,12 @@ def split_cells(
 
 @dataclass(frozen=True)
 class StratifiedDraw:
-    """Which items are to be labelled, so that labels correct what is known of all items.
+    """A stratified draw of items to label.
 
     Attributes:
         strata: The stratum of each item, from 0, shape (items,).
-        probability: With which each was drawn, shape (items,).
-        drawn: The items that were drawn, a stratum after the other, each in random order.
+        probability: The inclusion probability of each item, shape (items,).
+        drawn: The indices of the drawn items, by stratum, in random order within each.
     """
 
     strata: NDArray[np.intp]
@@ -149,12 +151,12 @@ def draw_by_levels(
     *,
     least: int = LEAST_OF_A_STRATUM,
 ) -> StratifiedDraw:
-    """Draw ``n`` items, or all: in proportion to strata, `LEAST_OF_A_STRATUM` of each at least.
+    """Draw ``n`` items in proportion to strata, but at least `LEAST_OF_A_STRATUM` of each.
 
     Args:
-        levels: What is known of each item, such as its system and what a judge said of it, each of
-            shape (items,). Items of which the same is known are a stratum.
-        least: A stratum of fewer items is drawn from with others (`split_cells`).
+        levels: Properties of each item, such as its system and a judge's verdict, each of shape
+            (items,). Items with the same properties form a stratum.
+        least: Strata with fewer items are merged (`split_cells`).
     """
     strata = split_cells(levels, np.ones(len(levels[0]), dtype=bool), least)
     sizes = np.bincount(strata)
@@ -174,17 +176,17 @@ def horvitz_thompson_mean(
     clusters: Clusters = None,
     **how: Unpack[Resampling],
 ) -> Interval:
-    """Return the mean of a population from a sample of unequal inclusion probabilities.
+    """Return the mean of a population from a sample with unequal inclusion probabilities.
 
     The estimate is the Hajek ratio ``sum(y / p) / sum(1 / p)``: the Horvitz-Thompson total over
     the Horvitz-Thompson size, not over the known size. It stays within the range of the values,
-    gives a constant back exactly, and usually varies less; it is unbiased only as the sample
+    returns a constant exactly, and usually varies less; it is unbiased only as the sample
     grows (Horvitz and Thompson, Journal of the American Statistical Association 47, 1952;
     Sarndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 5.7).
 
-    The interval resamples clusters with replacement, weights and all. It speaks of the process the
-    population came from and makes no correction for a finite population, so where a large share
-    of the population was drawn it is wider than that population's own mean needs.
+    The interval resamples clusters with their weights. It is for the process from which the
+    population came, without a correction for a finite population, so if a large share was drawn it
+    is wider than needed for that population's own mean.
 
     Raises:
         ValueError: On probabilities outside (0, 1], and as ``cluster_bootstrap``.
@@ -197,7 +199,7 @@ def horvitz_thompson_mean(
 
 
 _STRATUM_STRENGTH = 4.0
-"""How many outcomes the whole share counts as in each stratum, where its variance is estimated."""
+"""The number of outcomes as which the overall share counts in each stratum's variance."""
 
 
 def stratified_share(
@@ -208,15 +210,14 @@ def stratified_share(
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> Interval:
-    """Return a weighted share of outcomes that are 1, with bounds for small shares and samples.
+    """Return the weighted share of outcomes that are 1, with bounds for small shares and samples.
 
     The interval is Wilson's (Journal of the American Statistical Association 22, 1927) at the
     sample's effective size (`share_and_effective_size`). With fewer than `MIN_CLUSTERS` clusters
-    the bounds are the exact binomial ones (Clopper and Pearson, Biometrika 26, 1934), a cluster
-    counting once: nothing found among three is not nothing. The interval speaks of the process that
-    the outcomes come from, without a correction for a finite population.
-    A weight says how many items an outcome stands for; a cluster may have outcomes in several
-    strata.
+    the bounds are the exact binomial ones (Clopper and Pearson, Biometrika 26, 1934), each cluster
+    counting once. The interval is for the process from which the outcomes come, without a
+    correction for a finite population. A weight is the number of items that an outcome represents;
+    a cluster may have outcomes in several strata.
 
     In simulations of the audit of RFC-BENCH's table 2 (four strata, 238 items, rates of 1 to 25%)
     the 95% interval covers 94 to 97% of the time.
@@ -258,16 +259,16 @@ def share_and_effective_size(
 ) -> tuple[float, float]:
     """Return a stratified share, and the effective size of the sample, in independent outcomes.
 
-    That is the variance of one outcome over that of the share (Korn and Graubard, Survey
-    Methodology 24, 1998). For this variance a stratum's share is smoothed towards the whole one, as
-    if it were seen ``strength`` times more, so that a stratum in which nothing was found is not
-    taken to have nothing. Where the sizes of the strata (whole numbers from 0) were counted on a
-    sample themselves, ``counted`` is its number of independent items.
+    The size is the variance of one outcome over that of the share (Korn and Graubard, Survey
+    Methodology 24, 1998). For this variance each stratum's share is smoothed towards the overall
+    one, by ``strength`` additional outcomes, so that a stratum without hits is not assumed to have
+    none. If the sizes of the strata (whole numbers from 0) were themselves counted on a sample,
+    ``counted`` is its number of independent items.
     """
     cluster_of, groups = cluster_codes(clusters, len(outcomes))
     size = np.bincount(strata, weights)
     part = size / size.sum()
-    worth = size**2 / np.bincount(strata, weights**2)  # of each stratum, in outcomes (Kish)
+    worth = size**2 / np.bincount(strata, weights**2)  # effective outcomes of each stratum (Kish)
     share = np.bincount(strata, weights * outcomes) / size
     estimate = float((part * share).sum())
     smooth = (worth * share + strength * estimate) / (worth + strength)
@@ -286,9 +287,9 @@ def share_and_effective_size(
 def _design_effect(
     off: NDArray[np.float64] | None, codes: NDArray[np.intp], groups: int, level: float
 ) -> float:
-    """Return how much clusters widen the variance of a share.
+    """Return the factor by which clusters raise the variance of a share.
 
-    ``off`` has the weighted distances of outcomes from it; None where all outcomes are equal.
+    ``off`` has the weighted distances of outcomes from the share; None if all outcomes are equal.
     """
     effect = len(codes) / groups
     if groups < MIN_CLUSTERS:

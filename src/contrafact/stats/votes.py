@@ -10,7 +10,7 @@ Vote = TypeVar("Vote", bound=Hashable)
 
 
 def majority(votes: Iterable[Vote]) -> Vote | None:
-    """Return the vote that more than half share; None where there is none."""
+    """Return the vote of more than half, or None if there is no majority."""
     counted = Counter(votes)
     if not counted:
         return None

@@ -1,1 +1,1 @@
-"""Studies with people: a sheet out, figures in; and how far raters agree."""
+"""Studies with people: drawing sheets, scoring them, and measuring agreement of raters."""

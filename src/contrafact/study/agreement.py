@@ -1,4 +1,4 @@
-"""Tables of ratings, and how far raters agree: every coefficient, with its interval."""
+"""Tables of ratings, and raters' agreement: coefficients with their intervals."""
 
 import math
 from collections import Counter
@@ -37,18 +37,18 @@ __all__ = [
 ]
 
 Rating = str | float | None
-"""A category; none where a rater did not rate an item."""
+"""A category; None if a rater did not rate an item."""
 
 MOST_APART = 2
-"""Categories a rater, on average, beyond which raters who share none of them are no raters."""
+"""The mean number of categories per rater above which raters must share at least one."""
 
 _WORDS = 2
-"""Words of a rating, on average, beyond which ratings that hardly ever come twice are free text."""
+"""The mean number of words above which ratings that hardly ever repeat count as free text."""
 
 _LONG = ("item", "rater", "rating")
 _ITEM_NAMES = ("item", "id", "item_id", "sample", "sample_id")
 
-# Pairs of words of which the first is positive, where none is named.
+# Pairs of words whose first is the positive category by default.
 _POSITIVE = {
     "yes": "no", "y": "n", "true": "false", "t": "f", "1": "0", "1.0": "0.0", "pass": "fail",
     "passed": "failed", "correct": "wrong", "right": "wrong", "valid": "invalid",
@@ -71,8 +71,8 @@ _SHARES = frozenset(("percent", "accuracy", "precision", "recall", "specificity"
 class RatingsTable:
     """Ratings of items by raters, cells of shape (items, raters), both in the file's order.
 
-    With counts, one item's name stands several times. Notes say what was made one category that the
-    file spells in several ways, and whether the numbers look like no ratings.
+    With counts, an item's name occurs several times. Notes name categories with several spellings,
+    and say if the numbers do not look like ratings.
     """
 
     items: tuple[str, ...]
@@ -94,24 +94,24 @@ def read_ratings(
     columns: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
 ) -> RatingsTable:
-    """Return the ratings in rows at hand, or a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
+    """Return the ratings in rows or in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
 
     Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
     else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
-    category that differ only in case or in what cannot be seen are one, and so are "1" and "1.0".
+    category that differ only in case or invisible characters are equal, and so are "1" and "1.0".
 
     Args:
         source: The file, or rows.
-        raters: The raters to take, of a wide file the columns; all where none is named.
+        raters: The raters to take (in a wide file, the columns); all by default.
         count: A column of a wide file with the number of items that a row stands for.
-        missing: Words that stand for no rating, in any case, besides ``NULL`` and its like.
-        columns: By name (``item``, ``rater``, ``rating``, of a wide file any), the file's name for
-            the column, where they differ.
+        missing: Words for a missing rating, ignoring case, besides ``NULL`` and similar words.
+        columns: The file's column for each name that differs (``item``, ``rater``, ``rating``; in
+            a wide file, any).
 
-    Raises:
-        InputError: There are not two raters, an item is rated twice by one or by two who look
-            alike, a cell is no rating, or the columns hold something else: words of which no two
-            raters share one.
+        Raises:
+        InputError: There are fewer than two raters, an item is rated twice by a rater or by two
+            whose names look alike, a cell is not a rating, or the columns do not hold ratings,
+            since no two raters share a word.
     """
     rows: list[Row]
     if isinstance(source, str):
@@ -125,13 +125,13 @@ def read_ratings(
         rest = [rater for rater in table.raters if rater not in texts]
         flags = " ".join(f"--rater {rater}" for rater in rest or table.raters)
         raise InputError(
-            f"the column '{texts[0]}' looks like no rater: nearly every cell is a text of its own",
+            f"the column '{texts[0]}' is probably not a rater: nearly all its texts are different",
             file=name,
             hint=f"name the raters: {flags}",
         )
     if not _share_none(table):
         return table
-    problem = "no two raters have a value in common, so these are no ratings"
+    problem = "no two raters have a value in common, so these are not ratings"
     if not table.numbers:
         raise InputError(problem, file=name, hint="name the raters with --rater")
     return replace(table, notes=(*table.notes, f"{problem}, or some on a fine scale"))
@@ -140,7 +140,7 @@ def read_ratings(
 def ratings_of(
     rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
 ) -> RatingsTable:
-    """Return the ratings in rows, each with its line, as `read_ratings` does, of this name."""
+    """Return the ratings in rows with line numbers, as `read_ratings`; ``name`` is for messages."""
     columns = list(dict.fromkeys(column for _, row in rows for column in row))
     if not columns:
         what = "columns" if rows else "rows"
@@ -174,27 +174,27 @@ def ratings_of(
             raise InputError(
                 f"there is no rater '{rater}'",
                 file=name,
-                hint=f"there are {', '.join(known.values())}",
+                hint=f"the raters are {', '.join(known.values())}",
             )
     wanted = set(map(skeleton, raters)) or known.keys()
     chosen = [rater for key, rater in known.items() if key in wanted]
     if len(chosen) < 2:
         raise InputError(
-            f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement takes two or more"
+            f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement needs two or more"
         )
     notes = (*names.notes("rater "), *items.notes("item "))
     return _made(table, chosen, times, notes)
 
 
 class _Spellings:
-    """Names that are one by a key, each named by the first of its spellings."""
+    """Groups of spellings that are equal by a key, each named by its first spelling."""
 
     def __init__(self, key: Callable[[str], str]) -> None:
         self._key = key
         self._known: dict[str, list[str]] = {}
 
     def of(self, name: str) -> list[str]:
-        """Return the spellings of a name that were met, this one among them."""
+        """Return the spellings of a name found so far, including this one."""
         spellings = self._known.setdefault(self._key(name), [])
         if name not in spellings:
             spellings.append(name)
@@ -206,27 +206,27 @@ class _Spellings:
         return {key: spellings[0] for key, spellings in self._known.items()}
 
     def notes(self, what: str = "") -> Iterator[str]:
-        """Yield a sentence for each name that is written in several ways."""
+        """Yield a sentence for each name with several spellings."""
         for first, *others in self._known.values():
             if others:
-                yield f"{what}'{first}' stands also for {', '.join(map(ascii, sorted(others)))}"
+                yield f"{what}'{first}' also stands for {', '.join(map(ascii, sorted(others)))}"
 
 
 def _twice(items: Sequence[str], raters: Sequence[str], long: bool) -> InputError:
-    """Return the error that an item is rated twice by one rater, or by two who look alike."""
+    """Return the error for an item rated twice by a rater, or by two whose names look alike."""
     if alike := next((names for names in (raters, items) if len(names) > 1), None):
         return InputError(
             f"{alike[0]!a} and {alike[-1]!a} look alike, and {raters[0]} rates {items[0]} "
-            "twice if they are one",
+            "twice if they are the same",
             hint="keep one rating, or give one of them another name",
         )
     if long:
         return InputError(f"{raters[0]} rates {items[0]} a second time", hint="keep one rating")
-    return InputError(f"{items[0]} is there twice", hint="keep one row")
+    return InputError(f"{items[0]} occurs twice", hint="keep one row")
 
 
 def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
-    """Return a row whose cells of such words are empty."""
+    """Return a row with the cells that hold words for a missing rating emptied."""
     return {
         name: None if isinstance(cell, str) and seen(cell).casefold() in absent else cell
         for name, cell in row.items()
@@ -234,7 +234,7 @@ def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
 
 
 def _free_texts(table: RatingsTable) -> list[str]:
-    """Return raters whose ratings are texts, of several words, that hardly ever come twice."""
+    """Return the raters whose ratings are texts of several words that hardly ever repeat."""
     found = []
     for rater in table.raters:
         cells = [cell for cell in table.column(rater) if isinstance(cell, str)]
@@ -245,7 +245,7 @@ def _free_texts(table: RatingsTable) -> list[str]:
 
 
 def _share_none(table: RatingsTable) -> bool:
-    """Whether raters use many categories, and no two of them the same one."""
+    """Return whether raters use many categories but no two raters share one."""
     own = [{cell for cell in table.column(rater) if cell is not None} for rater in table.raters]
     apart = sum(map(len, own))
     return apart > MOST_APART * len(own) and apart == len(set().union(*own))
@@ -257,10 +257,10 @@ _DOUBTFUL = frozenset(
         *("skip", "skipped", "missing", "unknown", "tbd", "tba"),
     )
 )
-"""What people write for no rating, and some of them for one."""
+"""Words that mostly mean a missing rating but can be a category."""
 
 _Read = Iterator[tuple[int, str, dict[str, Any], int]]
-"""Of each row the line, the item, cells by rater, and how many items it stands for."""
+"""For each row: the line, the item, cells by rater, and how many items it stands for."""
 
 
 def _long(rows: Sequence[Row], folded: Mapping[str, str]) -> _Read:
@@ -273,7 +273,7 @@ def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: 
     if count is not None and count not in columns:
         raise InputError(f"there is no column '{count}'", file=name, hint="name one with --count")
     named = [column for column in columns if column.strip().casefold() in _ITEM_NAMES]
-    # Rows with a count stand for many items and need no name.
+    # Rows with a count represent many items and need no name.
     item_of = named[0] if named else None if count is not None else columns[0]
     raters = [column for column in columns if column not in (item_of, count)]
     for line, row in rows:
@@ -308,7 +308,7 @@ def _made(
         one for one in spelling.values() if one.casefold() in _DOUBTFUL or one.startswith("#")
     ]
     notes += tuple(
-        f"'{first}' counts as a category; where it stands for no rating, give --missing {first}"
+        f"'{first}' counts as a category; if it means a missing rating, give --missing {first}"
         for first in doubtful
     )
     items = [item for item in table for _ in range(times[item])]
@@ -322,7 +322,7 @@ def _text(value: Any) -> str:
 
 def _rating(value: Any, name: str, line: int) -> str | None:
     if isinstance(value, list | dict):
-        raise InputError("is no rating", file=name, line=line, hint="write a word or a number")
+        raise InputError("is not a rating", file=name, line=line, hint="write a word or a number")
     return None if is_absent(seen(value) if isinstance(value, str) else value) else _text(value)
 
 
@@ -330,13 +330,13 @@ def _count(value: Any, name: str, line: int) -> int:
     text = _text(value).removesuffix(".0")
     if not text.isascii() or not text.isdigit() or int(text) > 1_000_000:
         raise InputError(
-            f"'{text[:20]}' is no count", file=name, line=line, hint="write a whole number"
+            f"'{text[:20]}' is not a count", file=name, line=line, hint="write a whole number"
         )
     return int(text)
 
 
 def _same(text: str) -> str:
-    """Return what the spellings of a category share: a number's value, a word as it is seen."""
+    """Return a category's normal form: a number's value, or the visible word in lower case."""
     plain = seen(text)
     return category_word(float(plain)) if _is_number(plain) else plain.casefold()
 
@@ -352,7 +352,7 @@ def _is_number(text: str) -> bool:
 class Coefficient:
     """A coefficient of some raters' agreement, over ``n`` items.
 
-    NaN stands for what is undefined, and for bounds that there are none of; ``why`` says why.
+    NaN means an undefined estimate or missing bounds; ``why`` says why.
     """
 
     name: str
@@ -368,7 +368,7 @@ class Coefficient:
         return _LABELS.get(self.name, self.name)
 
     def cells(self, raters: int) -> tuple[str, str, str, str, str]:
-        """Return label, whose it is, value, interval and items, in a table of so many raters."""
+        """Return label, raters, value, interval and items, for a table of ``raters`` raters."""
         whose = "all" if len(self.raters) == raters > 2 else " and ".join(self.raters)
         if math.isnan(self.low):
             bounds = self.why
@@ -384,7 +384,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Against:
-    """A rater measured against one that is taken for the truth.
+    """A rater compared with a reference rater whose ratings count as true.
 
     The counts are of items that both call positive, either alone, or neither.
     """
@@ -401,14 +401,14 @@ class Against:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All that a table of ratings says of its raters.
+    """The agreement of the raters of a table.
 
     ``items``, ``ratings`` and ``missing`` (cells) are counts; ``prevalence`` is each category's
     share of all ratings, ``by_rater`` of each rater's. Coefficients are percent agreement, Fleiss'
     kappa, Gwet's AC1 and AC2 and Krippendorff's alpha of all raters, percent agreement and Cohen's
-    kappa of every two; ``against`` has every other rater against the reference, where one is named.
-    ``disagreements`` have an ``item`` that is rated differently, its ``ratings`` by rater (none
-    where missing), and ``count``, how many such items there are.
+    kappa of every pair; ``against`` compares every other rater with the reference, if one is named.
+    ``disagreements`` have an ``item`` that is rated differently, its ``ratings`` by rater (None if
+    missing), and ``count``, how many such items there are.
     """
 
     items: int
@@ -436,13 +436,13 @@ def agreement(
 ) -> Agreement:
     """Return how far the raters of a table agree.
 
-    Categories are all that raters could choose, in their order; where none is given they are those
-    that occur, and in order only if they are numbers. The others are measured against the
-    ``reference``; of two categories ``positive`` is the one that counts so.
+    ``categories`` are all that raters could choose, in order; by default they are the categories
+    that occur, ordered only if they are numbers. The other raters are compared with the
+    ``reference``; ``positive`` names the positive one of two categories.
 
     Raises:
-        InputError: A rating is not among the categories, the reference is unknown, or there are
-            not two categories, or no telling which is positive, to measure against it.
+        InputError: A rating is not among the categories, the reference is unknown, or a comparison
+            with it is impossible: there are not two categories, or it is unclear which is positive.
     """
     known = _categories(table, categories)
     how: dict[str, Any] = {"level": level, "resamples": resamples}
@@ -452,7 +452,7 @@ def agreement(
     if reference is not None:
         if reference not in table.raters:
             raise InputError(
-                f"there is no rater '{reference}'", hint=f"there are {', '.join(table.raters)}"
+                f"there is no rater '{reference}'", hint=f"the raters are {', '.join(table.raters)}"
             )
         yes = _positive(known, positive)
         against = [
@@ -479,7 +479,7 @@ def agreement(
 def _coefficients(
     table: RatingsTable, known: list[Rating], in_order: bool, seed: int, how: Mapping[str, Any]
 ) -> Iterator[Coefficient]:
-    """Yield the coefficients of all raters, then those of every two."""
+    """Yield the coefficients for all raters together, then for every pair of raters."""
     cells = np.array([list(row) for row in table.cells], dtype=object)
 
     def made(
@@ -493,7 +493,7 @@ def _coefficients(
     yield made("percent", percent_agreement, table.raters, 1)
     yield made("fleiss_kappa", fleiss_kappa, table.raters, 2)
     yield made("gwet_ac1", partial(gwet_ac1, categories=known), table.raters, 3)
-    # Two categories are as far apart in either order.
+    # The order of two categories does not matter.
     if table.numbers or in_order or len(known) <= 2:
         yield made("gwet_ac2", partial(gwet_ac2, categories=known), table.raters, 4)
     else:
@@ -508,7 +508,7 @@ def _coefficients(
 
 
 def agreement_object(found: Agreement) -> dict[str, Any]:
-    """Return an agreement as JSON has it; what is undefined is null."""
+    """Return an agreement as a JSON object; undefined values become null."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
@@ -530,7 +530,7 @@ def category_word(category: Rating) -> str:
 def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
     used = {cell for row in table.cells for cell in row if cell is not None}
     if not used:
-        raise InputError("there is not one rating", hint="fill in the raters' columns")
+        raise InputError("there are no ratings", hint="fill in the raters' columns")
     if not given:
         return sorted(used, key=lambda category: (isinstance(category, str), category))
     try:
@@ -567,7 +567,7 @@ def _positive(known: Sequence[Rating], named: str | None) -> Rating:
         return first
     if _POSITIVE.get(words[1]) != words[0]:
         raise InputError(
-            f"which of {_both(known)} is positive is not plain", hint="say it with --positive"
+            f"it is unclear which of {_both(known)} is positive", hint="name it with --positive"
         )
     return second
 
@@ -576,7 +576,7 @@ def _category_named(known: Sequence[Rating], named: str) -> Rating:
     for category in known:
         if _same(named) == _same(category_word(category)):
             return category
-    raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
+    raise InputError(f"there is no category '{named}'", hint=f"the categories are {_both(known)}")
 
 
 def _both(known: Sequence[Rating]) -> str:

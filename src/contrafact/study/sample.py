@@ -1,4 +1,4 @@
-"""Drawing a study: a sheet that shows items and nothing of where they come from, and its key."""
+"""Draw a study: a sheet that shows items without their origin, and its key."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +21,11 @@ __all__ = ["draw_study", "for_calibration", "read_source"]
 
 @dataclass(frozen=True)
 class DrawnStudy:
-    """A study as it was drawn.
+    """A drawn study.
 
-    The sheet has items in random order, with blanks for people to fill in; the key leads back from
-    an item to what it is. ``n`` is how many were drawn, of what has several rows too; ``shortage``
-    says what there was less of than was asked for.
+    The sheet has items in random order, with blanks for people to fill in; the key gives each
+    item's origin. ``n`` is how many items were drawn, even if an item has several rows;
+    ``shortage`` says which items were fewer than asked for.
     """
 
     sheet: pd.DataFrame
@@ -35,23 +35,23 @@ class DrawnStudy:
     shortage: Sequence[str]
 
     def write(self, path: Path) -> tuple[Path, Path]:
-        """Write sheet, key and guidelines as `write_sheet` does; return the paths of the two."""
+        """Write sheet, key and guidelines (`write_sheet`); return the last two's paths."""
         return write_sheet(path, self.sheet, self.key, self.guidelines)
 
 
 def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
-    """Return what a study is drawn from: the per-item tables of runs, or what is in a file.
+    """Return the items to draw a study from: the per-item tables of runs, or a file's rows.
 
-    A system that two runs share is named with its run's folder in the second.
+    If two runs share a system, the second run's system gets the name of its folder.
 
     Raises:
-        InputError: A folder is no run folder of the study's task, or its run has not come to its
-            end; several files are named, or the file is no use.
+    InputError: A folder is not a run folder of the study's task, or its run has not ended;
+        several files are named, or the file is unusable.
     """
     if spec.load is not None:
         if len(sources) > 1:
             raise InputError(
-                f"this study is drawn from one file, and {len(sources)} are named",
+                f"this study is drawn from one file, but {len(sources)} are named",
                 hint="name one file",
             )
         return spec.load(sources[0])
@@ -69,7 +69,7 @@ def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
 def draw_study(
     spec: StudySpec, source: pd.DataFrame, n: int, rng: np.random.Generator, *, kind: str = ""
 ) -> DrawnStudy:
-    """Draw items: ``n`` a stratum or in all, or all; `InputError` if none, or fewer than strata."""
+    """Draw ``n`` items, per stratum or in total; `InputError` if none, or fewer than strata."""
     pool = (spec.pool or _judged(spec))(source)
     if pool.empty:
         judged = any(question.criterion for question in spec.questions)
@@ -92,7 +92,7 @@ def draw_study(
 def _by_stratum(
     spec: StudySpec, pool: pd.DataFrame, n: int, rng: np.random.Generator
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows that are drawn, ``n`` of each stratum or shared evenly, and what lacks."""
+    """Return the drawn rows, ``n`` per stratum or shared evenly, and sentences on shortages."""
     strata = [
         (values, own.reset_index(drop=True))
         for values, own in pool.groupby(list(spec.strata), sort=True, observed=True, dropna=False)
@@ -133,10 +133,9 @@ def _by_stratum(
 def _by_judge(
     spec: StudySpec, pool: pd.DataFrame, n: int, rng: np.random.Generator
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows that are drawn, ``n`` of each system by what the judge said, and what lacks.
+    """Return the drawn rows, ``n`` of each system by the judge's verdicts, and shortages.
 
-    Strata are what the judge said of the whole output, and halves of its probability where there
-    is one.
+    Strata are the judge's verdicts on the whole output, halved by its probability if there is one.
     """
     criteria = [one.column for one in task_named(spec.task).report.load().criteria]
     columns = [name for name in criteria if name in pool.columns]
@@ -160,9 +159,9 @@ def _by_judge(
 
 
 def for_calibration(studies: Mapping[str, StudySpec]) -> tuple[str, StudySpec]:
-    """Return a family's study by which a judge's rates are corrected, with its kind.
+    """Return the kind and the spec of a family's study that can correct a judge's rates.
 
-    It is the one that asks for most of the judged criteria; it is drawn by what the judge said.
+    It is the study that asks about the most judged criteria; it is drawn by the judge's verdicts.
     """
     kind, spec = max(
         studies.items(), key=lambda one: sum(bool(q.criterion) for q in one[1].questions)
@@ -171,7 +170,7 @@ def for_calibration(studies: Mapping[str, StudySpec]) -> tuple[str, StudySpec]:
 
 
 def _judged(spec: StudySpec) -> Any:
-    """Return the function that takes the rows in which all is there that the study shows."""
+    """Return a function that keeps the rows with all values that the study shows."""
 
     def pool(items: pd.DataFrame) -> pd.DataFrame:
         there = items[list(spec.shown.values())].notna().all(axis=1)
@@ -185,7 +184,7 @@ def _judged(spec: StudySpec) -> Any:
 def _blinded(
     spec: StudySpec, drawn: pd.DataFrame, rng: np.random.Generator, kind: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the sheet and the key of what was drawn, items in random order under new names."""
+    """Return the sheet and the key of the drawn rows, with items in random order and new names."""
     names, order = item_names(len(drawn), rng), rng.permutation(len(drawn))
     if spec.together:
         order = np.arange(len(drawn))
@@ -218,7 +217,7 @@ def _blinded(
 
 
 def _not_asked(row: Mapping[Any, Any], criterion: str) -> bool:
-    """Return whether the judge was not asked a criterion of an item."""
+    """Return whether the judge was not asked about a criterion of an item."""
     unread = f"{criterion}_invalid"
     return unread in row and pd.isna(row[criterion]) and pd.isna(row[unread])
 

@@ -1,4 +1,4 @@
-"""Scoring a study: its key and filled sheets in, tables out."""
+"""Score a study: make tables from its key and filled sheets."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ __all__ = ["read_answers", "read_key", "score_study"]
 
 OVERALL = "overall"
 AVERAGE = "average"
-"""What stands for the rater in rows that average over them."""
+"""The name of the rater in rows that average over raters."""
 
 _MAJORITY = "majority"
 
@@ -33,13 +33,13 @@ _COEFFICIENTS = ("fleiss", "ac1", "f1", "kappa", "macro_f1")
 
 
 _Two = tuple[dict[str, str], pd.DataFrame]
-"""Two who are compared, with the part of the items, and their answers: ``rater`` and ``other``."""
+"""Two compared raters: their names and the items' part, and answers ``rater`` and ``other``."""
 
 
 def read_key(
     path: str | Path, studies: Mapping[str, StudySpec], *, command: str
 ) -> tuple[str, pd.DataFrame]:
-    """Return the kind of study that a key is of, and its items; `InputError` if none."""
+    """Return a key's kind of study and its items; `InputError` if the key is invalid."""
     hint = f"use the key as `{command}` wrote it"
     kinds: dict[str, None] = {}
     first = next(iter(studies))
@@ -52,7 +52,7 @@ def read_key(
                 what = f"there is no study of the kind '{cells[_KIND][:20]}'"
                 raise InputError(what, file=path, line=line, hint=hint)
     if len(kinds) > 1:
-        raise InputError("the key is of two kinds of study", file=path, hint="keep them apart")
+        raise InputError("the key mixes two kinds of study", file=path, hint="keep them apart")
     (kind,) = kinds
     spec = studies[kind]
     asked = [question for question in spec.questions if question.verdict]
@@ -85,15 +85,15 @@ def read_answers(
     command: str,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the answers of filled sheets, one for each person or shared ones; and what is wrong.
+    """Return the answers in filled sheets, and sentences on problems.
 
-    A person is named by the column ``annotator``, or else by the name of the file. A cell that is
-    no answer to its question, an item that is not in the key, and an item whose texts are not those
-    drawn are not used, and a sentence names each. ``columns`` has what a file calls a column now by
-    the name that its sheet was written with.
+    Sheets may be one per person or shared; the column ``annotator``, or else the file's name, names
+    the person. Cells that are not an answer to their question, items that are not in the key, and
+    items whose texts were changed are not used; a sentence names each. ``columns`` gives the file's
+    present name of each column of the original sheet.
 
     Raises:
-        InputError: A file is no sheet, or one person answered one item twice.
+    InputError: A file is not a sheet, or a person answered an item twice.
     """
     answers: list[tuple[str, str, str, str]] = []
     problems: list[str] = []
@@ -130,7 +130,7 @@ def score_study(
     *,
     resamples: int = 10_000,
 ) -> list[StudyTable]:
-    """Return a study's tables as shown; `InputError` if no cell that asks holds an answer."""
+    """Return a study's tables in the order shown; `InputError` if no question has an answer."""
     asked = {question.name: question for question in spec.asked}
     if not answers["question"].isin([*asked]).any():
         choices = " or ".join(dict.fromkeys(question.choices for question in asked.values()))
@@ -145,11 +145,11 @@ def score_study(
 
 
 def _tables(study: AnsweredStudy) -> list[StudyTable]:
-    """Return the tables of a study that has none of its own.
+    """Return the standard tables, for a study without its own.
 
-    A majority is more than half of those who answered. One that neither passes nor fails an item,
-    or none, decides nothing about the verdicts, and neither does a verdict that is
-    open; both are counted. Where several questions are asked, rows say which they are of.
+    A majority is more than half of those who answered. Items without a majority, or whose majority
+    neither passes nor fails them, say nothing about the verdicts; nor do open verdicts. Both are
+    counted. If there are several questions, rows name theirs.
 
     - ``raters``: ``items``, ``raters``, ``fleiss``, ``ac1``, ``percent`` and ``unanimous`` (share
       of the items that all answered on which they agree), with how many answers were ``other``;
@@ -233,7 +233,7 @@ def _raters(study: AnsweredStudy, question: Question, rated: pd.DataFrame) -> di
 
 
 def _of_judges(study: AnsweredStudy) -> dict[str, "pd.Index[str]"]:
-    """Return the items of each judge, or all of them under the reference's name."""
+    """Return the items of each judge, or all items under the reference's name."""
     if "judge" not in study.items:
         return {study.spec.reference: study.items.index}
     groups = study.items.groupby("judge", sort=False)
@@ -243,10 +243,10 @@ def _of_judges(study: AnsweredStudy) -> dict[str, "pd.Index[str]"]:
 def _judges(
     study: AnsweredStudy, question: Question, most: "pd.Series[Any]", verdicts: "pd.Series[Any]"
 ) -> Iterator[dict[str, Any]]:
-    """Yield how the verdicts match people's majority, judge by judge and all together."""
+    """Yield rows on how verdicts match people's majority, for each judge and for all together."""
     judges = _of_judges(study)
-    # Where strata were drawn from unequally, sensitivity and specificity are of all, not of the
-    # sample, as they correct rates.
+    # If strata were drawn unequally, sensitivity and specificity are for the whole pool, not for
+    # the sample, because they correct rates.
     equal = study.items["probability"].nunique() < 2
     over_all = study.mean if equal else study.weighted_mean
     if len(judges) > 1:
@@ -270,7 +270,7 @@ def _judges(
             both = people & judged
             row |= study.mean(both[judged]).columns("precision")
             row |= over_all(both[people]).columns("recall")
-            # F1 as the weighted mean that it is: 2 tp / (2 tp + fp + fn).
+            # F1 as a weighted mean: 2 tp / (2 tp + fp + fn).
             among = both[people | judged]
             row |= study.mean(among, 1.0 + among).columns("f1")
         row |= study.coefficient(cohen_kappa, pairs).columns("kappa")
@@ -282,10 +282,10 @@ def _judges(
 def _compared(
     study: AnsweredStudy, question: Question, given: pd.DataFrame, verdicts: "pd.Series[Any]"
 ) -> Iterator[_Two]:
-    """Yield every two raters, and each with the reference, where both have answers."""
+    """Yield every two raters, and each rater with the reference, if both have answers."""
     people = [str(person) for person in given]
     compared = [(one, other, given[one], given[other]) for one, other in combinations(people, 2)]
-    # The judge has no third answer: what a person left open says nothing of it.
+    # The judge has no third answer, so items that a person left open are not compared.
     decided = given.where(given.map(question.passed).notna()) if question.passes else given
     judges = _of_judges(study)
     for judge, items in judges.items():
@@ -304,7 +304,7 @@ def _compared(
 
 
 def _pairs(study: AnsweredStudy, question: Question, pairs: Sequence[_Two]) -> list[dict[str, Any]]:
-    """Return the figures of every two that are compared, and what raters have on average."""
+    """Return the figures of every compared pair, and the raters' averages."""
     rows = []
     averaged: dict[tuple[str, ...], list[tuple[dict[str, Any], pd.Series[bool]]]] = {}
     people = set(study.answers["annotator"])
@@ -341,7 +341,7 @@ def _pairs(study: AnsweredStudy, question: Question, pairs: Sequence[_Two]) -> l
 
 
 def _confusion(question: Question, pairs: Sequence[_Two]) -> Iterator[dict[str, Any]]:
-    """Yield how often each answer of one met each of the other, a row an answer of the one."""
+    """Yield a row for each answer of one rater, with counts of the other's answers."""
     for names, both in pairs:
         for answer in question.answers:
             other = both.loc[both["rater"].eq(answer), "other"]
@@ -350,7 +350,7 @@ def _confusion(question: Question, pairs: Sequence[_Two]) -> Iterator[dict[str, 
 
 
 def _labels(study: AnsweredStudy) -> Iterator[dict[str, Any]]:
-    """Yield one row per answer, as a correction of judged rates takes it."""
+    """Yield one row per answer, in the form that corrects judged rates."""
     questions = {question.name: question for question in study.spec.questions}
     for name, person, asked, answer in study.answers.itertuples(index=False):
         item, question = study.items.loc[name], questions[asked]

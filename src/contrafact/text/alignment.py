@@ -1,6 +1,6 @@
-"""Tokens and sentences of two texts, and which token of one stands for which of the other.
+"""Tokens and sentences of texts, and the alignment of two texts' tokens.
 
-Whatever a caller reads as a unit (a quantity, a name with digits, a time) is one token.
+A unit given by the caller (a quantity, a name with digits, a time) is one token.
 """
 
 import re
@@ -14,13 +14,13 @@ from contrafact.text.tokens import normal, sentence_spans
 __all__ = ["Alignment", "Change", "Sentence", "Span", "Token", "align", "sentences", "tokenize"]
 
 Span = tuple[int, int]
-"""Where something begins and ends: characters of a text, or tokens where that is stated."""
+"""A start and an end, in characters of a text or, where stated, in tokens."""
 
 MAX_ALIGNED_WORDS = 3_000
-"""Differing words beyond which the middle counts as one change (ours: matching is quadratic)."""
+"""With more differing words, the middle counts as one change (ours: matching is quadratic)."""
 
 TITLED_SHARE = 0.7
-"""Share of capitals among a sentence's longer words from which it is in title case (ours)."""
+"""The least share of capitalised longer words in a sentence in title case (ours)."""
 
 # Words and sentences
 
@@ -45,12 +45,12 @@ class Token(NamedTuple):
         return self.key not in _WHOLES
 
 
-_token = tuple.__new__  # what Token(…) calls; called directly, since there are many words
+_token = tuple.__new__  # Token(…) calls this; called directly, since there are many words
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence's place, and whether it is written in title case, as headlines are."""
+    """The span of a sentence, and whether it is in title case, as headlines are."""
 
     start: int
     end: int
@@ -76,7 +76,7 @@ def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text, in order; a headline's dash ends one."""
+    """Return the sentences of a text, in order; in a headline a dash ends a sentence."""
     return [
         Sentence(start, end, _is_titled(text[start:end]))
         for start, end in sentence_spans(text, dashes=True)
@@ -97,7 +97,7 @@ def _is_titled(sentence: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run of tokens, ``(first, last + 1)``, that another replaces; either may be empty."""
+    """A run of tokens, ``(first, last + 1)``, and the run that replaces it; either may be empty."""
 
     original: Span
     rewritten: Span

@@ -1,14 +1,14 @@
-"""Texts that are no answer at all, found without a model.
+"""Detects texts that are not an answer, without a model.
 
 A system that was asked for a new text has not answered if it returns its input, another input, an
-example it was shown, its instruction, one text for two, another language, or what it says of
-everything. Such a text can be read, and a judge may even pass it: it is *degenerate*, for a reason.
-`Batch.reason` finds what one text and its prompts show, `across` what only all answers of a system
-show together.
+example from the prompt, its instruction, the same text for both sides, a text in another language,
+or the same text for any input. Such a text is readable, and a judge may even pass it: it is
+*degenerate*, for a reason. `Batch.reason` detects the reasons that one text and its prompts show,
+`across` those that only all answers of a system show together.
 
 Texts are compared by their words: capitals, punctuation and spaces do not count; signs before
-numbers, currencies and percent signs do. The meaning of words is not known: a copy with synonyms
-looks like an edit with opposites, and is left to a judge.
+numbers, currencies and percent signs do. Meanings are not compared: a copy with synonyms looks like
+an edit with opposites, and is left to a judge.
 """
 
 import re
@@ -58,43 +58,43 @@ OF_ANY = "fits any input: no word of its own input is in it, as in others of its
 REASONS: tuple[str, ...] = (
     OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN, OF_ANY, OF_ANSWER
 )  # fmt: skip
-"""Every reason, in the order in which they are looked for."""
+"""All reasons, in the order of the checks."""
 
-# The thresholds were set on outputs of a small model and on published counterfactuals; what they
-# find, and how often wrongly, is in docs/decisions/0020-degenerate-outputs.md.
+# The thresholds were set on outputs of a small model and on published counterfactuals; for their
+# hits and errors see docs/decisions/0020-degenerate-outputs.md.
 RUN = 3
-"""This many words in a row that a prompt also has count as copied from it."""
+"""This many consecutive words that are in a prompt count as copied from it."""
 COPIED = 0.7
-"""From this share of copied words on, a text is a near copy."""
+"""With at least this share of copied words, a text is a near copy."""
 NEAR = 0.5
-"""From this share of copied words on, a text is a near copy of another input or its answer, if it
-has more to do with that input than with its own."""
-# A text with this share of its words from its own input is an edit of that input, even if it is, to
-# the word, another input of the batch.
+"""With this share of copied words, a text is a near copy of another input or its answer, if it has
+more in common with that input than with its own."""
+# A text with this share of its words from its own input is an edit of that input, even if it has
+# the same words as another input of the batch.
 _KEPT = 0.5
 STRANGE = 0.03
-"""A text is in another language if its input's language is less probable than this."""
-_RECOGNISED = 0.25  # a text whose likeliest language is less probable is in no known one
-_UNSURE = 0.1  # if the likeliest language of the inputs is less probable, they have none
-_MOST_INPUTS = 300  # the inputs of a batch by which its language is told
-_COMMON = 100  # a run that more texts have does not tell where it was copied from
+"""A text is in another language if the input's language is less probable than this."""
+_RECOGNISED = 0.25  # if a text's likeliest language is less probable, it is in no known language
+_UNSURE = 0.1  # if the inputs' likeliest language is less probable, they have no common one
+_MOST_INPUTS = 300  # the most inputs by which a batch's language is identified
+_COMMON = 100  # a run in more texts does not tell where it was copied from
 _MOST_NEAR = 50_000  # in a larger batch, to save memory, only whole copies are found
-# A text about nothing of its input echoes the prompt if the prompt has this share of its marks.
+# A text unrelated to its input echoes the prompt if the prompt has this share of its marks.
 _ECHOED = 0.8
-_FEWEST_MARKS = 2  # a text with fewer is too short to tell what it is about
+_FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 # Texts without a mark of their own input fit any input if a system gives them to at least this many
 # inputs, and to this share of all; fewer may be paraphrases.
 _ANY_ITEMS, _ANY_SHARE = 3, 0.1
-_NO_LANGUAGE = "zxx"  # the code of what has no words, in ISO 639
+_NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
 
 _WORD = re.compile(
     r"(?<!\w)[-+−]?\d+(?:[.,]\d+)*|\w+|[^\w\s\-‐‑–—.,;:!?…'\"‘’“”„«»()\[\]{}*_`\\/|]"
 )
 
 
-@lru_cache(maxsize=64)  # the sides of one input are checked one after the other
+@lru_cache(maxsize=64)  # both sides of an input are checked in turn
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text in the form that is compared, without capitals and punctuation."""
+    """Return the words of a text for comparison, without capitals and punctuation."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -105,7 +105,7 @@ def equal(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=64)
 def runs(text: str) -> frozenset[tuple[str, ...]]:
-    """Return every run of one to `RUN` words of a text."""
+    """Return every sequence of one to `RUN` words of a text."""
     whole = words(text)
     return frozenset(
         whole[start : start + size]
@@ -130,7 +130,7 @@ def marks(text: str) -> frozenset[str]:
 
 
 def shared_marks(text: str, other: str) -> frozenset[str]:
-    """Return the marks of a text that another has too, in any form of the word."""
+    """Return the marks of a text that another text shares, in any form of the word."""
     others = marks(other)
     long = [mark for mark in others if len(mark) >= _LONG]
     return frozenset(
@@ -141,7 +141,7 @@ def shared_marks(text: str, other: str) -> frozenset[str]:
 
 
 def _tells(text: str) -> bool:
-    """Return whether marks tell what a text is about: several, in a script that has capitals."""
+    """Return whether a text has enough marks to tell its topic, in a script with capitals."""
     of_text = marks(text)
     cased = all(mark.upper() != mark or mark[0].isdigit() for mark in of_text)
     return cased and len(of_text) >= _FEWEST_MARKS
@@ -158,7 +158,7 @@ def _lined(run: Iterable[str]) -> str:
 
 
 class Shown:
-    """The runs of words that a model was shown in prompts before it wrote them itself."""
+    """The sequences of words that a model saw in prompts before it wrote them itself."""
 
     def __init__(self, exchanges: Iterable[tuple[str, str]]) -> None:
         self._exchanges = list(exchanges)
@@ -176,7 +176,7 @@ class Shown:
         return False
 
     def marks(self, *without: str) -> frozenset[str]:
-        """Return the marks of the prompts, without some texts and what the model wrote before."""
+        """Return the marks of the prompts, without those of some texts or of earlier replies."""
         shown: set[str] = set()
         written: set[str] = set()
         for prompt, reply in self._exchanges:
@@ -190,7 +190,7 @@ class Shown:
 def copied_share(
     text: str, shown: Container[tuple[str, ...]], own: Container[tuple[str, ...]] = ()
 ) -> float:
-    """Return the share of a text's words that are in runs which were shown and not in ``own``."""
+    """Return the share of a text's words in sequences that are in ``shown`` but not in ``own``."""
     whole = words(text)
     size = min(RUN, len(whole))
     covered = {
@@ -206,7 +206,7 @@ def copied_share(
 def languages(text: str) -> Mapping[str, float]:
     """Return the probability of each language of a text, by ISO 639 code, the highest first.
 
-    By a naive Bayes over byte n-grams (Lui and Baldwin, ACL 2012; py3langid), tempered by length.
+    By naive Bayes over byte n-grams (Lui and Baldwin, ACL 2012; py3langid), tempered by length.
     """
     return dict(_identifier().rank(text))
 
@@ -222,7 +222,7 @@ def unload_languages() -> None:
 
 
 class Batch:
-    """The inputs that are worked on together, by which texts are found to be no answer."""
+    """The inputs of a run, against which answers are checked."""
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self.inputs = inputs
@@ -245,18 +245,18 @@ class Batch:
         other: str | None = None,
         same: Sequence[str] = (),
     ) -> str | None:
-        """Return why a text is no answer, one of `REASONS`, or None.
+        """Return why a text is not an answer, one of `REASONS`, or None.
 
         Args:
-            own: The texts of its own input; the first is the one that it was to change.
+            own: The texts of its own input; the first is the one to be changed.
             shown: The prompts and replies that led to the text.
-            other: The text of its other side, if two were asked for.
-            same: Other inputs that it may equal: variants of its own.
+            other: The text of its other side, if there are two.
+            same: Other inputs that it may equal, such as variants of its own.
         """
         tokens = words(text)
         if not tokens:
             return None
-        # A prompt has the input as `delimit` returns it, and a model may copy that.
+        # A prompt contains the input after `delimit`, and a model may copy that.
         forms = [form for source in own for form in (source, delimit(source))]
         if tokens in map(words, forms) or (own and _begins(own[0], text)):
             return OF_INPUT
@@ -264,7 +264,7 @@ class Batch:
             return EQUAL_SIDES
         mine = {run for form in forms for run in runs(form)}
         exchanges = list(shown)
-        if exchanges:  # there are none of outputs that were made elsewhere
+        if exchanges:  # outputs made elsewhere have no prompts
             asked = Shown(exchanges)
             if copied_share(text, asked, mine) >= COPIED or _echoes(text, asked, forms):
                 return OF_PROMPT
@@ -280,10 +280,10 @@ class Batch:
         return None
 
     def _is_foreign(self, text: str, source: str) -> bool:
-        """Return whether a text is in a language that neither its input nor the batch is in.
+        """Return whether a text's language is that of neither its input nor the batch.
 
-        The batch decides, since one input may be too terse, unless the input is clearly in another
-        language. A text with every word of its input is not foreign.
+        The batch's language counts, since one input may be too short, unless the input is clearly
+        in another one. A text with every word of its input is not foreign.
         """
         if set(words(source)) <= set(words(text)):
             return False
@@ -304,13 +304,13 @@ def _first(probable: Mapping[str, float]) -> str:
 
 
 def _begins(source: str, text: str) -> bool:
-    """Return whether a text is the first half or more of its input, in any forms of the words."""
+    """Return whether a text is at least the first half of its input, in any form of the words."""
     whole, part = ([*map(stem, words(one))] for one in (source, text))
     return len(part) >= RUN and 2 * len(part) >= len(whole) and whole[: len(part)] == part
 
 
 def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
-    """Return whether a text says what its prompt says, in other words, and nothing of its input."""
+    """Return whether a text repeats its prompt in other words, and has nothing of its input."""
     if not _tells(text):
         return False
     of_input = frozenset[str]().union(*(shared_marks(text, source) for source in own))
@@ -321,7 +321,7 @@ def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
 
 
 def _strays(text: str, own: Sequence[str], other: str) -> bool:
-    """Return whether a text shares more than twice as many marks with another input as its own."""
+    """Return whether a text shares over twice as many marks with another input as with its own."""
     shared = max((len(shared_marks(text, source)) for source in own), default=0)
     return 2 * shared < len(shared_marks(text, other))
 
@@ -332,7 +332,7 @@ def _long_runs(text: str) -> list[tuple[str, ...]]:
 
 
 class _Near:
-    """Texts by their runs of words, to find those that another text is a near copy of."""
+    """An index of texts by their sequences of words, to find the originals of near copies."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         runs, numbers = array("q"), array("q")  # hashes of runs, which may be millions
@@ -344,11 +344,11 @@ class _Near:
         self._runs, self._numbers = np.asarray(runs)[order], np.asarray(numbers)[order]
 
     def of(self, text: str, own: Container[tuple[str, ...]]) -> list[int]:
-        """Return the numbers of the texts that a text copies closely, runs in ``own`` aside."""
+        """Return the numbers of the texts that a text copies, ignoring sequences in ``own``."""
         sought = _long_runs(text)
         if not sought:
             return []
-        covered: dict[int, set[int]] = defaultdict(set)  # words of the text, by the other text
+        covered: dict[int, set[int]] = defaultdict(set)  # words, by the other text
         hashes = np.array([*map(hash, sought)])
         first, last = (np.searchsorted(self._runs, hashes, side) for side in ("left", "right"))
         for start in np.flatnonzero((first < last) & (last - first <= _COMMON)).tolist():
@@ -360,12 +360,12 @@ class _Near:
 
 
 def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
-    """Return for each answer of a system, an input and a text, why it is none, or `None`.
+    """Return for each answer of a system, given as input and text, why it is degenerate, or None.
 
-    These are the reasons that only all answers together show. An answer repeats the answer to
+    Only reasons that all answers show together are found. An answer repeats the answer to
     another input if it is a near copy of it and has more to do with that input than with its own.
     Answers fit any input if they have no mark of their own input. Answers with the same words to
-    several inputs are taken together, so that a chance word does not count. The order of the
+    several inputs are treated as one, so that a word by chance does not count. The order of the
     answers does not matter.
     """
     same_words: dict[tuple[str, ...], list[int]] = defaultdict(list)

@@ -1,8 +1,9 @@
-"""Hostile text made safe: for a prompt, a tokenizer, a file, a page, a reader.
+"""Makes hostile text safe for prompts, tokenizers, files, web pages and readers.
 
 `delimit` is for text between ``<news>`` and ``</news>`` in a prompt, `printable` for text that
 people read, `tokenizable` for text that a model reads unchanged, `replace_surrogates` for text
-that is written as UTF-8. `hostile_characters` counts what misleads a reader or breaks a program.
+that is written as UTF-8. `hostile_characters` counts characters that mislead readers or break
+programs.
 Control characters, zero-width characters and the marks that reorder text from right to left can
 hide or rearrange what a page says: `visible_text` and `visible_html` show their code points.
 """
@@ -29,8 +30,8 @@ __all__ = [
 ]
 
 _REPLACEMENT = "‹"
-# What a model or a reader may take for an opening angle bracket. The look ahead from a bracket also
-# stops at one that was replaced, so that delimiting twice changes nothing more.
+# Characters that a model or a reader may read as an opening angle bracket. The lookahead also stops
+# at a replaced bracket, so that delimiting twice changes nothing more.
 _OPEN = "<＜﹤"
 _STOP = rf"{_OPEN}{_REPLACEMENT}"
 _SIGNS = r"/／∕⁄╱⧸⟋\\|｜¦│∣!！?？"
@@ -44,7 +45,7 @@ _TAG = re.compile(
     rf"|\s+[^\W\d_][^{_STOP}>＞﹥]*[>＞﹥])"
 )
 _LINE_SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
-# Code points outside category Cf that Unicode asks to show as nothing: joiners, fillers, variation
+# Code points outside category Cf that are invisible by Unicode: joiners, fillers, variation
 # selectors, and ranges reserved for more of them.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
@@ -63,7 +64,7 @@ _HOSTILE = {
 
 
 def delimit(text: str) -> str:
-    """Return the text without anything that could close a delimiter or pass for a chat token.
+    """Return the text without anything that could close a delimiter or act as a chat token.
 
     Control characters are removed (line ends and tabs become one space), as are zero-width,
     bidirectional and other invisible characters. Lone surrogates become U+FFFD. The angle bracket
@@ -74,7 +75,7 @@ def delimit(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text as `delimit` does, with its brackets."""
+    """Return the text as `delimit` does, but with its brackets unchanged."""
     text = _LINE_SPACES.sub(" ", replace_surrogates(text))
     text = _INVISIBLE.sub("", text)
     if not text.isprintable():
@@ -103,7 +104,7 @@ def tokenizable(text: str) -> str:
 
 
 def hostile_characters(text: str) -> Counter[str]:
-    """Return how many characters of each hostile kind a text has, without the kinds it lacks."""
+    """Return how many characters of each hostile kind occur in a text."""
     if text.isascii() and text.isprintable():
         return Counter()
     return +Counter({kind: len(pattern.findall(text)) for kind, pattern in _HOSTILE.items()})
@@ -111,12 +112,12 @@ def hostile_characters(text: str) -> Counter[str]:
 
 _SHORT = {0x00: "␀", 0x09: "⇥", 0x0A: "↵", 0x0D: "␍"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Characters of other categories that show nothing.
+# Invisible characters of other categories.
 _BLANK = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 
 
 def _token(character: str) -> str | None:
-    """Return the token that is shown for a hidden character; None for a visible one."""
+    """Return the token to show for a hidden character; None for a visible one."""
     if character not in _BLANK and unicodedata.category(character) not in _HIDDEN:
         return None
     code = ord(character)
@@ -160,7 +161,7 @@ def visible_text(text: object) -> str:
 def visible_html(text: object) -> Markup:
     """Return the text escaped, with a marked token for every hidden character.
 
-    It is in a ``<bdi>`` element, so that its direction does not affect the text around it.
+    A ``<bdi>`` element around it keeps its direction from affecting the surrounding text.
     """
     return Markup("<bdi>{}</bdi>").format(inner_html(text))
 

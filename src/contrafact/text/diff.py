@@ -1,4 +1,4 @@
-"""How two texts differ: word by word, in characters, and in counts of their surface.
+"""Differences of two texts: by words, in characters, and in surface measures.
 
 RFC-BENCH, section 2.2.2 (length in tokens) and appendix L (figures 14 to 18).
 """
@@ -36,24 +36,24 @@ __all__ = [
 DiffKind = Literal["same", "removed", "added"]
 
 SHARED_WORDS = 0.5
-"""If two texts share a smaller part of their words than this, marks may leave scraps."""
+"""If two texts share a smaller part of their words, a marked diff may be scattered."""
 MANY_CHANGES = 3
-"""From this many changed stretches between few shared words, marks leave scraps."""
+"""With this many changed stretches and few shared words, a marked diff is scattered."""
 FEW_WORDS = 0.2
-"""If a smaller part of the shorter text is shared than this, only words like "the" are."""
+"""If a smaller part of the shorter text is shared, it is only words like "the"."""
 
-# Matching takes at least quadratic time in what differs, more on repetitive text. A headline has
-# some 20 words and a story a few hundred; beyond this many, the changed middle is one change.
+# Matching takes at least quadratic time in the differing words, more on repetitive text. A headline
+# has some 20 words, a story a few hundred; with more than this, the changed middle is one change.
 _MAX_WORDS = 2_000
 
 # A word with its inner apostrophes, points and hyphens, or one other sign; then its spaces.
 _UNIT = re.compile(r"(\w+(?:['’.,\-]\w+)*|[^\w\s])(\s*)")
-# No token of cl100k has the end of a word and the space after it.
+# No token of cl100k contains the end of a word and the space after it.
 _GAP = re.compile(r"(?<=[a-z]) (?=[a-z])")
-_MAX_PIECE = 500_000  # characters; the tokenizer refuses a million
+_MAX_PIECE = 500_000  # characters in a piece; the tokenizer refuses a million
 _SEARCHED = 1_000
 _WORD = re.compile(r"\w+(?:['’.,\-]\w+)*")
-# A number counts once however it is grouped: 1,200.50.
+# A number is one word however its digits are grouped: 1,200.50.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -70,7 +70,7 @@ class Surface:
     Attributes:
         length_ratio: In characters.
         token_ratio: In OpenAI's tokens (cl100k), the unit of the length bands.
-        jaccard: The words of both over the words of either, case aside; from 0 to 1.
+        jaccard: The number of shared words over that of all words, ignoring case; from 0 to 1.
         edit_distance: Levenshtein distance in characters over the longer length; from 0 to 1.
     """
 
@@ -83,7 +83,7 @@ class Surface:
 
 
 def word_diff(a: str, b: str) -> list[DiffPart]:
-    """Return the parts that lead from ``a`` to ``b``, word by word.
+    """Return the parts of a word-by-word diff from ``a`` to ``b``.
 
     The "same" and "removed" parts, joined, are ``a``; the "same" and "added" ones are ``b``.
     Neighbouring parts are of different kinds, and "removed" comes before "added".
@@ -113,9 +113,9 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
 
 
 def is_scattered(parts: Sequence[DiffPart]) -> bool:
-    """Return whether marks would leave scraps: little is shared in many pieces, or nearly nothing.
+    """Return whether a marked diff would be scattered: little or hardly anything is shared.
 
-    The share is twice the shared words over the words of both texts.
+    The share of shared words is twice their number over the words of both texts.
     """
     words = {"same": 0, "removed": 0, "added": 0}
     changes, before = 0, "same"
@@ -159,19 +159,19 @@ def surface(original: str, rewritten: str) -> Surface:
 
 
 def token_count(text: str) -> int:
-    """Return the number of OpenAI's tokens (cl100k) of a text; needs no network."""
+    """Return the number of OpenAI tokens (cl100k) in a text, without network."""
     # The tokenizer takes UTF-8, which has no lone surrogates.
     whole = replace_surrogates(text)
     return sum(len(_encoding().encode_ordinary(piece)) for piece in _pieces(whole))
 
 
 def token_ratio(original: str, rewritten: str) -> float:
-    """Return the tokens of a rewritten text over the original's; infinite if that is empty."""
+    """Return a rewritten text's tokens over the original's; infinite if the original is empty."""
     return _ratio(token_count(original), token_count(rewritten))
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that the tokenizer takes, cut between words, where no token is."""
+    """Yield a text in pieces short enough for the tokenizer, cut where no token can be split."""
     start = 0
     while len(text) - start > _MAX_PIECE:
         end = start + _MAX_PIECE
@@ -232,7 +232,7 @@ def _levenshtein(a: str, b: str) -> int:
         a, b = b, a
     if not a:
         return len(b)
-    positions: dict[str, int] = defaultdict(int)  # of each character of a, as bits
+    positions: dict[str, int] = defaultdict(int)  # the positions of each character of a, as bits
     for i, character in enumerate(a):
         positions[character] |= 1 << i
     full, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
@@ -243,7 +243,7 @@ def _levenshtein(a: str, b: str) -> int:
         diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
         right_rises = falls | (~(diagonal | rises) & full)
         right_falls = diagonal & rises
-        # Horizontal differences in the last row say how the distance changes.
+        # Horizontal differences in the last row give the change of the distance.
         distance += bool(right_rises & last) - bool(right_falls & last)
         right_rises = ((right_rises << 1) | 1) & full
         right_falls = (right_falls << 1) & full

@@ -1,7 +1,7 @@
-"""Whether a word is English, and of which kind, by the word index of spaCy's lemmatiser.
+"""Tells whether a word is English, and of which kind, by spaCy's lemmatiser index.
 
-In a headline, where every word has a capital, this tells names from words: the index has "Climbs"
-and lacks "Vantry".
+In a headline in which every word has a capital, this distinguishes names from words: the index has
+"Climbs" and lacks "Vantry".
 """
 
 from functools import cache, lru_cache
@@ -12,20 +12,20 @@ from contrafact.text.parsing import package_folder
 __all__ = ["is_english", "is_modifier"]
 
 SHORTEST_MODIFIER = 4
-"""The fewest letters of an adjective or adverb of some weight (ours: not "new" or "big")."""
+"""The fewest letters of a modifier (ours: without "new" or "big")."""
 
 
 @lru_cache(maxsize=20_000)
 def is_english(word: str) -> bool:
-    """Return whether a word, in lower case, is an English one, inflections included."""
+    """Return whether a lower-case word is English, including inflected forms."""
     return any(form in _part(*_tables()) for form in _forms(word))
 
 
 @lru_cache(maxsize=20_000)
 def is_modifier(word: str) -> bool:
-    """Return whether a lower-case word is an adjective or adverb of some weight and nothing else.
+    """Return whether a lower-case word is only an adjective or adverb, of some length.
 
-    Words that are nouns or verbs as well do not count.
+    Words that can also be nouns or verbs do not count.
     """
     if len(word) < SHORTEST_MODIFIER:
         return False

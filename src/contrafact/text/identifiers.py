@@ -1,4 +1,4 @@
-"""Digits that are no quantity: years, dates, quarters, index names, forms, versions.
+"""Numbers that are not quantities: years, dates, quarters, index names, forms, versions.
 
 The quantity grammar asks `identifiers` first, so that "S&P 500" or "by 2030" is never read as an
 amount. Equal identifiers have equal values: "2Q25" and "the second quarter of 2025".
@@ -16,7 +16,7 @@ from contrafact.errors import InputError
 from contrafact.text.numerals import WORDS, plain_digits, words_value
 
 MOST_FIGURES = 5_000
-"""A text with more numbers, in digits or in words, is no prose, and is not read."""
+"""A text with more numbers, in digits or in words, is not prose, and is refused."""
 
 IdentifierKind = Literal[
     "year",
@@ -35,9 +35,9 @@ IdentifierKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A stretch of a text, ``text[start:end]``, that looks like a quantity and is a name.
+    """A part of a text, ``text[start:end]``, that looks like a quantity but is a name.
 
-    Two of one kind are the same if their values are equal, however they are written.
+    Two identifiers of a kind are the same if their values are equal, however written.
     """
 
     text: str
@@ -60,7 +60,7 @@ _FISCAL = re.compile(r"\bFY|fiscal|financial|(?<=[0-9])FY", re.IGNORECASE)
 def _year_value(text: str) -> str:
     """Return a year's value: "2025", "FY2025" ("FY25", "fiscal 2025"), "1990s", "2024-2025".
 
-    A fiscal year of two calendar years has the second's name: "FY2024-25" is "FY2025".
+    A fiscal year over two calendar years is named by the second: "FY2024-25" is "FY2025".
     """
     fiscal = "FY" if _FISCAL.search(text) else ""
     numbers = re.findall(r"[0-9]+", text)
@@ -97,7 +97,7 @@ def _period_value(text: str) -> str:
 def _date_value(text: str) -> str:
     """Return a date's value in ISO's order: "2025-05-05", "2025-05", "--05-05", "--05", "mon".
 
-    In a date of figures alone the first is the month, unless it is over 12.
+    In a date of digits only, the first number is the month, unless it is over 12.
     """
     name = text.casefold().strip(" .")
     if re.fullmatch(_WEEKDAY.casefold() + "s?", name):
@@ -147,7 +147,7 @@ _RANK_WORDS = {
 
 
 def _plain(text: str) -> str:
-    """Return a name in small letters, with numbers in digits and words in the singular."""
+    """Return a name in lower case, with numbers in digits and words in the singular."""
     name = _NUMBER_WORD.sub(lambda m: f"{words_value(m[0]):f}", text.casefold())
     words = re.split(r"[\s-]+", name)
     return " ".join(re.sub(r"(?<=..)ies\Z", "y", w).removesuffix("s") for w in words)

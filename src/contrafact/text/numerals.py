@@ -1,4 +1,4 @@
-"""Numbers as English prose writes them, in digits and in words, and their values."""
+"""Numbers in English prose, in digits and in words, and their values."""
 
 import re
 import unicodedata
@@ -9,9 +9,9 @@ from contrafact.text.tokens import alternation, folded
 
 __all__ = ["DIGITS", "SCALES", "digits_value"]
 
-# Regular expressions as text, to build grammars from. All are matched without regard to case, and
-# use possessive repeats, so that long runs of digits take linear time. Python before 3.11.5 repeats
-# groups possessively in a wrong way: these are greedy in an atomic group instead.
+# Parts of regular expressions for grammars. All ignore case, and use possessive repeats, so that
+# long sequences of digits take linear time. Python before 3.11.5 has a bug in possessive repeats of
+# groups: these are greedy in an atomic group instead.
 
 VULGAR = "½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 """Fractions in one character."""
@@ -44,7 +44,7 @@ _POWERS_OF_TEN = {
 }
 SCALES = {name: 10**power for power, names in _POWERS_OF_TEN.items() for name in names}
 SCALES["dozen"] = 12
-"""The values of magnitudes by their names in small letters."""
+"""The values of magnitudes by their names in lower case."""
 
 MAGNITUDE = (
     r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"
@@ -70,7 +70,7 @@ _UNIT_WORD = "|".join(_UNITS)
 _PIECE = f"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT_WORD})\\b)?|{'|'.join(_TEENS)}|{_UNIT_WORD})"
 _BIG = r"(?:lakh\scrore|thousand|million|billion|trillion|crore|lakh|dozen)"
 
-# Fails at once if no number word follows, which is nearly everywhere.
+# Fails at once if no number word follows, which is the usual case.
 _GUARD = rf"(?=(?:{alternation([*_SMALL, 'half'])})(?![^\W_]))"
 
 WORDS = (
@@ -153,7 +153,7 @@ def _scale(words: list[str]) -> Decimal:
 
 
 def number_words(number: int) -> str:
-    """Return a whole number from 0 to 999 in words ("a hundred" is "one hundred")."""
+    """Return a whole number from 0 to 999 in words; 100 is "one hundred", not "a hundred"."""
     if not 0 <= number < 1000:
         raise ValueError(f"{number} is outside 0 to 999")
     hundreds, rest = divmod(number, 100)

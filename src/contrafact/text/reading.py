@@ -1,6 +1,6 @@
-"""A text with what is read in it, each once: words, sentences, quantities, identifiers, times.
+"""A text with its words, sentences, quantities, identifiers and times, each computed once.
 
-Functions of other modules that read something in a `Side` are decorated with `read_once`.
+Functions of other modules that analyse a `Side` are decorated with `read_once`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class Read(Protocol):
-    """A side, or a pair of them, which keeps what was read in it."""
+    """A side or a pair of sides that stores the results of functions decorated with `read_once`."""
 
     readings: dict[object, object]
 
@@ -30,7 +30,7 @@ Source = TypeVar("Source", bound=Read)
 
 
 def read_once(reader: Callable[[Source], Result]) -> Callable[[Source], Result]:
-    """Decorate a function of a side or a pair so that its result is kept there."""
+    """Decorate a function of a side or a pair so that its result is stored there."""
 
     @wraps(reader)
     def kept(source: Source) -> Result:
@@ -44,7 +44,7 @@ def read_once(reader: Callable[[Source], Result]) -> Callable[[Source], Result]:
 
 
 class Side:
-    """One text and what is read in it, each on first use, in the order of the text."""
+    """A text and its analyses, each computed at first use, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -64,12 +64,12 @@ class Side:
 
     @cached_property
     def identifiers(self) -> list[Identifier]:
-        """What looks like a quantity and is none, except times: versions, ranks, index names."""
+        """Names that look like quantities, except times: versions, ranks, index names."""
         return [name for name in self._names if name.kind not in TIME_KINDS]
 
     @cached_property
     def times(self) -> list[TimeReference]:
-        """Every reference to a time: dates, years, quarters, weekdays, "last year"."""
+        """All references to times: dates, years, quarters, weekdays, "last year"."""
         return times(self.text, self._names, [(q.start, q.end) for q in self.quantities])
 
     @cached_property
@@ -78,12 +78,12 @@ class Side:
 
     @cached_property
     def movements(self) -> list[Movement]:
-        """The words that say up or down."""
+        """The words of movement up or down."""
         return movements(self.text)
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The words; a quantity is one token, and so is an identifier or a time."""
+        """The tokens: words, and whole quantities, identifiers and times."""
         wholes = [(q.start, q.end, "#") for q in self.quantities]
         wholes += [(name.start, name.end, "@") for name in self.identifiers]
         wholes += [(time.start, time.end, "@t") for time in self.times]
@@ -99,7 +99,7 @@ class Side:
 
     @cached_property
     def entities(self) -> list[Entity]:
-        """Named entities, which are slow to read: only asked if capitals do not tell a name."""
+        """Named entities; slow, so only used if capitals do not show whether a word is a name."""
         return entities(self.text)
 
     @cached_property
@@ -111,16 +111,16 @@ class Side:
         return [token.end for token in self.tokens]
 
     def span_tokens(self, start: int, end: int) -> range:
-        """Return the tokens that a stretch of characters touches."""
+        """Return the indices of the tokens that overlap a span of characters."""
         return range(bisect_right(self._ends, start), bisect_left(self._starts, end))
 
     def token_span(self, tokens: Span) -> Span | None:
-        """Return the characters of a run of tokens; None if it is empty."""
+        """Return the span of characters of a range of tokens; None if it is empty."""
         first, end = tokens
         return (self.tokens[first].start, self.tokens[end - 1].end) if end > first else None
 
     def excerpt(self, span: Span | None) -> str:
-        """Return the text of a stretch of characters; "" of None."""
+        """Return the text of a span of characters; "" for None."""
         return "" if span is None else self.text[span[0] : span[1]]
 
     def place_of(self, position: int) -> int:

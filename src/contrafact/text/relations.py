@@ -1,5 +1,7 @@
-"""How the figures of a text are related: compared in words, earlier and later, expected and actual,
-or by arithmetic (sums, shares, products, changes).
+"""Relations between the figures of a text.
+
+These are comparisons in words, earlier and later values, expected and actual values, and arithmetic
+(sums, shares, products, changes).
 """
 
 import math
@@ -17,7 +19,7 @@ __all__ = ["Relation", "comparatives", "earlier_and_later", "expected_and_actual
 
 # Thresholds of our own
 REACH = 60
-"""The most characters from comparing words to the figure that they lead to."""
+"""The most characters between comparing words and their figure."""
 
 MAX_QUANTITIES = 24
 """A text with more quantities is a table, full of chance agreements: its arithmetic is ignored."""
@@ -29,7 +31,7 @@ MAX_PARTS = 4
 """The most parts of a sum, for the same reason."""
 
 MULTIPLE_TOLERANCE = 0.1
-"""The share by which "doubled" or "three times" may be off: such words are approximate."""
+"""The relative error that "doubled" or "three times" may have: such words are approximate."""
 
 
 # Figures that a text compares in words
@@ -59,11 +61,11 @@ _SOME = re.compile(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?")
 
 @dataclass(frozen=True, slots=True)
 class Comparative:
-    """A figure compared with another, each by its index.
+    """A comparison of two figures, ``this`` with ``that``, by their indices.
 
     Attributes:
-        sign: +1 if the words say that this one is the larger, -1 the smaller, 0 neither.
-        words: Where the comparing words are.
+        sign: +1 if the words state that ``this`` is larger, -1 if smaller, 0 if neither.
+        words: The span of the comparing words.
     """
 
     this: int
@@ -87,7 +89,7 @@ def comparatives(side: Side) -> list[Comparative]:
 
 
 def _parts_of_counts(side: Side) -> Iterator[Comparative]:
-    """Yield parts of a count, which are no larger: "9 of 15", "of the 40 analysts, 31 …"."""
+    """Yield comparisons of a count's part with the whole: "9 of 15", "of the 40 analysts, 31 …"."""
     for i, (a, b) in enumerate(pairwise(side.quantities)):
         if not a.kind == b.kind == "number" or a.value is None or b.value is None:
             continue
@@ -98,7 +100,7 @@ def _parts_of_counts(side: Side) -> Iterator[Comparative]:
 
 
 def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterator[Comparative]:
-    """Yield what comparing words compare: of two ranges the lower ends and the upper ends."""
+    """Yield the comparisons that words state; two ranges are compared by both ends."""
     found, end = side.quantities, match.end("article") if match["article"] else match.end()
     that = next((i for i, q in enumerate(found) if q.start >= end), None)
     if that is None or found[that].value is None or _DENIED.search(side.text[: match.start()]):
@@ -110,7 +112,7 @@ def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterato
     expected = found[that].is_estimate or _EXPECTED.search(between + after)
     moved = match[0].split()[0].casefold() in ("up", "down")
     if preposition and not (expected or moved):
-        return  # "above the $90 level" is a place
+        return  # "above the $90 level" is a position, not a comparison
     if not preposition and not match["article"] and not found[that].is_estimate:
         return
     this = _nearest(side, match.start(), that)
@@ -126,7 +128,7 @@ def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterato
 
 
 def _nearest(side: Side, before: int, that: int) -> int | None:
-    """Return the last figure of the sentence before the words that is of the other's kind."""
+    """Return the last figure before the comparing words, in their sentence, of the other's kind."""
     sentence, other = side.sentence_of(before), side.quantities[that]
     for i in range(that - 1, -1, -1):
         quantity = side.quantities[i]
@@ -150,7 +152,7 @@ _EARLIER_FORECAST = expression("relations", "earlier_forecast")
 
 @read_once
 def earlier_and_later(side: Side) -> list[tuple[int, int]]:
-    """Return pairs of quantities by index: an earlier value, and the later one of the same."""
+    """Return pairs of indices: of an earlier value, and of the later value of the same variable."""
     found, result = side.quantities, []
     for i, quantity in enumerate(found):
         before = side.text[max(0, quantity.start - REACH) : quantity.start]
@@ -181,7 +183,7 @@ def earlier_and_later(side: Side) -> list[tuple[int, int]]:
 
 @read_once
 def expected_and_actual(side: Side) -> list[tuple[int, int]]:
-    """Return pairs of quantities by index: what analysts expected, and the actual value."""
+    """Return pairs of indices: of the value that analysts expected, and of the actual value."""
     found, result = side.quantities, []
     for i, quantity in enumerate(found):
         if quantity.value is None or not quantity.is_estimate:
@@ -203,14 +205,14 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
 
 
 def _follows_by(side: Side, quantity: Quantity) -> bool:
-    """Return whether "by" leads to a quantity, which is then a change."""
+    """Return whether "by" comes before a quantity, which is then a change."""
     return bool(re.search(r"\bby\s(?:\w+\s)?\Z", side.text[: quantity.start]))
 
 
 # Arithmetic between figures
 
 Formula = Callable[[list[float]], float]
-"""How far values are from a relation between them; 0 if it holds."""
+"""A function that returns the distance of values from a relation; 0 if it holds."""
 
 
 def _change(values: list[float]) -> float:
@@ -230,17 +232,17 @@ def _sum(values: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An arithmetic relation of quantities, whose indices are in the order of its formula."""
+    """An arithmetic relation of quantities; their indices are in the order of its formula."""
 
     what: str
     members: tuple[int, ...]
     formula: Formula
 
     def holds(self, found: list[Quantity], slack: float = 1.0, share: float = 0.0) -> bool:
-        """Return whether the relation holds between quantities that are written with rounding.
+        """Return whether the relation holds, up to the rounding of the written quantities.
 
-        It may be off by the sum of what rounding each quantity can change, ``slack`` times that,
-        and by a ``share`` of the value that is computed.
+        The error may be ``slack`` times the sum of the largest effects of rounding each quantity,
+        plus a ``share`` of the computed value.
         """
         values = [worth(q) for q in found]
         apart = abs(self.formula(values))
@@ -265,9 +267,9 @@ _PART_OF = expression("relations", "part_of")
 
 @read_once
 def relations(side: Side) -> list[Relation]:
-    """Return the arithmetic that links quantities of a text and holds.
+    """Return the arithmetic relations that hold between quantities of a text.
 
-    The quantities are in one sentence (a change may be in the next), with a word that links them.
+    The quantities must be in one sentence (a change may be in the next), with a linking word.
     """
     found = side.quantities
     if len(found) > MAX_QUANTITIES:

@@ -1,4 +1,4 @@
-"""The times that a text names, by value: dates, quarters, weekdays, "last year", "a year ago"."""
+"""The times in a text, by value: dates, quarters, weekdays, "last year", "a year ago"."""
 
 import re
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ _PERIOD = re.compile(r"(?:(?:FY)?(?P<year>[0-9]{4})-)?(?P<part>[QH][1-4])")
 
 @dataclass(frozen=True, slots=True)
 class TimeReference:
-    """A time that a text names, by a value that is equal for equal times.
+    """A reference to a time; ``value`` is equal for equal times.
 
-    It is relative if it is counted from the day of writing ("last year").
+    It is ``relative`` if it depends on the day of writing ("last year").
     """
 
     start: int
@@ -46,7 +46,7 @@ class TimeReference:
 def times(
     text: str, names: Sequence[Identifier], taken: list[tuple[int, int]]
 ) -> list[TimeReference]:
-    """Return every reference to a time, in order; none that is relative within what is taken."""
+    """Return all references to times, in order; relative ones must not overlap ``taken``."""
     references = [
         TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS
     ]
@@ -70,7 +70,7 @@ def _time_value(match: re.Match[str]) -> str:
 
 
 def time_parts(value: str) -> frozenset[str]:
-    """Return what a time's value names: {"Q2", "2025"} of "2025-Q2", {"month 05"} of "--05".
+    """Return the parts of a time's value: {"Q2", "2025"} of "2025-Q2", {"month 05"} of "--05".
 
     A more precise time that agrees with another has all parts of the other.
     """

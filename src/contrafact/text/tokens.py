@@ -1,4 +1,4 @@
-"""Sentences and words of English prose: where they end, and how words are compared."""
+"""Sentences and words of English prose: their boundaries, and the comparison of words."""
 
 import re
 from collections.abc import Iterable
@@ -8,8 +8,8 @@ from typing import Any
 
 __all__ = ["alternation", "folded", "normal", "same_root", "sentence_spans", "stem"]
 
-# A full stop with closing quotes or brackets, before a space and what can begin a sentence; the end
-# of a line; the marks by which feeds separate headlines; a semicolon, which ends a statement.
+# A full stop with closing quotes or brackets, before a space and the possible begin of a sentence;
+# the end of a line; marks that separate headlines in feeds; a semicolon, which ends a statement.
 _END = r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9$€£¥])|\n+|\s[|•]\s|;\s"
 _ENDS = {False: re.compile(_END), True: re.compile(rf"{_END}|\s[-–—]\s(?=[A-Z])")}
 _ABBREVIATION = re.compile(
@@ -17,7 +17,7 @@ _ABBREVIATION = re.compile(
     r"|Sen|Rep|Prof|Gen|Lt|Sgt|(?<!/)[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
     r"|[ap]\.m|e\.g|i\.e)|\b(?:[A-Z]\.){1,9}[A-Z])\Z"
 )
-# After these, the point also ends a sentence if a capital follows.
+# After these abbreviations, the point also ends a sentence if a capital follows.
 _MAY_END = re.compile(r"(?:Inc|Corp|Co|Ltd|Plc|[ap]\.m)\Z")
 # A longer sentence is cut, so that reading it takes linear time.
 _LONGEST = 800
@@ -25,17 +25,17 @@ _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
 
 
 def folded(text: str) -> str:
-    """Return a text in small letters, as patterns that ignore case match it.
+    """Return a text in lower case, equal for texts that a pattern ignoring case matches alike.
 
-    To such a pattern Turkish dotted and dotless i are the letter "i", which they become here.
+    Such a pattern treats Turkish dotted and dotless i as "i", so they become "i" here.
     """
     return text.casefold().replace("\u0131", "i").replace("i\u0307", "i")
 
 
 def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end, by punctuation alone.
+    """Return the spans of the sentences of a text, by punctuation only.
 
-    Together they cover the text; the space after a sentence is part of it. A semicolon ends a
+    The spans cover the text; the space after a sentence is part of it. A semicolon ends a
     sentence, and a sentence of more than 800 characters is cut at a space.
 
     Args:
@@ -64,7 +64,7 @@ def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=20_000)
 def normal(word: str) -> str:
-    """Return a word without case, possessive and points: ``U.S.'s`` and ``US`` are one."""
+    """Return a word without case, possessive and points: ``U.S.'s`` and ``US`` are equal."""
     word = word.casefold().replace("’", "'").replace(".", "")
     word = word.removesuffix("'s")
     return word.removesuffix("'")
@@ -72,7 +72,7 @@ def normal(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return a rough stem, which is equal for the inflections of a word."""
+    """Return a word's approximate stem, which is equal for its inflections."""
     word = normal(word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -84,17 +84,17 @@ def stem(word: str) -> str:
 
 
 def same_root(a: str, b: str) -> bool:
-    """Return whether two names have one root, as "Nigeria" and "Nigerian" have.
+    """Return whether two names have the same root, like "Nigeria" and "Nigerian".
 
-    Names have endings that `stem` does not remove ("China", "Chinese"): two share a root if they
-    begin with the same letters, except the last two of the shorter, and with four at least.
+    `stem` does not remove the endings of names ("China", "Chinese"): two names share a root if all
+    but the last two letters of the shorter, and at least four letters, are equal.
     """
     shared = max(4, min(len(a), len(b)) - 2)
     return a == b or a[:shared] == b[:shared]
 
 
 def alternation(terms: Iterable[str]) -> str:
-    """Return a pattern that matches any of the terms, the longest that fits first.
+    """Return a pattern that matches any of the terms, preferring longer ones.
 
     The pattern is a tree of shared beginnings, so that a word is tried letter by letter instead of
     term by term. A space stands for any white space or a hyphen.

@@ -1,8 +1,8 @@
 """The config of a training: one YAML file, checked key by key.
 
-A key that is left out has the value of the original (Yuan et al., 2024), where that is known. Two
-keys are in the words of the family: a family of headlines writes ``headlines:`` and
-``per_headline:`` where the fields here are ``items`` and ``per_item``.
+The default of a key is the value of the original paper (Yuan et al., 2024), if it is known. Two
+keys use the family's words: a family of headlines has the keys ``headlines`` and ``per_headline``
+for the fields ``items`` and ``per_item``.
 """
 
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ __all__ = [
 ]
 
 ALL_LINEAR = "all-linear"
-"""Every linear layer but the head."""
+"""The value of ``lora.targets`` for every linear layer except the head."""
 _HINTS = {"extra_forbidden": "remove it, or check its spelling", "missing": "give it a value"}
 
 
 class Sampled(ConfigPart):
-    """How texts are sampled."""
+    """Settings of the sampling of texts."""
 
     temperature: float = Field(gt=0, le=5, description="Divides the logits.")
     top_p: float = Field(default=0.9, gt=0, le=1, description="The mass of the nucleus.")
@@ -46,13 +46,13 @@ class Sampled(ConfigPart):
 class Lora(ConfigPart):
     """The adapter that is trained and then merged (peft)."""
 
-    r: int = Field(default=64, ge=1, description="Its rank.")
-    alpha: int = Field(default=16, ge=1, description="Its scale, over the rank.")
-    dropout: float = Field(default=0.1, ge=0, lt=1, description="On what goes into it.")
+    r: int = Field(default=64, ge=1, description="Rank.")
+    alpha: int = Field(default=16, ge=1, description="Scale, divided by the rank.")
+    dropout: float = Field(default=0.1, ge=0, lt=1, description="Dropout on its inputs.")
     targets: tuple[str, ...] = Field(
         default=(ALL_LINEAR,),
         min_length=1,
-        description="The layers it is added to, by the ends of their names.",
+        description="Layers to adapt, by the ends of their names.",
     )
 
     @field_validator("targets", mode="before")
@@ -62,75 +62,75 @@ class Lora(ConfigPart):
 
 
 class Learning(ConfigPart):
-    """How a stage learns (trl)."""
+    """Settings of a stage of learning (trl)."""
 
-    epochs: float = Field(gt=0, description="Passes over its data.")
-    learning_rate: float = Field(gt=0, description="At the start.")
-    final_learning_rate: float = Field(ge=0, description="At the end of a cosine.")
+    epochs: float = Field(gt=0, description="Passes over the data.")
+    learning_rate: float = Field(gt=0, description="Rate at the start.")
+    final_learning_rate: float = Field(ge=0, description="Rate at the end (cosine).")
     batch: int = Field(default=1, ge=1, description="Examples at a time.")
     effective_batch: int = Field(default=16, ge=1, description="Examples per step.")
     evaluate_every: int = Field(default=10, ge=1, description="Steps between validations.")
     patience: int = Field(
-        default=2, ge=1, description="Validations without a better loss, before it stops."
+        default=2, ge=1, description="Validations without a better loss before it stops."
     )
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.effective_batch % self.batch:
-            raise ValueError(f"effective_batch is no multiple of batch ({self.batch})")
+            raise ValueError(f"effective_batch is not a multiple of batch ({self.batch})")
         if self.final_learning_rate > self.learning_rate:
             raise ValueError("final_learning_rate is above learning_rate")
         return self
 
 
 class WarmUp(Learning):
-    """Supervised warm-up on given pairs; the loss is on the replies alone."""
+    """Settings of the supervised warm-up on given pairs; the loss is on the replies only."""
 
-    examples: int | None = Field(default=None, ge=1, description="At most so many; all if none.")
+    examples: int | None = Field(default=None, ge=1, description="The most examples; all if empty.")
     epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=5.5e-6, gt=0)
     final_learning_rate: float = Field(default=1.1e-6, ge=0)
 
 
 class NewItems(Sampled):
-    """New items, written by the model from examples."""
+    """Settings of new items, written by the model from examples."""
 
-    count: int = Field(ge=1, description="How many an iteration wants.")
-    tries: float = Field(default=4.0, ge=1, description="At most so many written per one wanted.")
+    count: int = Field(ge=1, description="New items per iteration.")
+    tries: float = Field(default=4.0, ge=1, description="The most tries per item wanted.")
     seed_examples: int = Field(default=6, ge=1, description="Examples from the data.")
-    own_examples: int = Field(default=2, ge=0, description="Examples it wrote itself.")
+    own_examples: int = Field(default=2, ge=0, description="Examples written by the model.")
     temperature: float = Field(default=0.6, gt=0, le=5)
     max_tokens: int = Field(default=48, ge=1)
 
 
 class Candidates(Sampled):
-    """Candidate answers to each item."""
+    """Settings of the candidate answers to each item."""
 
     method: str = Field(
         default="zero-shot",
         min_length=1,
         description="A method with its options; zero-shot is the model's own reply.",
     )
-    per_item: int = Field(default=4, ge=2, description="How many.")
+    per_item: int = Field(default=4, ge=2, description="Answers per item.")
     temperature: float = Field(default=0.7, gt=0, le=5)
     max_tokens: int = Field(default=160, ge=1)
 
 
 class JudgeSettings(Sampled):
-    """The judge that scores candidates, from 0 to 10."""
+    """Settings of the judge that scores candidates, from 0 to 10."""
 
     by: str = Field(
         default="self",
         min_length=1,
         description="'self', 'checks' (built in), or the name of an Inspect model.",
     )
-    samples: int = Field(default=3, ge=1, description="Scores that are averaged, if a model's.")
+    samples: int = Field(default=3, ge=1, description="Scores to average, for a model.")
     temperature: float = Field(default=0.7, gt=0, le=5)
     max_tokens: int = Field(default=24, ge=1)
 
 
 class Preferences(ConfigPart):
-    """Best against worst."""
+    """Settings of the preference pairs, the best against the worst candidate."""
 
     margin: float = Field(
         default=0.0, ge=0, lt=10, description="A pair's scores differ by more than this."
@@ -141,44 +141,44 @@ class Preferences(ConfigPart):
 
 
 class Dpo(Learning):
-    """Direct preference optimisation."""
+    """Settings of direct preference optimisation."""
 
-    beta: float = Field(default=0.1, gt=0, description="What it costs to leave the reference.")
+    beta: float = Field(default=0.1, gt=0, description="Penalty for leaving the reference.")
     epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=1e-6, gt=0)
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
 
 class ModelConfig(ConfigPart):
-    """What is trained, and what every training says of it."""
+    """The model that is trained, and the keys that all trainings share."""
 
     model: str = Field(description="A folder, a GGUF file, smollm2-135m, or a name on the hub.")
-    seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of all that is drawn.")
+    seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of all random draws.")
     weights: Literal["float32", "bfloat16", "float16", "4bit"] = Field(
-        default="float32", description="How weights are kept; 4bit wants a GPU and bitsandbytes."
+        default="float32", description="Type of the weights; 4bit needs a GPU and bitsandbytes."
     )
     precision: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="Of the arithmetic of training."
+        default="float32", description="Precision of the arithmetic in training."
     )
     save_memory: bool = Field(
         default=False, description="Compute activations twice instead of keeping them."
     )
-    family: str = Field(description="Which family is trained; the only one, if there is one.")
+    family: str = Field(description="The family; needed if several can be trained.")
     prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
     lora: Lora = Lora()
 
     @field_validator("model", "fluency_model", check_fields=False)
     @classmethod
     def _one_name(cls, name: str | None) -> str | None:
-        """Give weights one name, however they are written, so that a training is the same one."""
+        """Normalise a model's name, so that its spelling does not change a training's identity."""
         return None if name is None else plain_name(name)
 
 
 class TrainConfig(ModelConfig):
-    """One self-rewarding training."""
+    """The config of a self-rewarding training."""
 
     data: Path | None = Field(
-        default=None, description="File of items with answers; the bundled ones if none."
+        default=None, description="File of items with answers; by default the bundled one."
     )
     iterations: int = Field(default=2, ge=1, description="Rounds of preferences and DPO.")
     held_out: int = Field(
@@ -194,14 +194,14 @@ class TrainConfig(ModelConfig):
     preferences: Preferences = Preferences()
     dpo: Dpo = Dpo()
     fluency_model: str | None = Field(
-        default="smollm2-135m", description="Scores perplexity, the same for all; none for none."
+        default="smollm2-135m", description="Model that scores perplexity; null for no perplexity."
     )
 
 
 class Supervised(Learning):
-    """Learning from proven right answers; the loss is on the answers alone."""
+    """Settings of learning from proven answers; the loss is on the answers only."""
 
-    examples: int = Field(default=8000, ge=16, description="How many, each of a task of its own.")
+    examples: int = Field(default=8000, ge=16, description="Examples, each from its own task.")
     epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=1e-3, gt=0)
     final_learning_rate: float = Field(default=1e-5, ge=0)
@@ -211,13 +211,13 @@ class Supervised(Learning):
 
 
 class Held(ConfigPart):
-    """What an editor is measured on, and the model before it."""
+    """Settings of the held-out tasks, for the editor and the base model."""
 
     each: int = Field(default=60, ge=8, description="Tasks of each split.")
 
 
 class EditConfig(ModelConfig):
-    """One training of an editor on tasks whose answers are proven."""
+    """The config of the training of an editor on tasks whose answers are proven."""
 
     supervised: Supervised = Supervised()
     held_out: Held = Held()
@@ -233,9 +233,9 @@ class _Presets(Protocol):
 
 
 def presets(specs: Mapping[str, _Presets]) -> dict[str, tuple[str, Path]]:
-    """Return the family and the file of each config that ships with a family, by its name.
+    """Return the family and the path of each bundled config, by the config's name.
 
-    A name that two families have is written ``FAMILY/NAME``.
+    A name that several families use becomes ``FAMILY/NAME``.
     """
     files = [(family, path) for family in specs for path in specs[family].presets.glob("*.yaml")]
     stems = [path.stem for _, path in files]
@@ -246,7 +246,7 @@ def presets(specs: Mapping[str, _Presets]) -> dict[str, tuple[str, Path]]:
 
 
 def family_words(config: Mapping[str, Any], spec: TrainingSpec) -> dict[str, Any]:
-    """Return a config with its keys in the words of its family."""
+    """Return a config with its keys in its family's words."""
     words = _words(spec)
     return {
         words.get(key, key): family_words(value, spec) if isinstance(value, Mapping) else value
@@ -261,10 +261,10 @@ def _words(spec: TrainingSpec) -> dict[str, str]:
 def load_config(
     kind: type[_Config], source: str, specs: Mapping[str, _Presets], **changes: Any
 ) -> _Config:
-    """Return the checked config of a preset's name or a YAML file.
+    """Return the checked config of a preset (by name) or a YAML file.
 
     Paths in a file are relative to its folder. ``changes`` are keys that replace those of the file;
-    None changes nothing, and a dictionary sets keys of a part: ``judge={"by": "checks"}``.
+    None changes nothing, and a dictionary changes keys of a section: ``judge={"by": "checks"}``.
 
     Raises:
         InputError: There is no such config, it is not YAML, or a key is wrong; the message names
@@ -278,12 +278,12 @@ def load_config(
     family = values.setdefault("family", family)
     if not isinstance(family, str) or family not in specs:
         raise InputError(
-            "family: there is more than one"
+            "family: there are several; choose one"
             if family is None
             else f"family: there is no '{family}'",
             file=path,
             line=file.line(("family",)),
-            hint=f"those that can be trained are {', '.join(specs)}",
+            hint=f"the families that can be trained are {', '.join(specs)}",
         )
     for key in ("data", "prompts"):
         if isinstance(values.get(key), str):
@@ -310,7 +310,7 @@ def load_config(
 
 
 def _located_model(name: str, folder: Path) -> str:
-    """Return a model's name; one that could be on the hub is a folder if there is such a folder."""
+    """Return a model's name; a name like those on the hub is a folder if the folder exists."""
     if name == SMOLLM2:
         return name
     here = (folder / Path(name).expanduser()).absolute()

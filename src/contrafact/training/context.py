@@ -1,8 +1,8 @@
 """The stages of a training: their folders, and the config, prompts and model that they share.
 
-A stage works in a hidden folder, ``.name.part``, which gets its name when the stage is done: so the
-folder of a stage is whole or absent, and a stage whose folder is there is not done again. A killed
-stage leaves its journal there, and goes on from it.
+A stage works in a hidden folder, ``.name.part``, which is renamed when the stage is finished: so a
+stage's folder is complete or absent, and a stage with a folder is not repeated. A killed stage
+leaves its journal in the hidden folder, and the next start continues from it.
 """
 
 import errno
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Advance = Callable[[int], None]
-"""Called with how many more pieces of work are done."""
+"""A function that is called with the number of newly finished pieces of work."""
 
 _Config = TypeVar("_Config", bound=ModelConfig)
 _Spec = TypeVar("_Spec")
@@ -44,14 +44,13 @@ _NO_ROOM = (
 
 
 def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
-    """Do a stage, unless it is done; return whether there was anything to do.
+    """Run a stage unless it is finished; return whether it was run.
 
-    ``work`` does the stage in the folder that it is given, which may hold the journal of a killed
-    start.
+    ``work`` gets the stage's folder, which may hold the journal of a killed start.
 
     Raises:
-        InputError: The disk is full, or the folder cannot be written. Other stages are as before,
-            and this one goes on from its journal when there is room.
+        InputError: The disk is full, or the folder cannot be written. Other stages are unchanged,
+            and the next start continues this one from its journal.
     """
     if folder.is_dir():
         return False
@@ -68,7 +67,7 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
     except OSError as error:
         raise os_problem(error, folder, doing=_DOING) from error
     except Exception as error:
-        # safetensors and PyTorch do not raise OSError where a disk is full.
+        # safetensors and PyTorch do not raise OSError if a disk is full.
         if any(sign in str(error).casefold() for sign in _NO_ROOM):
             full = OSError(errno.ENOSPC, "no space left on device")
             raise os_problem(full, folder, doing=_DOING) from error
@@ -78,7 +77,7 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
 
 @contextmanager
 def stage_journal(folder: Path) -> Iterator[Journal]:
-    """Open the journal of a stage, and remove it when the stage is done."""
+    """Open the journal of a stage, and remove it when the block ends without an error."""
     with Journal(folder / ".journal.jsonl", {}) as journal:
         yield journal
         journal.discard()
@@ -86,7 +85,7 @@ def stage_journal(folder: Path) -> Iterator[Journal]:
 
 @contextmanager
 def counted_steps(progress: Callable[[str, int], Progress], what: str) -> Iterator[Steps]:
-    """Show the steps of a trainer, which says with each how many are done, and of how many."""
+    """Yield a function that shows progress, called with the steps done and all steps."""
     bar: Progress | None = None
     shown = 0
     with ExitStack() as stack:
@@ -144,7 +143,7 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
 
 
 class Stages(Generic[_Config, _Spec]):
-    """What the stages of one training share: config, family, prompts, one model at a time."""
+    """The objects that a training's stages share: config, family, prompts, one model at a time."""
 
     def __init__(
         self,
@@ -166,7 +165,7 @@ class Stages(Generic[_Config, _Spec]):
         return self._model
 
     def model_to_train(self, name: str | Path) -> CausalModel:
-        """Return a model whose weights may be changed; no other stage gets it."""
+        """Return a newly loaded model whose weights may be changed."""
         self._model = None
         causal = load_causal(str(name), precision=self.config.weights, packed=False)
         check_targets(causal, self.config.lora)
@@ -181,7 +180,7 @@ class Stages(Generic[_Config, _Spec]):
             yield journal, bar.step
 
     def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
-        """Say in a few words what a stage learned."""
+        """Report the first and last losses of a stage in a line."""
         validated = [row for row in losses if "eval_loss" in row]
         first, last = validated[0], validated[-1]
         text = f"validation loss {first['eval_loss']:.4f} to {last['eval_loss']:.4f}"
@@ -192,7 +191,7 @@ class Stages(Generic[_Config, _Spec]):
 
 
 class TrainingContext(Stages[TrainConfig, TrainingSpec]):
-    """What the stages of self-rewarding training share; `InputError` on bad prompts."""
+    """The objects that self-rewarding stages share; `InputError` if a prompt is invalid."""
 
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
@@ -212,9 +211,9 @@ class TrainingContext(Stages[TrainConfig, TrainingSpec]):
         chosen: tuple[str, bool],
         rejected: tuple[str, bool] | None = None,
     ) -> TokenizedExample:
-        """Return the tokens of the prompt for an item, and of the reply or replies to learn from.
+        """Return the tokens of an item's prompt, and of the reply or replies to learn from.
 
-        A reply comes with whether it ended; ``chosen`` is the better of two.
+        A reply is its text and whether it ended; ``chosen`` is the better of two.
         """
         return TokenizedExample(
             prompt_tokens(causal, self.prompts.answer(item)),
@@ -223,7 +222,7 @@ class TrainingContext(Stages[TrainConfig, TrainingSpec]):
         )
 
     def write_rows(self, path: Path, rows: "Sequence[DataclassInstance | dict[str, Any]]") -> None:
-        """Write rows as JSON Lines, ``item`` and ``items`` under the family's words for them."""
+        """Write rows as JSON Lines, with ``item`` and ``items`` replaced by the family's words."""
         words = {"item": self.spec.item, "items": self.spec.items}
         dicts = [row if isinstance(row, dict) else asdict(row) for row in rows]
         write_rows(path, [{words.get(key, key): row[key] for key in row} for row in dicts])

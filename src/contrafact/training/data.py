@@ -1,4 +1,4 @@
-"""The examples of a training: which answers are fit to learn from, and the shares of the data."""
+"""The examples of a training: the choice of usable answers, and the split of the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Example = tuple[str, Answer]
 """An item and its right answer."""
 
 MOST_POISON = 0.02
-"""A file with a larger share of hostile rows is refused whole."""
+"""A file with a larger share of hostile rows is refused."""
 LONGEST = 400
-"""Characters of an item or a part of its answer."""
+"""The most characters of an item or a part of its answer."""
 _POISON = "holds markup of a prompt or chat, or invisible characters"
 _FEWEST = 8
 
@@ -34,7 +34,7 @@ class RejectedItem:
 
 @dataclass(frozen=True)
 class Pool:
-    """The items of a file, or the bundled ones: ``examples`` have answers, ``bare`` ones none."""
+    """The items of a file or of the program: ``examples`` have answers, ``bare`` items do not."""
 
     source: Path | None
     examples: tuple[Example, ...]
@@ -43,7 +43,7 @@ class Pool:
 
 
 def fault_of(word: str, item: str, answer: Answer) -> str | None:
-    """Return why an answer is not fit to learn from; None if it is. ``word`` names the item."""
+    """Return why an answer is not fit to learn from, or None; ``word`` is the word for an item."""
     for name, text in {word: item, **answer}.items():
         plain = " ".join(text.split())
         if delimit(plain) != plain:
@@ -72,11 +72,11 @@ def load_pool(
 ) -> Pool:
     """Return the examples of a file, or the bundled ones.
 
-    Items are left out, with the reason, for the faults of `fault_of`, as near duplicates of an
-    earlier item, and where they do not fit (``fits``) the model's context.
+    Items are left out, with the reason, for faults found by `fault_of`, as near duplicates of an
+    earlier item, or if they do not fit the model's context (``fits``).
 
     Raises:
-        InputError: The file cannot be read, holds no answers, or is poisoned: too many rows hold
+        InputError: The file cannot be read, has no answers, or is poisoned: too many rows contain
             tags, chat tokens or invisible characters.
     """
     items = spec.load(path)
@@ -117,12 +117,12 @@ def load_pool(
 def share_out(
     pool: Pool, *, held_out: int, validation: float, most: int | None, seed: int
 ) -> tuple[list[Example], list[Example], list[str]]:
-    """Return examples to train on, examples to validate on and held-out items, drawn with a seed.
+    """Return training examples, validation examples and held-out items, drawn with a seed.
 
     No item is in two shares. Held-out items are drawn first, those without answers before others.
 
     Args:
-        validation: The share of the other examples to validate on; at least one is.
+        validation: The share of the other examples for validation; at least one is used.
         most: The most examples in training and validation together.
 
     Raises:

@@ -1,7 +1,7 @@
-"""An editor that is taught by proof: it learns from answers that are proven right.
+"""Training of an editor on answers that are proven right.
 
-The family says what is edited and proves answers (`contrafact.family.training.EditSpec`). Every
-stage is a folder that is whole or absent; see `contrafact.training.context`.
+The family defines the tasks and proves answers (`contrafact.family.training.EditSpec`). The folder
+of a stage is complete or absent; see `contrafact.training.context`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,14 +48,14 @@ _BASE, _TAUGHT = "base", "supervised"
 
 @dataclass(frozen=True)
 class Taught:
-    """A trained editor: the folder of its adapter, and a row for each model and split."""
+    """A trained editor: the folder of its adapter, and rows of metrics by model and split."""
 
     adapter: Path
     metrics: tuple[dict[str, Any], ...]
 
     @property
     def provider(self) -> str:
-        """The provider that runs it: llama.cpp where it can."""
+        """The provider that runs the editor: llama.cpp if possible."""
         return "embedded" if (self.adapter / ADAPTER_FILE).is_file() else "whitebox"
 
 
@@ -67,7 +67,7 @@ def train_edit(
     say: Callable[[str], None],
     progress: Callable[[str, int], Progress] = Progress,
 ) -> Taught:
-    """Teach an editor, from where an earlier start stopped; see `contrafact.training.run.train`."""
+    """Train an editor, continuing an earlier start; see `contrafact.training.run.train`."""
     check_trainers()
     check_causal(config.model)
     with locked(out):
@@ -87,9 +87,9 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         return Taught(adapter, tuple(metrics))
 
     def _identify(self) -> None:
-        """Record which training this is; refuse a folder with a stage of another one.
+        """Record which training this is; raise an error if the folder has a stage of another one.
 
-        Prompts count by the templates that tasks use.
+        Of the prompts, the templates that tasks use are recorded.
         """
         next(self.spec.tasks(self.pack, "train", self.config.seed, 1))  # uses the templates
         facts = self.config.model_dump(mode="json", exclude={"prompts"})
@@ -201,7 +201,7 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
 
 
 def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
-    """Return counts, and the share that is proven right with a 95% interval."""
+    """Return the counts of verdicts, and the share of proven answers with a 95% interval."""
     share = clustered_proportion([float(verdict is True) for verdict in passed])
     return {
         "n": len(passed),
@@ -215,7 +215,7 @@ def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
 
 
 def _references(out: Path, spec: EditSpec) -> dict[str, dict[str, list[bool | None]]]:
-    """Return what is proven of the answers that came with the tasks, by kind and split."""
+    """Return the proofs' verdicts on the tasks' reference and wrong answers, by kind and split."""
     proven: dict[str, dict[str, list[bool | None]]] = {}
     for split in spec.splits:
         for task in read_lines(out / "data" / f"{split}.jsonl"):
@@ -226,7 +226,7 @@ def _references(out: Path, spec: EditSpec) -> dict[str, dict[str, list[bool | No
 
 
 def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str, Any]:
-    """Return how much more often a checkpoint is proven right than the base, on the same tasks."""
+    """Return the difference between a checkpoint's share of proven answers and the base's."""
     before = {row["id"]: row["passed"] is True for row in base if row["split"] == split}
     now = {row["id"]: row["passed"] is True for row in taught if row["split"] == split}
     taught_right, base_right = zip(*((now[id], before[id]) for id in now), strict=True)
@@ -237,7 +237,7 @@ def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str,
 
 
 def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row]) -> None:
-    """Write the model card of the adapter: what it was trained on, and how often it is right."""
+    """Write the model card of the adapter, with its training data and its measured figures."""
     lines = [
         f"# An editor taught by proof: {config.family}",
         "",
@@ -260,7 +260,7 @@ def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequ
         )
     lines += [
         "",
-        "An answer is right where every criterion of its story is proven, open where the proof "
-        "does not decide. The figures are of drawn stories: they say nothing of other prose.",
+        "An answer is right if every criterion of its story is proven, open if the proof does "
+        "not decide. The figures hold for generated stories, not for other prose.",
     ]
     write_text(adapter / "README.md", "\n".join(lines) + "\n")

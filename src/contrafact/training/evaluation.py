@@ -1,6 +1,7 @@
 """The evaluation of a checkpoint on held-out items.
 
-Every checkpoint answers the same items under the same noise, so that two are compared item by item.
+Every checkpoint answers the same items under the same noise, so that checkpoints can be compared
+item by item.
 """
 
 import math
@@ -24,8 +25,8 @@ __all__ = ["evaluate", "measures_of", "metrics_rows"]
 def measures_of(spec: TrainingSpec) -> tuple[TrainingMeasure, ...]:
     """Return the measures, in order.
 
-    ``valid``, ``clean`` (no repair was needed) and ``score`` (of the family's checks, 0 where
-    invalid) are of all replies, the others of valid ones.
+    ``valid``, ``clean`` (no repair was needed) and ``score`` (of the family's checks, 0 if invalid)
+    are measured on all replies, the others on valid ones.
     """
     return (
         TrainingMeasure("valid", "Valid replies", share=True, drawn=True),
@@ -47,14 +48,14 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Return a checkpoint's replies to the held-out items, as rows.
 
-    A row has the ``id`` and text of its ``item``, the ``reply`` and whether it ``ended``, each part
-    of the answer in a column, why it is ``invalid``, and ``values`` by measure; an invalid reply
-    lacks the values of valid ones.
+    A row has the ``id`` and text of its ``item``, the ``reply`` and whether it ``ended``, a column
+    for each part of the answer, the reason if it is ``invalid``, and ``values`` by measure; an
+    invalid reply has no values for measures of valid replies.
 
     Args:
         scorer: The model that scores perplexity, the same for every checkpoint; None for no
             perplexity.
-        journal: Where replies are kept.
+        journal: The journal that keeps the replies.
     """
     spec, config = context.spec, context.config
     ids = [spec.item_id(item) for item in items]
@@ -124,8 +125,8 @@ def metrics_rows(
 ) -> list[dict[str, Any]]:
     """Return a row of figures for each checkpoint.
 
-    ``valid_p`` is the p-value of the paired comparison of its validity with the first checkpoint.
-    ``replies`` has the rows of `evaluate` by checkpoint, in order; the items are the same.
+    ``valid_p`` is the p-value of a paired comparison of validity with the first checkpoint.
+    ``replies`` has the rows of `evaluate` by checkpoint, in order, all on the same items.
     """
     rows = []
     base: list[bool] | None = None

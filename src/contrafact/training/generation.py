@@ -1,8 +1,8 @@
-"""What the model writes in a training: replies in batches, new items, candidate answers.
+"""The texts that the model writes in a training: replies, new items, candidate answers.
 
 Each text is written under its own noise, from its key and the seed. So it is the same in every
-batch but for near ties (see `contrafact.models.whitebox.noise`). Batches are the same after a
-restart, so that a killed stage reaches the result that it would have had.
+batch except for near ties (see `contrafact.models.whitebox.noise`). Batches are the same after a
+restart, so that a killed stage reaches the same result.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from contrafact.records import content_id
 from contrafact.training.config import NewItems, Sampled
 from contrafact.training.context import Advance, TrainingContext
 
-_ROWS = 48  # the fastest measured on two cores; few rows cost nearly as much as many
-_ECHO = 6  # so many words in a row are not repeated by chance
+_ROWS = 48  # the fastest on two cores; few rows cost nearly as much as many
+_ECHO = 6  # this many words in a row are not repeated by chance
 _MARKS = ".,:;!?\"'“”‘’"
 
 # Replies
@@ -52,9 +52,9 @@ def generate_replies(
     """Return a reply to each prompt.
 
     Args:
-        prompts: By a key, which gives the reply its noise.
+        prompts: The prompts by key, which decides the noise of the reply.
         seed: Seed of the noise.
-        journal: Where batches are kept and looked up.
+        journal: The journal that keeps finished batches.
 
     Raises:
         InputError: A prompt is too long for the model, or its logits are not numbers.
@@ -103,14 +103,14 @@ def generate_items(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return new items, and what was rejected with the reasons.
+    """Return new items, and the rejected ones with their reasons.
 
-    There are fewer than wanted where the tries are used up.
+    There are fewer than wanted if the tries are used up.
 
     Args:
-        seeds: Items of the data, to be shown as examples.
-        known: Items that are not new: validated on, held out, or of earlier iterations.
-        journal: Where replies are kept.
+        seeds: Items of the data that serve as examples in prompts.
+        known: Items that do not count as new: for validation, held out, or of earlier iterations.
+        journal: The journal that keeps the replies.
         advance: Called with the number of further items that are kept.
     """
     spec, settings, seed = context.spec, context.config.items, context.config.seed
@@ -133,7 +133,7 @@ def generate_items(
         for key in batch:
             text, reason = spec.read_item(replies[key].text, replies[key].ended)
             if reason is None and prompted & _word_runs(text):
-                reason = "repeats what was asked"
+                reason = "repeats the prompt"
             if reason is None:
                 fresh.append(Text(spec.item_id(text), text))
             else:
@@ -151,7 +151,7 @@ def generate_items(
 def _examples(
     rng: np.random.Generator, seeds: Sequence[str], kept: Sequence[Text], settings: NewItems
 ) -> list[str]:
-    """Draw the examples of a prompt (Yuan et al., 2024): some of the data, some of the model's."""
+    """Draw a prompt's examples (Yuan et al., 2024), some from the data, some by the model."""
 
     def some(texts: Sequence[str], count: int) -> list[str]:
         count = min(count, len(texts))
@@ -166,7 +166,7 @@ def _examples(
 
 
 def _word_runs(text: str) -> set[tuple[str, ...]]:
-    """Return every run of `_ECHO` words."""
+    """Return every sequence of `_ECHO` words in a text."""
     words = [word.strip(_MARKS).casefold() for word in text.split()]
     return {tuple(words[at : at + _ECHO]) for at in range(len(words) - _ECHO + 1)}
 
@@ -192,8 +192,8 @@ def write_candidates(
 ) -> list[Candidate]:
     """Return the answers of the config's method to all items, in order.
 
-    ``zero-shot`` is the model's own reply. Another method's answer is a reply that holds it; an
-    invalid one becomes an empty reply, which makes no pair.
+    ``zero-shot`` is the model's own reply. Another method's answer is written as a reply; an
+    invalid answer becomes an empty reply, which enters no pair.
 
     Raises:
         InputError: There is no such method, or it cannot work with this model.
@@ -214,7 +214,7 @@ def write_candidates(
             advance=advance,
         )
     else:
-        context.free_model()  # the method loads its own
+        context.free_model()  # the method loads its own model
         _answer_by_method(context, model, wanted, iteration, journal, advance)
         replies = {key: Reply(journal.known[key], True) for key in wanted}
     return [Candidate(key, item, replies[key]) for key, (item, _) in wanted.items()]
@@ -228,7 +228,7 @@ def _answer_by_method(
     journal: Journal,
     advance: Advance,
 ) -> None:
-    """Keep the reply to each item that is wanted, with its number, in the journal."""
+    """Write the method's reply to each wanted item and number to the journal."""
     spec, seed = context.spec, context.config.seed
     name = f"whitebox/{model}"
     method = open_method(context, seed=seed * 1_000 + iteration, models=(name,))
@@ -250,7 +250,7 @@ def _answer_by_method(
 def open_method(
     context: TrainingContext, *, seed: int = 0, models: Sequence[str] = ()
 ) -> Method[Any, Any]:
-    """Return the method of the candidates, checked; `InputError` if it cannot work."""
+    """Return the checked method for candidates; `InputError` if it cannot be used."""
     methods = context.spec.methods
     settings = RunSettings(task=methods.task, models=tuple(models), seed=seed)
     spec = methods.spec(context.config.candidates.method, _sampling(context))

@@ -1,7 +1,7 @@
 """Scores for candidates: by the model itself, by any Inspect model, or by the family's checks.
 
-A reply that cannot be read as an answer has 0 points, and no judge is called about it. A judge's
-reply that cannot be read is counted and left out of the average; it is never a score.
+A reply that cannot be read as an answer gets 0 points without a call of the judge. An unreadable
+reply of the judge is counted and left out of the average; it is never a score.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import Candidate, generate_replies
 from contrafact.training.preferences import ScoredCandidate
 
-_HIGHEST = 10  # points that an answer can have
+_HIGHEST = 10  # the most points of an answer
 _AT_ONCE = 16
 _SCORE = re.compile(
     r"(?<!not )\bscore\b[\s*_`\"']*[:=][\s*_`\"']*(-?\d+(?:\.\d+)?)"
@@ -32,7 +32,7 @@ _SCORE = re.compile(
 
 
 def read_score(reply: str, graded: str = "") -> tuple[float | None, str | None]:
-    """Return the points in a judge's reply, 0 to 10, or None and the reason."""
+    """Return the points in a judge's reply, from 0 to 10, or None and the reason."""
     read = answer_in(reply, [graded])
     if read.invalid:
         return None, read.invalid
@@ -54,11 +54,11 @@ def score_candidates(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> tuple[list[ScoredCandidate], Counter[str]]:
-    """Return the candidates with their scores, and why replies of the judge could not be read.
+    """Return the candidates with scores, and counts of the reasons of unreadable judge replies.
 
     Args:
-        model: Loads the model that is trained, if it judges itself.
-        journal: Where the judge's replies are kept.
+        model: A function that loads the trained model, if it judges itself.
+        journal: The journal that keeps the judge's replies.
     """
     spec = context.spec
     read = [spec.read(candidate.reply.text, candidate.reply.ended) for candidate in candidates]
@@ -118,7 +118,7 @@ def score_candidates(
 def _by_inspect(
     context: TrainingContext, journal: Journal, prompts: Mapping[str, str], advance: Advance
 ) -> dict[str, str]:
-    """Return the replies of any Inspect model; each sample has its own seed, where one is taken."""
+    """Return the replies of an Inspect model; each sample has its own seed."""
     settings = context.config.judge
     model = open_model(settings.by, transport={})
     seeds = {key: number % settings.samples for number, key in enumerate(prompts)}
@@ -136,6 +136,6 @@ def _by_inspect(
     for failure in asyncio.run(work).values():
         raise InputError(
             f"the judge '{settings.by}' failed: {failure_cause(failure)}",
-            hint="repeat the command to go on: answers that came are kept",
+            hint="repeat the command to go on: received answers are kept",
         ) from failure
     return {key: journal.known[key] for key in prompts}

@@ -1,4 +1,4 @@
-"""Preferences among candidates, the best against the worst; and how saturated the scores are."""
+"""Preference pairs of the best and the worst candidate, and the saturation of scores."""
 
 import math
 from collections import defaultdict
@@ -15,9 +15,9 @@ class ScoredCandidate:
     Attributes:
         ended: Whether it ended within the token limit.
         valid: Whether an answer could be read in it.
-        score: Its points, 0 to 10; None where no reply of the judge could be read.
+        score: The points, 0 to 10; None if no reply of the judge could be read.
         samples: The scores that were averaged.
-        unreadable: How many replies of the judge could not be read.
+        unreadable: The number of the judge's replies that could not be read.
     """
 
     item: str
@@ -32,23 +32,24 @@ class ScoredCandidate:
 def pair_up(
     candidates: Sequence[ScoredCandidate], *, margin: float
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return a preference for each item whose best candidate is more than a margin above its worst.
+    """Return a preference for each item whose best and worst scores differ by more than a margin.
 
-    Equal replies are one candidate, with their mean score; empty ones do not count. The chosen
-    reply is always one that could be read.
+    Equal replies count as one candidate, with their mean score; empty ones do not count. The chosen
+    reply always has a readable answer.
 
     Returns:
-        A row for each preference, and how saturated the scores are: counts of items and candidates;
+        A row for each preference, and the saturation of the scores: counts of items and candidates;
         the mean score, its standard deviation (``deviation``) and the mean over items of the best
-        score less the worst (``spread``), None without scores; items whose best and worst are equal
-        (``ties``), differ by no more than the margin (``within_margin``), or that have fewer than
-        two different scored candidates (``alone``); ties over all but the last (``tie_share``).
+        score minus the worst (``spread``), None without scores; items whose best and worst scores
+        are equal (``ties``) or differ by no more than the margin (``within_margin``), and items
+        with fewer than two different scored candidates (``alone``); the share of ties among the
+        items that are not alone (``tie_share``).
     """
     grouped: dict[str, dict[str, list[tuple[float, ScoredCandidate]]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for candidate in candidates:
-        texts = grouped[candidate.item]  # also where nothing is added: the item counts as alone
+        texts = grouped[candidate.item]  # creates the item's entry in any case
         if candidate.score is not None and candidate.text.strip():
             texts[candidate.text].append((candidate.score, candidate))
     pairs: list[dict[str, Any]] = []
@@ -57,7 +58,7 @@ def pair_up(
     for item, texts in grouped.items():
         ranked = sorted(
             ((fmean(score for score, _ in same), same[0][1]) for same in texts.values()),
-            key=lambda pair: -pair[0],  # stable: of equals the first
+            key=lambda pair: -pair[0],  # stable: of equal ones the first
         )
         if len(ranked) < 2:
             alone += 1

@@ -23,11 +23,11 @@ Row = Mapping[str, Any]
 def write_results(
     out: Path, spec: TrainingSpec, *, seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Write the tables and figures of the stages that are done, and return two of the tables.
+    """Write the tables and figures of the finished stages, and return two of the tables.
 
     ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
-    ``losses.csv`` for each step that was measured. The first two are returned, as rows. The first
-    has a figure, which is drawn again only where the table has changed.
+    ``losses.csv`` for each measured step. The rows of the first two are returned. The first has a
+    figure, which is drawn again only if the table has changed.
     """
     steps = ["base", "warm-up"]
     while (out / f"iteration-{len(steps) - 1}").is_dir():
@@ -55,7 +55,7 @@ def write_results(
         table, new = out / "metrics.csv", out / ".metrics.csv"
         images = [out / "metrics.png", out / "metrics.svg"]
         write_frame(pd.DataFrame(metrics), new)
-        # Drawing takes longest. The table is written last: where it is, its figure is.
+        # Drawing takes longest. The table is written last: if it exists, so does its figure.
         same = table.exists() and table.read_bytes() == new.read_bytes()
         if not same or not all(image.exists() for image in images):
             figure = metrics_figure(metrics, spec)
@@ -66,7 +66,7 @@ def write_results(
 
 
 def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
-    """Return the figure of the rows of `evaluation.metrics_rows`, with their intervals."""
+    """Return the figure of the metrics (`evaluation.metrics_rows`) with their intervals."""
     panels = [
         (
             measure.name,

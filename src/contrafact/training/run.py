@@ -2,9 +2,9 @@
 
 After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a family of headlines::
 
-    OUT/training.json             what it is: config, data, prompts
-    OUT/data/                     examples, held-out headlines, what was left out and why
-    OUT/base/evaluation/          the model as it came, on the held-out headlines
+    OUT/training.json             its config, data and prompts
+    OUT/data/                     examples, held-out headlines, rejected rows with reasons
+    OUT/base/evaluation/          the base model on the held-out headlines
     OUT/warm-up/model/            a checkpoint: a model's folder, and its losses.jsonl
     OUT/warm-up/evaluation/
     OUT/iteration-1/headlines/    new headlines, and those rejected
@@ -13,7 +13,7 @@ After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a f
     OUT/iteration-1/preferences/  pairs, and the figures of saturation
     OUT/iteration-1/model/
     OUT/iteration-1/evaluation/
-    OUT/metrics.csv, …            tables and figures over all of it
+    OUT/metrics.csv, …            tables and figures of all stages
 """
 
 from collections.abc import Callable
@@ -62,10 +62,10 @@ class Training:
     """The result of a training.
 
     Attributes:
-        checkpoints: The folders of its models, in order.
+        checkpoints: The folders of the trained models, in order.
         metrics: A row for each model, the base first.
         saturation: A row for each iteration.
-        saturated: The iteration, if any, that found too few pairs and trained nothing.
+        saturated: The iteration that found too few pairs and trained nothing, or None.
     """
 
     checkpoints: tuple[Path, ...]
@@ -82,17 +82,17 @@ def train(
     say: Callable[[str], None],
     progress: Callable[[str, int], Progress] = Progress,
 ) -> Training:
-    """Train, from where an earlier start of the same training stopped.
+    """Run a training, continuing an earlier start of the same training.
 
     Args:
         spec: The spec of the family that the config names.
         out: The folder of the training.
         say: Called with each line for the user.
-        progress: Shows the progress of a piece of work: what is counted, and how many there are.
+        progress: Called with what is counted, and how many there are, to show progress.
 
     Raises:
-        InputError: Something is missing or does not fit; another training is in the folder; the
-            disk is full. Finished stages stay.
+        InputError: Something is missing or invalid, the folder holds another training, or the disk
+            is full. Finished stages are kept.
     """
     check_trainers("datasketch", "spacy")
     with locked(out):
@@ -118,8 +118,8 @@ def train(
 
 
 def _identify(context: TrainingContext) -> None:
-    """Record which training this is; refuse a folder with a stage of another one."""
-    # The number of iterations may be raised later; files count by their content.
+    """Record which training this is; raise an error if the folder has a stage of another one."""
+    # The number of iterations may be raised later; files are recorded by content.
     config = context.config.model_dump(mode="json", exclude={"iterations", "data", "prompts"})
     data = context.config.data
     if data is not None and not data.is_file():
@@ -221,7 +221,7 @@ class _Iteration:
         self.folder = context.out / self.name
 
     def run(self) -> Path | None:
-        """Do the stages; return the checkpoint, or None where the iteration is saturated."""
+        """Run the stages; return the checkpoint, or None if the iteration is saturated."""
         items = self.context.spec.items
         for name, work in (
             (items, self._items),
@@ -244,7 +244,7 @@ class _Iteration:
         return self.folder / "model"
 
     def items(self, iteration: int) -> list[str]:
-        """Return the new items that this iteration or an earlier one kept."""
+        """Return the new items of this or an earlier iteration."""
         name = self.context.spec.items
         path = self.context.out / f"iteration-{iteration}" / name / f"{name}.jsonl"
         return [row["item"] for row in self.context.read_rows(path)]

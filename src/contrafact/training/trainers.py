@@ -1,8 +1,8 @@
-"""Supervised warm-up and DPO by trl, on a LoRA adapter by peft.
+"""Supervised fine-tuning and DPO by trl, on a LoRA adapter by peft.
 
-The trainers get tokens from us, made as when the model writes, so that no form is learned that is
-never asked for. With the same config, seed and number of threads the losses on a CPU are the same
-in every run, killed in between or not.
+The trainers get the tokens of the same prompts with which the model later writes. With the same
+config, seed and number of threads the losses on a CPU are the same in every run, also if it was
+killed in between.
 """
 
 import copy
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     import torch
 
 Steps = Callable[[int, int], None]
-"""Called after each step with the steps done and all steps."""
+"""A function that is called after each step with the steps done and all steps."""
 
 Loss = dict[str, float]
-"""A ``step``, and the measurements at it: loss, eval_loss, rewards/margins and so on."""
+"""A ``step`` and its measurements: loss, eval_loss, rewards/margins and so on."""
 
 _KEPT = ("loss", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
 _CHECKPOINTS = "trainer"
@@ -43,7 +43,7 @@ _CHECKPOINTS = "trainer"
 
 @dataclass(frozen=True)
 class TokenizedExample:
-    """Tokens of a prompt and of the reply to it, or of a better and a worse reply."""
+    """The tokens of a prompt and its reply, or of a better and a worse reply."""
 
     prompt: list[int]
     chosen: list[int]
@@ -64,7 +64,7 @@ def check_trainers(*more: str) -> None:
 def check_targets(causal: CausalModel, lora: Lora) -> None:
     """Raise an `InputError` unless a model has the layers that the adapter is to be added to.
 
-    The head is not one of them: trl reads it past an adapter.
+    The head cannot have an adapter, since trl would ignore it.
     """
     from torch.nn import Linear
 
@@ -86,12 +86,12 @@ def check_targets(causal: CausalModel, lora: Lora) -> None:
 
 @contextmanager
 def _quiet_training() -> Iterator[None]:
-    """Keep progress bars, notes and warnings of the libraries off the terminal for a while."""
+    """Hide progress bars, notes and warnings of the libraries for a block."""
     import datasets
 
     without_bars = datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
-    # It warns of the texts in place of our tokens (`prefer`), which it does not use.
+    # trl warns of the placeholder texts in `prefer`, which it does not use.
     trl = logging.getLogger("trl")
     level = trl.level
     trl.setLevel(logging.ERROR)
@@ -107,9 +107,9 @@ def _quiet_training() -> Iterator[None]:
 
 @contextmanager
 def _labelled_positions_only() -> Iterator[None]:
-    """Have trl compute the logits of labelled positions alone, as it does with Triton.
+    """Let trl compute only the logits of labelled positions, as it does with Triton.
 
-    Elsewhere it computes those of prompts too, which do not count: on a CPU, with short replies to
+    Without Triton it also computes the unused logits of prompts: on a CPU, with short replies to
     long prompts, that takes a third of a step. The losses are the same.
     """
     from trl.trainer import utils
@@ -137,10 +137,10 @@ def fine_tune(
     *,
     adapter: bool = False,
 ) -> list[Loss]:
-    """Fine-tune a model on replies, with the loss on the replies alone; return the losses.
+    """Fine-tune a model on replies, with the loss on the replies only; return the losses.
 
-    The model's weights are changed. The trained model, or the adapter alone, is saved into
-    ``folder``, where the trainer keeps its checkpoints while it runs, so that a killed one goes on.
+    The model's weights are changed. The trained model, or only the adapter, is saved into
+    ``folder``, where a running trainer keeps its checkpoints, so that killed training can continue.
 
     Raises:
         InputError: The loss is not a number.
@@ -169,7 +169,7 @@ def fine_tune(
 def _learner(
     causal: CausalModel, config: ModelConfig, learning: Learning, steps: Steps
 ) -> dict[str, Any]:
-    """Return the model, tokenizer, adapter and callbacks as trl's trainers take them."""
+    """Return the model, tokenizer, adapter and callbacks as arguments of trl's trainers."""
     from peft import LoraConfig
 
     lora = config.lora
@@ -190,9 +190,9 @@ def _learner(
 
 
 def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
-    """Save an adapter so that `load_causal` finds the model that it belongs to."""
+    """Save an adapter with the name of its base model, for `load_causal`."""
     stated = adapted.peft_config["default"]
-    # Only here: the trainer's checkpoints would look for this name on the hub.
+    # Set only here: the trainer's checkpoints would look for this name on the hub.
     loaded, stated.base_model_name_or_path = stated.base_model_name_or_path, base
     adapted.save_pretrained(folder, save_embedding_layers=False)
     stated.base_model_name_or_path = loaded
@@ -208,15 +208,15 @@ def prefer(
     folder: Path,
     steps: Steps = lambda done, total: None,
 ) -> list[Loss]:
-    """Train a model to prefer the better replies (DPO); its reference is itself before training.
+    """Train a model to prefer the better replies (DPO), relative to itself before training.
 
-    See `fine_tune` for what is changed, saved, returned and raised.
+    See `fine_tune` for changes, saved files, result and errors.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
 
     def row(example: TokenizedExample) -> dict[str, Any]:
-        # The trainer needs texts as well, and overwrites columns named as it names tokens.
+        # The trainer needs texts as well, and overwrites columns with its own names of tokens.
         texts = dict.fromkeys(("prompt", "chosen", "rejected"), "-")
         tokens = {"own_prompt_ids": example.prompt, "own_chosen_ids": example.chosen}
         return {**texts, **tokens, "own_rejected_ids": example.rejected}
@@ -242,7 +242,7 @@ def prefer(
 
 
 def _own_tokens(pad: int) -> Any:
-    """Return the collator that gives the trainer our tokens instead of those of the texts."""
+    """Return the collator that replaces the texts' tokens by the tokens of the examples."""
     from trl.trainer.dpo_trainer import DataCollatorForPreference
 
     class OwnTokens(DataCollatorForPreference):  # type: ignore[misc]
@@ -278,7 +278,7 @@ def _arguments(
         "logging_nan_inf_filter": False,
         "eval_strategy": "steps",
         "eval_steps": learning.evaluate_every,
-        # A killed training that goes on has its first validation on record.
+        # A continued training already has its first validation on record.
         "eval_on_start": _last_whole(folder / _CHECKPOINTS) is None,
         "restore_callback_states_from_checkpoint": True,
         "save_strategy": "steps",
@@ -293,7 +293,7 @@ def _arguments(
 
 
 def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
-    """Return callbacks that stop a trainer early, report its steps, and refuse a loss of NaN."""
+    """Return callbacks for early stopping, progress, and an error if the loss is NaN."""
     from transformers import EarlyStoppingCallback, TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
@@ -316,7 +316,7 @@ def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
 def _run(
     trainer: Any, causal: CausalModel, config: ModelConfig, folder: Path, *, adapter: bool = False
 ) -> list[Loss]:
-    """Train from the last whole checkpoint, if any, and save the model or the adapter."""
+    """Train from the last complete checkpoint, if any, and save the model or the adapter."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -337,11 +337,11 @@ def _run(
 
 
 def _last_whole(folder: Path) -> str | None:
-    """Return the last checkpoint that is whole; those that are not are removed."""
+    """Return the last complete checkpoint, and remove incomplete ones."""
     last: tuple[int, Path] | None = None
     for path in folder.glob("checkpoint-*"):
         try:
-            # The state is what the trainer writes last.
+            # The trainer writes its state last.
             step = int(json.loads((path / "trainer_state.json").read_bytes())["global_step"])
         except (OSError, ValueError, KeyError):
             shutil.rmtree(path)
@@ -351,10 +351,10 @@ def _last_whole(folder: Path) -> str | None:
 
 
 def _merged(adapted: Any, causal: CausalModel, config: ModelConfig, folder: Path) -> Any:
-    """Return the model with the adapter in its weights; ``folder`` may hold the adapter."""
+    """Return the model with the adapter merged into its weights."""
     if config.weights != "4bit":
         return adapted.merge_and_unload()
-    # Four-bit weights cannot be added to: the adapter goes into the weights they were made from.
+    # Nothing can be added to 4-bit weights: merge the adapter into the original weights.
     from peft import PeftModel
 
     adapted.save_pretrained(folder, save_embedding_layers=False)

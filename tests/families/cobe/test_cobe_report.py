@@ -342,5 +342,5 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
 
 
 def test_an_exam_of_a_judge_that_judged_nothing_here_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is of no judge in these runs"):
+    with pytest.raises(InputError, match="fits no judge of these runs"):
         report(tmp_path, exams=[exam(0.9, 0.9, judge="tern/other")])

@@ -164,7 +164,7 @@ def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, s
         (("--shots", "2"), "--shots is for worked examples, and no method here shows any"),
         (("--draws", "2"), "--draws is for worked examples"),
         (("--rationale",), "No such option: --rationale"),
-        (("--judge-context",), "--judge-context has no use here: there is no --judge"),
+        (("--judge-context",), "--judge-context has no effect here: there is no --judge"),
         (("--method", "guess"), "cobe has no method 'guess'"),
         (("--data", "bad.json"), "bad.json:2: 'Query' holds 1 of three phrasings"),
     ],

@@ -256,7 +256,7 @@ def test_generate_says_in_a_column_why_a_scenario_is_none(quick_contrafact, writ
     made = pd.read_csv(tmp_path / "scenarios.csv")
     assert made["degenerate"].tolist() == [f"risk {OF_INPUT}; opportunity {OF_INPUT}"] * 2
     assert not made["valid"].any() and made["risk_counterfactual"].str.len().gt(0).all()
-    assert "2 with a scenario that is none (column 'degenerate')" in done.stderr
+    assert "2 with a text that is no scenario (column 'degenerate')" in done.stderr
 
 
 def test_a_batch_of_headlines_is_known_to_what_drops_drafts():

@@ -71,7 +71,7 @@ def test_a_method_with_options_is_written_one_way(given, settings, written):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("zero-shot:noise=fresh", "'noise' is no option of zero-shot; it has none"),
+        ("zero-shot:noise=fresh", "'noise' is not an option of zero-shot; it has none"),
         ("lm-counterfactuals:nose=fresh", "its options are noise, prompts, temperature"),
         ("lm-counterfactuals:noise=fresh,noise=fresh", "'noise' is given twice"),
         ("lm-counterfactuals:noise", "'noise' in the method .* is not an option"),

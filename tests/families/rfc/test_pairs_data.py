@@ -75,7 +75,7 @@ def test_the_published_shape_gives_the_manipulated_half_and_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"manipulation": "typo"}, "'typo' is no manipulation"),
+        ({"manipulation": "typo"}, "'typo' is not a manipulation"),
         ({"manipulation": None}, "the manipulation is missing"),
         ({"rewritten": " "}, "'rewritten' is empty"),
         ({"rewritten": 7}, "'rewritten' is not text"),
@@ -96,7 +96,7 @@ def test_one_id_for_two_pairs_is_refused_and_a_repeated_pair_is_left_out_and_rep
     assert len(load_pairs(same, notes)) == 1
     assert notes.duplicates == [(2, 1)]
     other = write(tmp_path / "other.jsonl", row(id="x"), row(id="x", rewritten="Sales rose 9%."))
-    with pytest.raises(InputError, match="that of another pair, on line 1") as caught:
+    with pytest.raises(InputError, match="belongs to another pair, on line 1") as caught:
         load_pairs(other)
     assert caught.value.line == 2
 

@@ -231,7 +231,7 @@ def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
 
 def test_a_label_of_another_task_is_the_callers_mistake() -> None:
     frame = rows("rfc-detect", pairs=2).assign(gold="causal")
-    with pytest.raises(ValueError, match="'causal' is no label of rfc-detect"):
+    with pytest.raises(ValueError, match="'causal' is not a label of rfc-detect"):
         data_of(frame, "rfc-detect")
     assert DETECT.unit == DIAGNOSE.unit == ("pair", "pairs")
 

@@ -1,1 +1,1 @@
-"""The commands of contrafact past one machine: partitions, mapped by Ray Data."""
+"""The commands of contrafact on several machines: partitions, processed by Ray Data."""

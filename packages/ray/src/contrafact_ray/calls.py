@@ -1,10 +1,11 @@
 """Calls of models in bulk: under limits that the whole cluster shares, each answer paid for once.
 
-A model is asked through Inspect's interface as everywhere. On top come three things that an
-evaluation would else bring. *Limits*: requests and tokens a minute are counted by one actor for
-all processes. *Retries*: a call that waits for its next try holds no connection; what its provider
-says of the error (Inspect's `RetryDecision`) decides whether and when. *A journal*: every answer
-is kept under its question, so that a partition that is worked on again asks only what is open.
+A model is called through Inspect's interface, as everywhere. This module adds three things that an
+evaluation would otherwise provide. *Limits*: one actor counts the requests and tokens per minute of
+all processes. *Retries*: a call that waits for its next try holds no connection; the provider's
+verdict on the error (Inspect's `RetryDecision`) decides whether and when to retry. *A journal*:
+every answer is kept under its question, so that a partition that is processed again asks only the
+open questions.
 """
 
 import asyncio
@@ -27,24 +28,24 @@ WINDOW = 5.0
 """Seconds over which refused calls (429) are counted."""
 
 REFUSED_SHARE = 0.1
-"""Share of calls refused in that time from which every process pauses. A single refused call waits
-by itself: where one in forty is refused, pausing all would make the work many times as long."""
+"""The share of refused calls in that time from which every process pauses. A single refused call
+waits by itself: if one in forty is refused, pausing all would make the work many times as long."""
 
 SYNC = 0.2
-"""Seconds between two talks of a process with the actor that counts."""
+"""Seconds between two messages of a process to the actor that counts."""
 
 _MEASURED = 64
-"""Calls over which the processor time of one is measured."""
+"""The number of calls over which the processor time per call is averaged."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
 class Limits:
-    """Counts requests and tokens for the whole cluster; one actor, which every process asks.
+    """An actor that counts requests and tokens for the whole cluster; every process asks it.
 
     Args:
-        requests: Requests a minute; None is without limit.
-        tokens: Tokens a minute, sent and received; None is without limit.
+        requests: The most requests per minute; None means no limit.
+        tokens: The most tokens per minute, sent and received; None means no limit.
     """
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
@@ -63,10 +64,12 @@ class Limits:
         """Return how many calls a process may begin, and for how many seconds all pause.
 
         Args:
-            done: Calls that ended since it last asked, refused ones among them.
+            wanted: The number of calls that wait to begin.
+            done: Calls that ended since the process last asked, including refused ones.
+            refused: How many of these calls were refused.
             retry_after: The longest wait that the service asked for; 0 for none.
-            tokens: Tokens that its calls took since it last asked. They are known afterwards, so
-                that the first calls may take more than their share; later ones wait for it.
+            tokens: Tokens of the process's calls since it last asked. They are known only
+                afterwards, so the first calls may take more than their share; later calls wait.
         """
         now = time.monotonic()
         self._fill(now)
@@ -98,11 +101,11 @@ class Limits:
 
 
 class Gate:
-    """A process's way to the cluster's limits. Use it in one event loop.
+    """A process's access to the cluster's limits. Use it in one event loop.
 
     Args:
-        limits: The actor's handle, whose ``sync`` is asked; None is without limits.
-        bounded: Whether requests or tokens are limited, so that each call waits for its leave.
+        limits: The handle of the `Limits` actor; None means no limits.
+        bounded: Whether requests or tokens are limited, so that each call waits for permission.
     """
 
     def __init__(self, limits: Any, *, bounded: bool) -> None:
@@ -115,7 +118,7 @@ class Gate:
         self._talking: asyncio.Task[None] | None = None
 
     async def enter(self) -> None:
-        """Return when a call may begin."""
+        """Wait until a call may begin."""
         if self._limits is None:
             return
         if self._talking is None or self._talking.done():
@@ -135,7 +138,7 @@ class Gate:
 
     async def _talk(self) -> None:
         idle = 0
-        while idle < 50:  # a process that asks no more says nothing more
+        while idle < 50:  # a process without calls stops sending messages
             wanted = sum(not leave.done() for leave in self._waiting)
             idle = 0 if wanted or self._done else idle + 1
             usage = (wanted, self._done, self._refused, self._retry_after, self._tokens)
@@ -155,14 +158,14 @@ class Gate:
 
 
 class Connections:
-    """What a process may have under way at once. Use it in one event loop.
+    """The calls that a process may have under way at once. Use it in one event loop.
 
-    A free one goes to the call whose partition comes first, so that partitions end one after the
-    other: where all ended together, each would wait for its last answers with nothing to do.
+    A free connection goes to the call whose partition comes first, so that partitions end one after
+    the other: if all ended together, each would idle while it waits for its last answers.
 
-    Calls begin apart from each other, by as long as a call keeps the processor busy. Answers that
-    come together are worked on in turns: sent at once, what follows them would come back together
-    as well, and connections would rest while the burst is worked off, again and again.
+    Calls begin at intervals, as long as a call keeps the processor busy. Otherwise answers that
+    arrive together would be followed by calls that begin together, whose answers arrive together
+    again, and connections would idle while each burst is processed.
     """
 
     def __init__(self, number: int) -> None:
@@ -204,7 +207,7 @@ class Connections:
         self._free += 1
 
     def _until_turn(self) -> float:
-        """Return the seconds until the next call may begin, which is counted as begun then."""
+        """Return the seconds until the next call may begin, and count that call as begun."""
         if self._begun % _MEASURED == 0:
             busy = time.thread_time()
             self._apart = (busy - self._busy) / _MEASURED if self._begun else 0.0
@@ -225,7 +228,7 @@ class BulkModel(KeptModel):
     async def ask(
         self, calls: Calls, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
-        """Return what the model says, tried as often as it may be, and count it."""
+        """Return the model's output, with as many tries as are allowed, and count its tokens."""
         once = config.model_copy(update={"max_retries": 0})
         tries = self.config.max_retries if config.max_retries is None else config.max_retries
         tries = TRANSPORT["max_retries"] if tries is None else tries
@@ -245,7 +248,7 @@ class BulkModel(KeptModel):
         raise AssertionError("the last try returns or raises")
 
     def _wait(self, error: BaseException, attempt: int) -> float | None:
-        """Return for how long to wait before the next try; None where there is none."""
+        """Return how many seconds to wait before the next try; None if there is no next try."""
         causes = [error]
         while (inner := causes[-1].__cause__ or causes[-1].__context__) and inner not in causes:
             causes.append(inner)

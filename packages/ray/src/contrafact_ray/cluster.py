@@ -1,4 +1,4 @@
-"""Ray, started for one command or joined where it runs: quiet, no usage reports, nothing left."""
+"""Ray, started for one command or joined if it runs: quiet, no usage reports, no files left."""
 
 import logging
 import os
@@ -21,16 +21,16 @@ from contrafact.errors import InputError, ModelError
 _Item = TypeVar("_Item")
 
 MOST_BLOCKS = 10_000
-"""Tasks that Ray keeps the books of at once; of more items several go to one task."""
+"""The most tasks given to Ray at once; with more items, a task gets several."""
 
 OBJECT_STORE = 512 * 1024 * 1024
-"""Bytes that a cluster of our own keeps in shared memory: rows go from file to file, and only a
-shuffle passes any on. What does not fit, Ray puts on the disk."""
+"""Bytes of shared memory for a cluster that we start: rows go from file to file, and only a shuffle
+passes rows on. Ray puts objects that do not fit on the disk."""
 
 _ANSWERS = 10.0
-"""Seconds in which a cluster that is to be joined must answer."""
+"""Seconds within which a cluster must answer before it is joined."""
 
-# How a client of gRPC begins, and so Ray's: HTTP/2's first line, and settings that change nothing.
+# How a gRPC client such as Ray's begins: HTTP/2's first line, and settings that change nothing.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _SETTINGS = 4
 
@@ -49,10 +49,10 @@ class Cluster:
     """A cluster in use.
 
     Attributes:
-        cpus: How many processors it has now; one that scales itself may get more.
-        nodes: How many machines with processors it has now; a head may have none.
-        cpus_of_node: The processors of the smallest of them.
-        dashboard: Where Ray's dashboard is, if there is one.
+        cpus: How many processors it has now; a cluster that scales itself may get more.
+        nodes: How many machines with processors it has now; a head node may have none.
+        cpus_of_node: The number of processors of the smallest machine.
+        dashboard: The address of Ray's dashboard, if there is one.
     """
 
     def __init__(self, ray: Any, dashboard: str) -> None:
@@ -70,21 +70,21 @@ class Cluster:
 def cluster(address: str | None = None) -> Iterator[Cluster]:
     """Join the cluster at an address, or start one on this machine, and leave it at the end.
 
-    One that was started here ends with the block, or with this process, however that ends; its
-    files are removed, those of a killed process by the next start.
+    A cluster that was started here ends with the block, or with this process, however that ends;
+    its files are removed, or, if the process is killed, the next start removes them.
 
     Args:
-        address: ``auto`` (the one that runs on this machine) or ``host:port``; None starts one.
+        address: ``auto`` (the cluster on this machine) or ``host:port``; None starts a cluster.
     """
     os.environ |= _QUIET
     if address is None and "RAY_AUTH_MODE" not in os.environ and "ray" not in sys.modules:
-        # Ray would ask for a token as well, but write it into the home, where it would stay.
+        # Ray would make a token too, but write it into the home folder, where it would stay.
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     import ray
 
-    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what ends the work, `mapped` says
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # `mapped` reports errors that end the work
 
-    if ray.is_initialized():  # by whoever calls us from Python: theirs to end
+    if ray.is_initialized():  # by the Python program that calls us, which also ends it
         _quiet_data()
         yield Cluster(ray, "")
         return
@@ -110,7 +110,7 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
             raise InputError(
                 f"cannot use Ray at '{address or 'this machine'}': "
                 f"{' '.join(str(error).split())[:300]}",
-                hint="check --address, and where the cluster asks for a token, RAY_AUTH_MODE=token "
+                hint="check --address, and if the cluster asks for a token, RAY_AUTH_MODE=token "
                 "and RAY_AUTH_TOKEN; without --address a cluster is started on this machine"
                 if address is not None
                 else "if TMPDIR is long, set it to a shorter path: sockets are made in it",
@@ -124,14 +124,14 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
 
 
 def check_address(address: str) -> None:
-    """Check that what answers at an address may be Ray, which would go on trying for many minutes.
+    """Check that a server at an address may be Ray; Ray itself would keep trying for many minutes.
 
     Raises:
-        InputError: It is no address, nothing answers there, or what answers does not speak gRPC.
+        InputError: It is not an address, nothing answers there, or the server does not speak gRPC.
     """
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
-        return  # by whoever calls us from Python: its cluster is the one that is used
+        return  # by the Python program that calls us: its cluster is used
     if address == "auto":
         return
     if address.startswith("ray://"):
@@ -143,10 +143,10 @@ def check_address(address: str) -> None:
     host, mark, port = address.rpartition(":")
     if not mark or not port.isdigit():
         raise InputError(
-            f"'{address}' is no address of a cluster", hint="write --address auto or HOST:PORT"
+            f"'{address}' is not a cluster's address", hint="write --address auto or HOST:PORT"
         )
     encrypted = os.environ.get("RAY_USE_TLS", "0") not in ("0", "")
-    problem = "what listens there is not Ray"
+    problem = "the server there is not Ray"
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS) as channel:
             channel.settimeout(_ANSWERS)
@@ -156,12 +156,12 @@ def check_address(address: str) -> None:
         problem = getattr(error, "strerror", None) or str(error)
     raise InputError(
         f"no cluster answers at '{address}': {problem}",
-        hint="check --address; without it a cluster is started on this machine",
+        hint="check --address; without --address a cluster is started on this machine",
     )
 
 
 def _speaks_grpc(channel: socket.socket) -> bool:
-    """Return whether the other side begins with settings, as every server of HTTP/2 must."""
+    """Return whether the server begins with settings, as every HTTP/2 server must."""
     channel.sendall(_HELLO)
     head = b""
     while len(head) < 4 and (more := channel.recv(4 - len(head))):
@@ -180,7 +180,7 @@ def _quiet_data() -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep what this process does when it is told to end: Ray's way ends in a native trace."""
+    """Keep this process's handler of SIGTERM: Ray's handler would end in a native trace."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -193,7 +193,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _no_native_output() -> Iterator[None]:
-    """Keep Ray's native code quiet as it starts; what goes wrong it raises."""
+    """Silence Ray's native code while it starts; it raises its errors anyway."""
     sys.stderr.flush()
     kept = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
@@ -207,7 +207,7 @@ def _no_native_output() -> Iterator[None]:
 
 
 def _sweep() -> None:
-    """Remove what killed processes left."""
+    """Remove the folders that killed processes left."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         number = folder.name.removeprefix(_PREFIX)
         if number.isdigit() and not _runs(int(number)):
@@ -219,7 +219,7 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # another user's process
         return True
     return True
 
@@ -227,16 +227,18 @@ def _runs(process: int) -> bool:
 def mapped(
     items: Sequence[_Item], work: Callable[[_Item], Any], *, ordered: bool = False, **settings: Any
 ) -> Iterator[Any]:
-    """Yield what work returns of each item, as items are done with; one task an item.
+    """Yield the result of ``work`` for each item, as items are finished; one task per item.
 
     Args:
-        items: What is worked on, each small; by pickle they go to the workers, and results back.
+        items: Small objects; they go to the workers, and the results come back, by pickle.
+        work: A function of one item, or the class of an actor (then ``settings`` has its
+            ``arguments``).
         ordered: Whether results come in the order of the items.
-        settings: For Ray Data's ``map``.
+        settings: Settings of Ray Data's ``map``.
 
     Raises:
-        InputError: The work raised it.
-        ModelError: Ray gave the work up.
+        InputError: ``work`` raised it.
+        ModelError: Ray gave up the work.
     """
     from ray.data import DataContext, from_items
     from ray.exceptions import RayError
@@ -255,21 +257,21 @@ def mapped(
                 raise InputError(**problem)
             yield found
     except RayError as error:
-        # The last line of an error of Ray's says what it was.
+        # The last line of an error from Ray states the cause.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise ModelError(
-            "Ray gave the work up; finished partitions are kept, and the same command goes on:",
+            "Ray gave up the work; finished partitions are kept, run the same command to go on:",
             lines[-1:],
         ) from error
 
 
 class _Actor:
-    """An actor of Ray Data around one of ours."""
+    """An actor of Ray Data that wraps an object of ours."""
 
     def __init__(self, made: type, arguments: tuple[Any, ...]) -> None:
         try:
             self._work: Callable[[Any], Any] = made(*arguments)
-        except InputError as error:  # Ray would start it again and again
+        except InputError as error:  # Ray would restart the actor again and again
             problem = error
 
             def refuse(_: object) -> Any:
@@ -286,6 +288,6 @@ def _tried(work: Callable[[Any], Any], row: dict[str, Any]) -> dict[str, Any]:
     found: Any = None
     try:
         found = work(pickle.loads(row["item"]))
-    except InputError as error:  # for the one who called, in one line
+    except InputError as error:  # the caller reports it in one line
         problem = {name: getattr(error, name) for name in ("problem", "file", "line", "hint")}
     return {"found": pickle.dumps((problem, found))}

@@ -1,4 +1,4 @@
-"""The input in pieces: each a stretch of one file, small enough for memory."""
+"""The input in pieces, each a stretch of one file that is small enough for memory."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from contrafact_ray.places import Place
 from contrafact_ray.tables import from_cells
 
 _CHUNK = 1 << 20
-_TAIL = 8  # of a Parquet file: the length of its footer, and a mark
+_TAIL = 8  # the last bytes of a Parquet file: the length of its footer, and a mark
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Fragment:
 
     Attributes:
         start: Where the stretch begins: a row of Parquet, a byte of JSON Lines.
-        first: The place of its first row in the file, from 0.
-        rows: How many rows it has; lines, of JSON Lines.
+        stop: Where the stretch ends, exclusive, in the same unit.
+        first: The index of its first row in the file, from 0.
+        rows: How many rows it has; for JSON Lines, how many lines.
     """
 
     file: Place
@@ -48,9 +49,9 @@ class BadRow:
 
 
 def fragments_of(file: Place, size: int) -> tuple[Fragment, ...]:
-    """Divide a file into fragments of at most so many rows, in order.
+    """Divide a file into fragments of at most ``size`` rows, in order.
 
-    Of Parquet the footer is read, of JSON Lines the file, to count its lines.
+    Only the footer of a Parquet file is read; a file of JSON Lines is read to count its lines.
     """
     if not file.path.endswith(".parquet"):
         return _lines_in_pieces(file, size)
@@ -77,9 +78,9 @@ def fragments_of(file: Place, size: int) -> tuple[Fragment, ...]:
 
 
 def _check(metadata: Any, name: str) -> None:
-    """Refuse a file that says of itself that a part of it is over a limit, or that it has no end.
+    """Refuse a file whose metadata state that a part of it is over a limit.
 
-    It may be larger than what one process reads; each of its fragments is bounded by itself.
+    The file may be larger than one process can read; each of its fragments is bounded by itself.
     """
     for what, count in (("rows", metadata.num_rows), ("columns", metadata.num_columns)):
         if count > limit(what):
@@ -95,7 +96,7 @@ def _check(metadata: Any, name: str) -> None:
 
 def _lines_in_pieces(file: Place, size: int) -> tuple[Fragment, ...]:
     digest = hashlib.sha256()
-    bounds = [0]  # where every so many lines end, in bytes
+    bounds = [0]  # the bytes at which each fragment's lines end
     at = lines = begun = 0
     last = b"\n"
     try:
@@ -124,7 +125,7 @@ def _lines_in_pieces(file: Place, size: int) -> tuple[Fragment, ...]:
 
 
 def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-    """Yield a fragment's rows with their place in the file, from 0; blank lines are passed over."""
+    """Yield a fragment's rows with their index in the file, from 0; blank lines are skipped."""
     reader = _parquet if fragment.kind == "parquet" else _lines
     name = fragment.file.given
     try:

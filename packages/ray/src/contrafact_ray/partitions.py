@@ -1,9 +1,9 @@
 """Output partitions: written whole, once, under a manifest.
 
-The output is a folder. ``part-00012.parquet`` has the rows that were kept of partition 12;
-``_rejects``, ``_failures`` and ``_ledger`` have files of the same name, and ``_manifest`` says of
-every finished partition what it was made of. What readers of Parquet folders pass over (names
-that begin with an underscore) is not part of the kept rows.
+The output is a folder. ``part-00012.parquet`` has the kept rows of partition 12; ``_rejects``,
+``_failures`` and ``_ledger`` have files of the same name, and ``_manifest`` records how every
+finished partition was made. Folders that do not hold kept rows begin with an underscore, so that
+readers of Parquet folders skip them.
 """
 
 import base64
@@ -28,11 +28,11 @@ _JOB = "_manifest/job.json"
 
 @dataclass(frozen=True)
 class Partition:
-    """A fragment of the input and its place in it.
+    """A fragment of the input, with its place in the input.
 
     Attributes:
-        number: Its number, from 0.
-        offset: The place in the whole input of its first row.
+        number: The partition's number, from 0.
+        offset: The index of its first row in the whole input.
     """
 
     number: int
@@ -41,16 +41,16 @@ class Partition:
 
     @property
     def rows(self) -> int:
-        """How many there are; lines, of JSON Lines."""
+        """How many rows it has; for JSON Lines, how many lines."""
         return self.fragment.rows
 
     @property
     def name(self) -> str:
-        """The name of its files, without their suffix."""
+        """The name of the partition's files, without their suffix."""
         return f"part-{self.number:05}"
 
     def read(self) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-        """Yield its rows with their place in the whole input; blank lines are passed over."""
+        """Yield its rows with their index in the whole input; blank lines are skipped."""
         before = self.offset - self.fragment.first
         return ((before + place, row) for place, row in read_fragment(self.fragment))
 
@@ -65,19 +65,19 @@ class Partition:
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The folder of an output; goes to workers by pickle."""
+    """The folder of an output; it is sent to workers by pickle."""
 
     place: Place
 
     def begin(self, facts: Mapping[str, Any], what: str) -> None:
-        """Write down what makes this output, or check that it is the same as before."""
+        """Record the facts that determine this output, or check that they have not changed."""
         wanted = json.loads(json.dumps(facts, default=str))
         job = self.place.child(_JOB)
         made = job.read_json()
         if made is None:
             if any(not name.startswith(".") for name in self.place.names()):
                 raise InputError(
-                    f"holds files, and no {what} has written them",
+                    f"holds files that no {what} has written",
                     file=self.place.given,
                     hint="name a new folder with --out",
                 )
@@ -111,7 +111,7 @@ class OutputFolder:
     def write(
         self, partition: Partition, made: StageOutput, more: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Write what was made of a partition, the manifest last, and return the manifest."""
+        """Write the output of a partition, its manifest last, and return the manifest."""
         hashes: dict[str, str] = {}
         types: dict[str, str] = {}
         tables = made.rows()
@@ -119,7 +119,7 @@ class OutputFolder:
             file = self.file(table, partition.name)
             rows = tables.get(table, [])
             if not rows:
-                file.remove()  # of an earlier try that failed
+                file.remove()  # left by an earlier try that failed
                 continue
             data = part_bytes(rows)
             file.write(data)
@@ -141,13 +141,13 @@ class OutputFolder:
         return manifest
 
     def _keep(self, name: str, manifest: Mapping[str, Any]) -> None:
-        # One with calls that failed is not finished: a rerun makes it again from its journal.
+        # A partition with failed calls is not finished: a rerun makes it again from its journal.
         ending = "retry" if manifest["retry"] else "json"
         text = json.dumps(manifest, indent=1) + "\n"
         self.place.child(f"_manifest/{name}.{ending}").write(text.encode())
 
     def unify(self, manifests: Mapping[str, dict[str, Any]]) -> None:
-        """Give the parts of each table the same columns and types, by all manifests."""
+        """Give the parts of each table the same columns and types, from all manifests."""
         for table in sorted(
             {table for made in manifests.values() for table in made.get("types", ())}
         ):
@@ -169,11 +169,11 @@ class OutputFolder:
         return self.place.child(f"{'' if table == KEPT else f'_{table}/'}{name}.parquet")
 
     def notes(self, partition: Partition) -> Place:
-        """Return where it is noted what is known of a partition's rows from the whole input."""
+        """Return the file of notes on a partition's rows that come from the whole input."""
         return self.place.child(f"_work/notes/{partition.name}.parquet")
 
     def journal(self, name: str) -> Path | None:
-        """Return where the calls of a partition are kept; None of a remote output."""
+        """Return the path of a partition's journal of calls; None for a remote output."""
         if not self.place.is_local:
             return None
         return Path(self.place.path) / "_journal" / f"{name}.jsonl"

@@ -1,4 +1,4 @@
-"""Where bulk work reads and writes: a folder, a glob or a URI, by pyarrow's file systems."""
+"""Places where bulk work reads and writes: folders, globs or URIs, by pyarrow's file systems."""
 
 import fnmatch
 import json
@@ -20,11 +20,11 @@ _HIDDEN = (".", "_")
 
 @dataclass(frozen=True)
 class Place:
-    """A path in some file system; goes to workers by pickle.
+    """A path in some file system; it is sent to workers by pickle.
 
     Attributes:
         given: The path or URI (``s3://bucket/folder``, ``gs://…``, ``file:///…``), as users write
-            it. What stands behind ``?`` is the file system's: ``s3://b/f?endpoint_override=…``.
+            it. The part after ``?`` is for the file system: ``s3://b/f?endpoint_override=…``.
     """
 
     given: str
@@ -40,7 +40,7 @@ class Place:
         keyless = user == "anonymous" and scheme in ("gs", "gcs")
         if self.remote and mark and not keyless:
             raise InputError(
-                "keys in a URI would stand in manifests and messages",
+                "keys in a URI would appear in manifests and messages",
                 file=self.given.partition("://")[0] + "://…@" + self.given.rpartition("@")[2],
                 hint="leave them out, and set them in the environment of every node",
             )
@@ -66,15 +66,15 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder or file of this machine (or one that is mounted)."""
+        """Whether it is a folder or file on this machine, mounted ones included."""
         return isinstance(self.system, fs.LocalFileSystem)
 
     def whole(self) -> "Place":
-        """Return the same place by a path that does not hang on the folder one is in."""
+        """Return the same place with a path that does not depend on the current folder."""
         return self if self.remote else Place(self.path)
 
     def child(self, name: str) -> "Place":
-        """Return the place of that name below this one."""
+        """Return the place of a name below this one."""
         base, mark, query = self.given.partition("?") if self.remote else (self.given, "", "")
         return Place(f"{base.rstrip('/')}/{name}{mark}{query}")
 
@@ -89,7 +89,7 @@ class Place:
             raise self.problem(error, "cannot be read") from error
 
     def names(self) -> list[str]:
-        """Return the names of the files right in a folder; none if it is not there."""
+        """Return the names of the files directly in a folder; none if it is not there."""
         selector = fs.FileSelector(self.path, allow_not_found=True)
         try:
             return sorted(
@@ -111,7 +111,7 @@ class Place:
             raise self.problem(error, "cannot be read") from error
 
     def read_json(self) -> Any:
-        """Return what a JSON file holds; None if it is not there."""
+        """Return the contents of a JSON file; None if it is not there."""
         data = self.read()
         if data is None:
             return None
@@ -119,11 +119,11 @@ class Place:
             return json.loads(data)
         except ValueError as error:
             raise InputError(
-                "is damaged", file=self.given, hint="remove it; what it held is done again"
+                "is damaged", file=self.given, hint="remove it; its work is then done again"
             ) from error
 
     def write(self, data: bytes) -> None:
-        """Write a file whole or not at all: one put, or a new file that is renamed."""
+        """Write a file whole or not at all, by one upload or by renaming a new file."""
         try:
             if not self.is_local:
                 with self.system.open_output_stream(self.path) as stream:
@@ -145,9 +145,9 @@ class Place:
 def input_files(given: str) -> list[Place]:
     """Return the files that a path, folder, glob or URI names, in the order of their paths.
 
-    Of a folder all Parquet and JSON Lines files below it are taken, but for hidden ones (their
-    name, or a folder's on the way, begins with a dot or an underscore): so the folder that one
-    stage wrote is the next one's input.
+    For a folder these are all Parquet and JSON Lines files below it, except hidden ones (their
+    name, or that of a folder on the way, begins with a dot or an underscore): so the folder that
+    one stage wrote can be the input of the next.
     """
     base, mark, query = given.partition("?") if "://" in given else (given, "", "")
     wild = min((at for sign in _WILD if (at := base.find(sign)) >= 0), default=-1)
@@ -175,7 +175,7 @@ def input_files(given: str) -> list[Place]:
     found = sorted(_chosen(below, place.path, pattern))
     if not found:
         raise InputError(
-            "holds no Parquet and no JSON Lines files", file=given, hint="check the path"
+            "holds neither Parquet nor JSON Lines files", file=given, hint="check the path"
         )
     return [place.child(name) for name in found]
 

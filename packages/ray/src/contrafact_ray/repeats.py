@@ -1,8 +1,8 @@
-"""What is known of rows from the whole input: which repeat another, and what a stage found.
+"""Notes on rows that depend on the whole input: which rows are repeats, and a stage's findings.
 
-Every partition sends the digests of its keys, 24 bytes a row; in the driver rows with one digest
-meet, and the first of them stays. What is known is written down once for an output, in a file for
-each partition that has such rows.
+Every partition sends the digests of its keys, 24 bytes a row; the driver compares them, and the
+first of the rows with the same digest is kept. The notes are written once for an output, in a file
+for each partition that has such rows.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ Places = NDArray[np.int64]
 
 
 def write_notes(stage: Stage, partitions: Sequence[Partition], output: OutputFolder) -> None:
-    """Write down, once for an output, which rows repeat another, and what the stage found."""
+    """Write, once for an output, which rows repeat another, and the stage's findings on rows."""
     done = output.place.child(_DONE)
     if done.read_json() is not None:
         return
@@ -58,7 +58,7 @@ def write_notes(stage: Stage, partitions: Sequence[Partition], output: OutputFol
 def _looked(
     partition: Partition, *, stage: Stage, work: Callable[[Sequence[InputRow]], Any]
 ) -> Any:
-    """Return what a function makes of the rows of a partition that can be worked on."""
+    """Return a function's result for the usable rows of a partition."""
     return work(list(_readable(partition, stage)))
 
 
@@ -66,7 +66,7 @@ def _readable(partition: Partition, stage: Stage) -> Iterator[InputRow]:
     for place, row in partition.read():
         if not isinstance(row, BadRow):
             given = InputRow(place, row)
-            with suppress(InputError):  # a bad row fails where it is worked on
+            with suppress(InputError):  # a bad row fails later, when it is processed
                 stage.read(given)
                 yield given
 
@@ -79,7 +79,7 @@ def _repeats(stage: Stage, partitions: Sequence[Partition]) -> tuple[Places, Pla
 
 
 def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
-    """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
+    """Return the digests of a partition's keys, as two numbers each, with their rows' indices."""
     digests, places = bytearray(), []
     for given in _readable(partition, stage):
         if (key := stage.key(given)) is not None:
@@ -91,7 +91,7 @@ def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
 
 
 def repeated_rows(batch: dict[str, Any]) -> tuple[Places, Places]:
-    """Return the rows of a batch that repeat one before them, in order, and of each the first."""
+    """Return the rows of a batch that repeat an earlier row, in order, and each one's first row."""
     order = np.lexsort((batch["index"], batch["low"], batch["high"]))
     high, low, index = (batch[name][order] for name in ("high", "low", "index"))
     new = np.ones(len(order), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""A stage over a whole input: divided, shared out, gone on with where it stopped."""
+"""Running a stage on a whole input: divided, distributed, and resumed after an interruption."""
 
 import os
 import time
@@ -34,10 +34,10 @@ from contrafact_ray.repeats import write_notes
 from contrafact_ray.work import Asker, work_on
 
 _AT_ONCE = 3
-"""Partitions that one actor works on at once: the end of one overlaps with the next ones."""
+"""Partitions that one actor works on at once, so that the end of one overlaps with the next."""
 
 _PER_ACTOR = 16
-"""Connections from which another actor is worth a process of its own."""
+"""How many connections justify another actor, with a process of its own."""
 
 _COUNTED = (
     *("calls", "calls kept before", "calls repeated"),
@@ -45,18 +45,20 @@ _COUNTED = (
 )
 
 _SERVERS = ("vllm", "sglang")
-"""Providers that start a server on GPUs of their own where none is named."""
+"""Providers that start a server on the cluster's GPUs if no server is named."""
 
 
 @dataclass
 class Summary:
-    """What became of the input so far.
+    """The result of the run so far.
 
     Attributes:
-        result: What the stage says at the end.
-        output: Where it is written.
-        calls: Calls of models, by what is counted of them.
+        result: The stage's result, completed at the end.
+        output: The folder that is written to.
+        calls: Counts of model calls, their tokens and their cost.
+        unpriced: The models whose price is unknown.
         retry: How many rows failed for a reason that may pass.
+        manifests: The manifests of the finished partitions, by name.
     """
 
     result: StageResult
@@ -76,7 +78,7 @@ class Summary:
         self.unpriced |= set(manifest.get("price unknown", ()))
 
     def end(self, partitions: int, before: int) -> StageResult:
-        """Return the result, with what is said of the rows; the exit code is 1 if some failed."""
+        """Return the result, with lines on the rows; the exit code is 1 if some rows failed."""
         result, calls = self.result, self.calls
         kept, rejects, failed = (result.rows[name] for name in (KEPT, REJECTS, FAILURES))
         lines = [
@@ -91,39 +93,37 @@ class Summary:
                 cost += f", and the unknown price of {', '.join(sorted(self.unpriced))}"
             lines.append(
                 f"{calls['calls']:,} calls ({calls['calls kept before']:,} answers were "
-                f"there): {calls['tokens read']:,} tokens sent, "
+                f"kept before): {calls['tokens read']:,} tokens sent, "
                 f"{calls['tokens written']:,} received; {cost}"
             )
         if failed:
-            lines.append(f"what failed, and why: {Place(result.out).child('_failures').given}")
+            lines.append(f"failures, with reasons: {Place(result.out).child('_failures').given}")
         if self.retry:
-            lines.append(f"{self.retry:,} of them may pass: the same command tries them again")
+            lines.append(f"{self.retry:,} of them may pass: run the same command to try again")
         result.lines, result.code = lines, int(failed > 0)
         return result
 
 
 def counts_in(written: Any) -> Counter[Count]:
-    """Return the counts of a manifest; earlier ones joined the names of a key by bars."""
+    """Return the counts of a manifest; earlier versions joined the names of a key by bars."""
     if isinstance(written, dict):
         written = [(key.split("|") if "|" in key else key, n) for key, n in written.items()]
     return Counter({key if isinstance(key, str) else tuple(key): n for key, n in written})
 
 
 def run_on_ray(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
-    """Work on an input partition by partition, and return what became of it.
+    """Run a stage on an input, partition by partition, and return the result.
 
-    Finished partitions of an earlier start are kept. It is what ``--engine ray`` names
+    Finished partitions of an earlier run are kept. ``--engine ray`` runs this function
     (`contrafact.stages.run.executor`).
 
     Args:
         given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
-        settings: How it is done, `contrafact.options.BulkOptions.settings`; it changes no result.
+        settings: `contrafact.options.BulkOptions.settings`, which do not change the result.
     """
     if given == "-" or out == "-":
-        raise InputError(
-            "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
-        )
+        raise InputError("--engine ray cannot use a pipe", hint="name files, or leave --engine out")
     address = settings.get("address")
     output = OutputFolder(Place(out).whole())
     if output.place.is_local and Path(output.place.path).is_file():
@@ -182,7 +182,7 @@ def _partitions(
     if ray is None:
         divided = [fragments_of(file, size) for file in files]
     else:
-        # Lines are counted, and footers read, where the processors are.
+        # The cluster counts lines and reads footers.
         from ray import get, remote
         from ray.exceptions import RayTaskError
 
@@ -259,16 +259,16 @@ def _askers(
 
 
 def shared_out(asked: Asked, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
-    """Return how many actors ask, and what each of them holds of the cluster."""
+    """Return the number of actors that ask models, and the cluster's resources that each holds."""
     from contrafact.models.opening import IN_PROCESS, NO_MODEL
 
-    # Whoever asks a service has the weights of its judges beside it, if they are embedded ones.
+    # If any model or judge runs in the process, every actor needs its weights.
     every = (asked.model, *asked.judges)
     name = next((model for model in every if model.startswith(IN_PROCESS)), asked.model)
-    if is_verifier(name) or name == NO_MODEL:  # nobody is asked: the work is the actor's own
+    if is_verifier(name) or name == NO_MODEL:  # no model is asked: the actor does the work itself
         return max(1, min(ray.cpus, partitions)), {"num_cpus": 1}
     if name.startswith(IN_PROCESS):
-        # Its weights and threads are a node's own: one actor a node, on all of its processors.
+        # Each node needs its own weights and threads: one actor per node, on all its processors.
         held = {"num_cpus": ray.cpus_of_node, "scheduling_strategy": "SPREAD"}
         return min(ray.nodes, partitions), held
     provider = name.partition("/")[0]
@@ -284,7 +284,7 @@ def shared_out(asked: Asked, ray: Cluster, partitions: int) -> tuple[int, dict[s
 
 
 def _note(summary: Summary, left: float) -> str:
-    """Return what progress says besides the rows, where so many seconds are left, about."""
+    """Return the note beside the progress of rows; ``left`` is the estimate of seconds left."""
     notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
     if failed := summary.result.rows[FAILURES]:
         notes.append(f"{failed:,} failed")

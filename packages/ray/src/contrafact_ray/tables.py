@@ -1,7 +1,7 @@
 """Rows as Parquet and back: in the end all parts of a table have the same columns and types.
 
-Lists and objects stay such where all in a column are of one type. Else each value is JSON text, in
-a column that is marked as such; read by this program it is what it was.
+Lists and objects are stored as such if all values in a column have one type. Otherwise each value
+is JSON text, in a column with a mark, by which this program restores the values.
 """
 
 import io
@@ -17,16 +17,16 @@ from contrafact.stages.stage import INDEX
 from contrafact.text.delimit import replace_surrogates
 
 _MARK = {b"contrafact": b"json"}
-_RAGGED = {b"contrafact": b"ragged"}  # objects of the column had not all the same keys
+_RAGGED = {b"contrafact": b"ragged"}  # the objects of the column did not all have the same keys
 _GROUP = 10_000
-"""Rows of a row group: what a later stage reads at once of a part."""
+"""Rows of a row group, which a later stage reads at once."""
 
 
 def part_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return rows as a Parquet file, in order of their index, which is the first column.
 
-    A column is text, true or false, whole numbers, numbers, lists or objects if all its values
-    are; else each value is JSON.
+    A column has the type text, boolean, integer, number, list or object if all its values have it;
+    otherwise each value is JSON.
     """
     ordered = sorted(rows, key=lambda row: row[INDEX])
     names = dict.fromkeys((INDEX, *(str(name) for row in ordered for name in row)))
@@ -37,7 +37,7 @@ def part_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def common_schema(schemas: Iterable[Any]) -> Any:
-    """Return the schema that parts can all have: of columns that have no type in common, text."""
+    """Return a schema for all parts; columns without a common type become text."""
     columns: dict[str, list[Any]] = {}
     for schema in schemas:
         for field in schema:
@@ -54,7 +54,7 @@ def common_schema(schemas: Iterable[Any]) -> Any:
 
 
 def recast(data: bytes, schema: Any) -> bytes:
-    """Return a part with the columns and types of a schema that `common_schema` found."""
+    """Return a part with the columns and types of a schema that `common_schema` returned."""
     table = parquet.read_table(pyarrow.BufferReader(data))
     fields, arrays = [], []
     for field in schema:
@@ -85,7 +85,7 @@ def _file_of(table: Any) -> bytes:
 
 
 def from_cells(batch: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an Arrow batch, JSON columns of our own read."""
+    """Yield the rows of an Arrow batch, with the values of marked columns restored."""
     marks = {field.name: (field.metadata or {}).get(b"contrafact") for field in batch.schema}
     for row in batch.to_pylist():
         for name, mark in marks.items():
@@ -99,7 +99,7 @@ def _is_ragged(field: Any) -> bool:
 
 
 def _without_none(value: Any) -> Any:
-    """Return a value without what its objects lack, which has no value in Arrow."""
+    """Return a value whose objects have no keys with None, which Arrow adds for missing keys."""
     if isinstance(value, dict):
         return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
     return [_without_none(inner) for inner in value] if isinstance(value, list) else value

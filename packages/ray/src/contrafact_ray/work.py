@@ -1,4 +1,4 @@
-"""The work on one partition: read its rows, do the work, write what came of them."""
+"""The work on one partition: read its rows, process them, write the results."""
 
 import asyncio
 import gc
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _ROWS_PER_CALL = 3
-"""Rows under way per connection: a row that waits for its next try, or for the second of its calls,
-holds none."""
+"""Rows in progress per connection: a row that waits for its next try, or its second call, holds no
+connection."""
 
 _OBJECTS = 50_000
-"""New objects until a worker's memory is searched for circles. At Python's 700 that took an eighth
-of the processor time of a call, and of a check: what is loaded stays, what a row makes ends."""
+"""New objects before garbage collection runs in a worker. At Python's default of 700 it took an
+eighth of the processor time of calls and checks, though it finds little to collect."""
 
 _opened: dict[str, Work] = {}  # in a worker: stages by their facts
 
@@ -35,7 +35,7 @@ _opened: dict[str, Work] = {}  # in a worker: stages by their facts
 def given_rows(
     stage: Stage, partition: Partition, output: OutputFolder
 ) -> tuple[list[InputRow], StageOutput]:
-    """Return a partition's rows for a stage, and what became of those that it does not work on."""
+    """Return a partition's rows for a stage, and the output of rows that it does not process."""
     rows: list[InputRow] = []
     noted = output.notes(partition).read()
     notes = {} if noted is None else {row.pop(INDEX): row for row in from_bytes(noted)}
@@ -54,7 +54,7 @@ def given_rows(
 
 
 async def alone(work: Work, rows: Sequence[InputRow]) -> StageOutput:
-    """Do the work on rows one by one; one that makes it fail fails alone, its error the reason."""
+    """Process rows one by one, so that a row that raises an error fails alone, for that reason."""
     made = StageOutput()
     for row in rows:
         try:
@@ -65,7 +65,7 @@ async def alone(work: Work, rows: Sequence[InputRow]) -> StageOutput:
 
 
 def work_on(stage: Stage, output: OutputFolder, partition: Partition) -> dict[str, Any]:
-    """Do a stage that asks no model on a partition, and return its manifest."""
+    """Run a stage that asks no model on a partition, and return the partition's manifest."""
     began, busy = time.perf_counter(), time.process_time()
     key = hash_of([stage.name, stage.facts()])
     if key not in _opened:
@@ -82,14 +82,16 @@ def work_on(stage: Stage, output: OutputFolder, partition: Partition) -> dict[st
 
 
 class Asker:
-    """Works on partitions of a stage that asks models; an actor, one in a process.
+    """An actor, one per process, that runs a stage that asks models on partitions.
 
-    Several partitions may be under way at once, so that the end of one, which waits for its last
-    answers, holds up nothing. All share the process's connections.
+    Several partitions may be in progress at once, so that a partition that waits for its last
+    answers holds up nothing. All share the process's connections.
 
     Args:
         limits: The handle of the actor that holds the cluster's limits.
-        connections: Calls that this process may have under way.
+        bounded: Whether requests or tokens are limited.
+        connections: The most calls that this process may have in progress.
+        job: The facts about the job, for the journals of calls.
     """
 
     def __init__(
@@ -135,7 +137,7 @@ class Asker:
                 facts = {**self._job, **partition.facts()}
                 journal = Journal.of_output(path, facts, what=self._stage.name, path=path)
                 held.enter_context(journal)
-            # Of this task alone, and those it begins.
+            # Counts the calls of this task and of tasks that it starts.
             calls = held.enter_context(counted_calls(journal, rank=partition.number))
             if rows:
                 try:
@@ -152,7 +154,7 @@ class Asker:
 
 
 def _settle() -> None:
-    """Search for circles of objects seldom, and not among those that are loaded by now."""
+    """Run garbage collection seldom, and exclude the objects that exist by now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS)

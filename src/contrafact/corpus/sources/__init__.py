@@ -1,1 +1,1 @@
-"""News sources, one file each: what they are asked, and how their answers are read."""
+"""News sources, one file each: their requests, and the reading of their answers."""

@@ -1,7 +1,7 @@
-"""What a news source is, what the papers asked theirs, and how a source is asked.
+"""News sources in general: their requests, the papers' queries, and the client that sends them.
 
-A source says what to ask, and reads what comes back into rows. It is asked politely: one request at
-a time, with pauses, and no more after the server says no.
+A source states its requests, and reads the answers into rows. The client is polite: one request at
+a time, with pauses, and no more after the server refuses.
 """
 
 import os
@@ -33,7 +33,7 @@ __all__ = ["defaults", "open_client"]
 
 @dataclass(frozen=True)
 class Request:
-    """One page to ask for. It holds no secret, so that it may be kept and shown."""
+    """A request for one page. It holds no secret, so that it may be kept and shown."""
 
     label: str
     """What the user calls it: a keyword, a ticker, the address of a feed, a path."""
@@ -41,12 +41,12 @@ class Request:
     """The address, or the path of a file."""
     params: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
-    """What all its items have in common, e.g. the ticker."""
+    """Fields that all its items have in common, e.g. the ticker."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, whatever the status, with stand-ins for the secrets of addresses."""
+    """A server's answer of any status, with placeholders for the secrets of addresses."""
 
     status: int
     body: bytes
@@ -59,22 +59,22 @@ class NewsPage:
 
     rows: Sequence[dict[str, Any]] = ()
     rejected: Sequence[dict[str, Any]] = ()
-    """What cannot be used, as `rejected` has it."""
+    """The items that cannot be used, as `rejected` returns them."""
     following: Request | None = None
     notes: Sequence[str] = ()
 
 
 def rejected(place: str, why: str, raw: Any) -> dict[str, Any]:
-    """Return an item that cannot be used: where it stood, why not, and what came."""
+    """Return the record of an item that cannot be used: its place, the reason, and its contents."""
     return {"place": place, "why": why, "raw": raw}
 
 
 class RequestFailed(Exception):
-    """One request came to nothing, for a reason that does not concern the others."""
+    """A request failed for a reason that does not concern other requests."""
 
 
 class Unreachable(RequestFailed):
-    """The host gives no answer, or says to come back much later."""
+    """The host does not answer, or asks for a long wait."""
 
 
 Get = Callable[[Request], Response]
@@ -85,12 +85,12 @@ class Source:
     """A news source.
 
     Attributes:
-        first: The first page of everything there is to ask.
-        read: Asks for one page and reads it. It raises `RequestFailed` where others may not fail,
-            `InputError` where all will, e.g. for want of a key.
-        headers: Sent with every request; here and in ``hidden`` are the keys, and nowhere else.
-        hidden: The secrets of addresses, by what stands for them in requests.
-        one_host: Whether all requests go to one host, so that none can succeed when it is not
+        first: The requests for the first page of each query.
+        read: Asks for one page and reads it. It raises `RequestFailed` if other requests may still
+            succeed, `InputError` if all would fail, e.g. without a key.
+        headers: Sent with every request; keys are only here and in ``hidden``.
+        hidden: The secrets of addresses, by their placeholders in requests.
+        one_host: Whether all requests go to one host, so that none can succeed if it cannot be
             reached.
     """
 
@@ -103,14 +103,14 @@ class Source:
 
 
 def base_url(variable: str, usual: str, hidden: dict[str, str]) -> str:
-    """Return a service's address, the environment's or else the usual one, without its secrets.
+    """Return a service's address, from the environment or the usual one, without its secrets.
 
-    They are added to ``hidden``, as `contrafact.redaction.hide_in_address` does.
+    The secrets are added to ``hidden``, as by `contrafact.redaction.hide_in_address`.
     """
     address = os.environ.get(variable) or usual
     try:
         parsed = httpx.URL(address)
-        urlsplit(address)  # which refuses more
+        urlsplit(address)  # which is stricter
     except (httpx.InvalidURL, ValueError):
         parsed = httpx.URL()
     if not (parsed.host and is_safe(parsed)):
@@ -120,7 +120,7 @@ def base_url(variable: str, usual: str, hidden: dict[str, str]) -> str:
     return hide_in_address(address, hidden)
 
 
-_CONNECTING = 3  # attempts while no connection comes about: without a network, say so soon
+_CONNECTING = 3  # attempts while there is no connection: without a network, give up early
 _ATTEMPTS = 6
 _LONGEST_WAIT = 120.0  # seconds
 _MOST_BYTES = 32 * 2**20
@@ -136,7 +136,7 @@ class Client:
         self._asked = False
 
     def __call__(self, request: Request) -> Response:
-        """Return the answer to one request; a 429 and a server error are tried again."""
+        """Return the answer to one request, which is retried after a 429 or a server error."""
         if self._asked:
             time.sleep(self._pause)
         self._asked = True
@@ -148,7 +148,7 @@ class Client:
             raise Unreachable(f"{error.reason}{times}") from error
 
     def _send(self, request: Request) -> Response:
-        """Send one request, following redirects; headers of the source stay with its host."""
+        """Send one request, following redirects; the source's headers go to its own host only."""
         address = request.url
         for name, secret in self._source.hidden.items():
             address = address.replace(name, secret)
@@ -172,7 +172,7 @@ class Client:
         raise RequestFailed("the server redirects in circles")
 
     def _hide(self, status: int, body: bytes, url: str) -> Response:
-        """Return what came with stand-ins for secrets: a feed may repeat its own address."""
+        """Return the answer with placeholders for secrets: a feed may repeat its own address."""
         for name, secret in self._source.hidden.items():
             forms = {secret, quote(secret, safe=""), unquote(secret), secret.partition(":")[2]}
             for form in sorted(filter(None, forms), key=len, reverse=True):
@@ -207,7 +207,7 @@ def _body(response: httpx.Response) -> bytes:
 
 @dataclass(frozen=True)
 class Defaults:
-    """One source's questions (keywords or tickers) and days in the paper that used it."""
+    """A source's queries (keywords or tickers) and days in the paper that used it."""
 
     asked: tuple[str, ...]
     since: str

@@ -1,8 +1,8 @@
 """News by RSS and Atom: any feed by its address, and Yahoo Finance's headlines by ticker.
 
-RFC-BENCH, section 2.2.1 and appendix B: Yahoo's feed holds a stock's newest articles only (title,
-summary, day and address), so a window is filled by fetching again and again while it
-passes. Feeds of every usual dialect are read, and what cannot be read is kept apart.
+RFC-BENCH, section 2.2.1 and appendix B: Yahoo's feed has only a stock's newest articles (title,
+summary, day and address), so a window of days is filled by fetching repeatedly during these days.
+Feeds of all usual dialects are read; entries that cannot be read are rejected.
 """
 
 import io
@@ -27,7 +27,7 @@ from contrafact.corpus.sources.base import (
 from contrafact.errors import InputError, require
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
-_WINDOWS = {  # what Windows-1252 has where ISO-8859-1 has control characters, but for five of them
+_WINDOWS = {  # Windows-1252's characters for control characters of ISO-8859-1, except for five
     byte: bytes([byte]).decode("cp1252")
     for byte in range(0x80, 0xA0)
     if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
@@ -63,8 +63,8 @@ class _TextParser(HTMLParser):
 def html_to_text(text: str) -> str:
     """Return the text without tags, its character references resolved and its spaces single.
 
-    What only looks a little like markup (``P&G``, ``a < b``) is left as it is. Pages that call
-    themselves ISO-8859-1 are Windows-1252, as the Encoding Standard of the web has it.
+    Text that only resembles markup (``P&G``, ``a < b``) is left unchanged. Pages that declare
+    ISO-8859-1 are read as Windows-1252, as the web's Encoding Standard requires.
     """
     text = text.translate(_WINDOWS)
     if _MARKUP.search(text):
@@ -78,8 +78,8 @@ def html_to_text(text: str) -> str:
 def read_feed(response: Response, request: Request) -> NewsPage:
     """Return the entries of a feed as rows, and the feed's next page if it names one (RFC 5005).
 
-    A feed that is not well-formed XML is read as far as it goes, and that is noted. A feed that
-    declares entities is refused unread: no feed needs them, and attacks do.
+    A feed that is not well-formed XML is read as far as possible, with a note. A feed that declares
+    entities is refused unread: no feed needs them, but attacks do.
     """
     if response.status != 200:
         raise RequestFailed(f"the server answered {response.status}")
@@ -87,7 +87,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
         raise RequestFailed("the feed declares XML entities, and is not read")
     import feedparser  # type: ignore[import-untyped]
 
-    # A stream, since a text would be taken for an address or a file's name.
+    # A stream, since feedparser takes a text for an address or a file's name.
     feed = feedparser.parse(io.BytesIO(response.body))
     if not feed.get("version") and not feed.get("entries"):
         raise RequestFailed("the answer is neither RSS nor Atom")
@@ -122,7 +122,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
     link = next((one for one in links if one.get("rel") == "next" and one.get("href")), None)
     if link is not None:
         with suppress(httpx.InvalidURL):
-            # The first page's parameters are part of the link, if they still apply.
+            # The link includes the first page's parameters, if they still apply.
             url = str(httpx.URL(response.url).join(link["href"]))
             following = Request(request.label, url, {}, request.fields)
     return NewsPage(rows, gone, following, notes)
@@ -139,7 +139,7 @@ def _read(request: Request, get: Get) -> NewsPage:
 
 
 def rss(addresses: Sequence[str]) -> Source:
-    """Return feeds as a source, each with the pages that it links to."""
+    """Return a source of feeds, each with the pages that it links to."""
     if not addresses:
         raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
     require("feedparser", "news feeds")
@@ -156,7 +156,7 @@ _TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.=^-]{0,14}")
 
 
 def yahoo(tickers: Sequence[str]) -> Source:
-    """Return Yahoo's feeds as a source, one per ticker."""
+    """Return a source of Yahoo's feeds, one per ticker."""
     require("feedparser", "news feeds")
     symbols = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
     for ticker in symbols:

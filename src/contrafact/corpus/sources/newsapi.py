@@ -40,14 +40,15 @@ def newsapi(
     """Return NewsAPI's search over all articles as a source.
 
     Args:
-        days: Days in one search. NewsAPI gives only the first articles of a search, how many
-            depends on the account, so short searches find more. None is the whole window at once.
+        days: The number of days in one search; None searches the whole window at once. NewsAPI
+            gives only the first articles of a search (how many depends on the account), so short
+            searches find more.
     """
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not key:
         raise InputError("there is no key for NewsAPI", hint=f"set {KEY_VARIABLE} to yours")
     if not (key.isascii() and key.isprintable()):
-        raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
+        raise InputError(f"{KEY_VARIABLE} is not a key", hint="copy it again from your account")
     hidden: dict[str, str] = {}
     base = base_url("NEWSAPI_BASE_URL", "https://newsapi.org/v2", hidden)
     url = base.rstrip("/") + "/everything"
@@ -112,7 +113,7 @@ def _failure(key: str, request: Request, answer: Response, body: dict[str, Any])
         return NewsPage(notes=(f"{note}; shorter searches (--days) find more",))
     if code in _KEY_TROUBLE or answer.status in (401, 403):
         raise InputError(
-            f"NewsAPI refuses the key ({code}): {message}", hint=f"look at {KEY_VARIABLE}"
+            f"NewsAPI refuses the key ({code}): {message}", hint=f"check {KEY_VARIABLE}"
         )
     raise RequestFailed(f"NewsAPI says: {message} ({code})")
 

@@ -118,7 +118,8 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter
 
-    judging = Judging(pack, options.judge_context, causes=options.judge_causes)
+    reads = options.reader is not None
+    judging = Judging(pack, options.judge_context, causes=options.judge_causes, reads=reads)
     seen = options.judge_context or options.judge_causes
 
     def prompts(item: ExamItem) -> Mapping[str, str]:

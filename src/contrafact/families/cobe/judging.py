@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.cobe.data import criteria_of, subject_of
+from contrafact.families.cobe.read.question import reader_template
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.judges.judge import LetterVerdict
@@ -46,6 +47,7 @@ class Judging:
     logprobs: bool = True
     cache: bool | CachePolicy = False
     causes: bool = False
+    reads: bool = False
     _rubric: Rubric[LetterVerdict] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +60,8 @@ class Judging:
             if name != CAUSES or self.causes
         }
         ask = letter(logprobs=self.logprobs, cache=self.cache)
+        if self.reads:  # a verifier's reader is asked by it, and so it is one of the pack's used
+            reader_template(self.pack)
         self._rubric = Rubric(self.pack, templates, ask, optional=seen)
 
     def prompts(self, story: Story, query: str, response: str) -> list[str]:

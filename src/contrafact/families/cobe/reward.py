@@ -54,8 +54,7 @@ def edit_reward(
             ``share``: the share that pass of all criteria asked, a denser signal.
         context: Whether the judge sees scenario and query as well.
         causes: Whether ``causes`` is one of the criteria, as with ``--judge-causes``.
-        reader: A language model that reads for ``proof`` what its grammar cannot, asked once or
-            twice for a completion. A completion whose reading is no use gets None, not 0.0.
+        reader: Reads for ``proof`` what its grammar cannot; what then stays open gets None.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are

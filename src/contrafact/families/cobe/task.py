@@ -86,7 +86,8 @@ class CobeRun(TaskRun[Story, StoryQuery]):
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         options = _options(settings)
-        return Judging(pack, options.judge_context, causes=options.judge_causes)
+        reads = options.reader is not None
+        return Judging(pack, options.judge_context, causes=options.judge_causes, reads=reads)
 
     def judge_prompts(self, judging: Judging, unit: StoryQuery) -> Sequence[str]:
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)

@@ -1,7 +1,7 @@
-"""What the demo's counterfactuals are compared with: references, and controls that must not pass.
+"""The texts that the demo shows for comparison: references, and controls that must not pass.
 
-The references are of our own writing (``samples/references.jsonl``). The controls are the headline
-repeated, and the reference of another headline.
+We wrote the references ourselves (``samples/references.jsonl``). The controls are the headline
+itself, and the reference of another headline.
 """
 
 import json
@@ -15,7 +15,7 @@ from contrafact.families.finforce.records import SIDES
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return outputs for at most ``count`` bundled headlines that have references.
 
-    They are rows as ``contrafact score finforce`` reads them, three systems a headline.
+    They are rows as ``contrafact score finforce`` reads them, from three systems per headline.
     """
     samples = Path(__file__).with_name("samples")
     headlines = {row["headline"]: row for row in _rows(samples / "headlines.jsonl")}

@@ -1,10 +1,10 @@
-"""Headlines in: the published benchmark and its supplement, an analyst's own tables, and samples.
+"""Reading of headlines: the published benchmark and its supplement, users' tables, and samples.
 
 FIN-FORCE, sections 3.3 and table 1 (benchmark and categories), 3.4 and appendix A.4 (supplement).
 
-The samples that come with the program are of the project's own writing: companies, people,
-countries and events are invented. ``headlines.jsonl`` is what `demo` runs on; ``shots.jsonl`` is
-the default pool of worked examples for few-shot prompts. The two share no headline.
+The bundled samples were written for this project: companies, people, countries and events are
+invented. `demo` runs on ``headlines.jsonl``; ``shots.jsonl`` is the default pool of worked examples
+for few-shot prompts. The two share no headline.
 """
 
 import re
@@ -22,7 +22,7 @@ from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_nam
 from contrafact.text.delimit import replace_surrogates
 
 FIELDS = ("headline", "category", "description", "date", "classification", "risk", "opportunity")
-"""What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
+"""The fields that are read from a row, as named in `contrafact.files.fields.FIELD_NAMES`."""
 
 PUBLISHED_COUNTS: dict[str, int] = {
     "Monetary policy & central banking": 109,
@@ -54,7 +54,7 @@ def canonical_category(name: str) -> tuple[str | None, bool]:
     """Return the category that a name means, and whether its spelling had to be mapped.
 
     Case, spacing, hyphens, ``and`` for ``&`` and ``Labor`` for ``Labour`` are mapped; nothing
-    further is guessed: another name is ``(None, False)``.
+    further is guessed: any other name gives ``(None, False)``.
     """
     if name in PUBLISHED_COUNTS:
         return name, False
@@ -64,7 +64,7 @@ def canonical_category(name: str) -> tuple[str | None, bool]:
 
 @dataclass(frozen=True)
 class RawItem:
-    """One row of a headline file, taken apart and not yet judged; absent fields are ``None``."""
+    """The fields of one row of a headline file, not yet checked; absent fields are ``None``."""
 
     line: int
     layout: str
@@ -83,7 +83,7 @@ class RawItem:
 
 
 def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[RawItem]:
-    """Return the rows of a headline file, taken apart by the layout each is in."""
+    """Yield the fields of each row of a headline file, read by the row's layout."""
     for line, row in read_rows(path) if rows is None else rows:
         item = row.get("input_item")
         try:
@@ -100,18 +100,18 @@ def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[R
 def load_headlines(
     path: str | Path, notes: RowNotes | None = None, *, columns: Mapping[str, str] | None = None
 ) -> list[Headline]:
-    """Return the headlines of a file, in its order, each once.
+    """Return the headlines of a file, in order, without repeats.
 
     Accepts the published benchmark (a JSON list of ``headline``, ``classification``, ``category``),
     the published supplement (``input_item`` and ``output.scenarios[0]``, whose counterfactuals
     become the reference), and tables with a column ``headline`` (or ``title``, or ``text``) and, if
     there are any, ``category``, ``description``, ``date``, ``risk_counterfactual`` and
-    ``opportunity_counterfactual``, in any case. Texts are kept as they are, control characters and
-    all; only half a character (a lone surrogate) is replaced by U+FFFD, since no table or request
-    can hold it.
+    ``opportunity_counterfactual``, in upper or lower case. Texts are kept unchanged, even control
+    characters; only half a character (a lone surrogate) is replaced by U+FFFD, since no table or
+    request can hold it.
 
-    A category in another spelling is mapped; an unknown one becomes ``None``. A headline met before
-    is left out. All this is counted in ``notes``.
+    A category in another spelling is mapped; an unknown one becomes ``None``. A repeated headline
+    is left out. ``notes`` counts all of this.
 
     Raises:
         InputError: The file cannot be read, holds no rows, or has a headline that is empty or not
@@ -148,7 +148,7 @@ def load_headlines(
 
 
 def labels_of(item: RawItem) -> Iterator[tuple[str, str, str]]:
-    """Yield what a row says of its texts: what it is that is said, the text and its label."""
+    """Yield the labels of a row's texts: the kind of label, the text and the label."""
     headline, category = item.headline, _optional(item.category)
     for what, text, label in (
         ("the classification", headline, _optional(item.classification)),
@@ -171,7 +171,7 @@ def _supplement(row: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, An
 
 
 def _scenario(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first scenario of a row of the supplement; empty where it has none."""
+    """Return the first scenario of a row of the supplement; empty if it has none."""
     output = row.get("output")
     scenarios = output.get("scenarios") if isinstance(output, dict) else None
     first = scenarios[0] if isinstance(scenarios, list) and scenarios else None
@@ -184,7 +184,7 @@ def _table(row: Mapping[str, Any]) -> dict[str, Any]:
     if column is None:
         raise InputError(
             f"no column 'headline' (found: {columns_found(row)})",
-            hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
+            hint="name the column 'headline', 'title' or 'text', or pass --columns headline=NAME",
         )
     published = column == "headline" and {"classification", "category"} <= given.keys()
     layout = {"layout": "benchmark" if published else "table", "headline": given[column]}
@@ -244,9 +244,9 @@ _SIDE_FIELDS = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
 
 
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
-    """Return a row for each side that a row holds, where a project shows one counterfactual.
+    """Return one row per side, if a project shows one counterfactual and the row has both.
 
-    A row of the published supplement has its parts side by side first.
+    A row of the published supplement is flattened first. None means that the row stays unchanged.
     """
     item = row.get("input_item")
     published = isinstance(item, dict)

@@ -1,4 +1,4 @@
-"""The contents and the faults of a headline file.
+"""The report on a headline file: its contents and its faults.
 
 FIN-FORCE, section 3.3 and table 1 (categories and counts).
 """
@@ -32,11 +32,11 @@ _UNKNOWN, _NONE = "unknown: ", "(none)"
 
 
 class _Pass:
-    """What one pass over a headline file collects.
+    """The findings collected in one pass over a headline file.
 
     Attributes:
-        wrong: The lines by a fault that makes a loader stop or leave something out.
-        odd: The lines by what is worth knowing and stops no loader.
+        wrong: For each fault that makes a loader stop or leave something out, its lines.
+        odd: For each oddity that stops no loader, its lines.
         labels: (line, text, label) of each text that has a label, by the kind of label.
     """
 
@@ -80,7 +80,7 @@ class _Pass:
             self.odd[f"with characters that mislead or break programs: {kind}"].append(item.line)
 
     def _text(self, item: RawItem, name: str) -> str:
-        """Return a field's text, or "" if it is absent or no text, with a note of the fault."""
+        """Return a field's text; note a fault and return "" if it is absent or not text."""
         value = getattr(item, name)
         if is_absent(value):
             if name == "headline" or (name == "category" and item.layout != "table"):
@@ -141,7 +141,7 @@ class _Pass:
 
 
 def check_items(items: Iterable[RawItem]) -> DataReport:
-    """Return the contents and the faults of a headline file, by line."""
+    """Return the report on the contents and the faults of a headline file."""
     whole = _Pass()
     for item in items:
         whole.add(item)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIMILAR_DISTANCE = 0.10
-"""A counterfactual at most this far from its headline says much the same. Of the supplement's 3,368
-counterfactuals, those below nearly always exchange one word or figure; above, clauses change."""
+"""The edit distance up to which a counterfactual says much the same as its headline. Of the
+supplement's 3,368 counterfactuals, those below nearly always exchange one word or figure; above,
+clauses change."""
 
 ENTITIES_LOST = 0.5
 """A counterfactual that drops more than this share of the headline's named entities has another
@@ -56,9 +57,9 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items frame with a column for each error class; each headline is parsed once.
 
     ``text`` is None or NaN if invalid; perplexities (of one model) are NaN if not scored. The added
-    ``edit_distance`` is in characters over the longer length, 0 to 1, case and punctuation aside,
-    and NaN if invalid. The classes are True, False, or None if one does not apply:
-    ``fantastical_edit`` does not if the headline names nobody or spaCy is not installed.
+    ``edit_distance`` is in characters over the longer length, 0 to 1, ignoring case and
+    punctuation, and NaN if invalid. The classes are True, False, or None if they do not apply:
+    ``fantastical_edit`` does not if the headline has no names or spaCy is not installed.
     """
     import pandas as pd
 
@@ -66,7 +67,7 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     if installed("spacy"):
         named = dict(zip(headlines, entities_many(headlines), strict=True))
     else:
-        say_once("lost entities are left out: they need spaCy (pip install 'contrafact[nlp]')")
+        say_once("lost entities are not checked: that needs spaCy (pip install 'contrafact[nlp]')")
         named = {headline: [] for headline in headlines}
     classes = [
         _classes(headline, text, named[headline], ratio) if isinstance(text, str) else {}
@@ -107,7 +108,7 @@ def _plain(text: str) -> str:
 
 
 def entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -> float | None:
-    """Return the share of named entities of which no word is kept; None if there are no names."""
+    """Return the share of named entities that have no word left; None if there are no names."""
     credit = _CREDIT.search(headline)
     end = credit.start() if credit else len(headline)
     names = [

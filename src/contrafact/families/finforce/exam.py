@@ -1,8 +1,8 @@
 """Items with known verdicts for an exam of FIN-FORCE's judge, of our own writing.
 
-``exam_items.jsonl`` holds 20 events (two of each category of table 1), each with two parties. Two
-headlines are made of each: the event happens to one party and not to the other, and the other way
-round. Risk and opportunity counterfactuals, in two wordings each, name their party and its event.
+``exam_items.jsonl`` holds 20 events (two of each category of table 1), each with two parties. Each
+event makes two headlines: it happens to one party and not to the other, and the other way round.
+Risk and opportunity counterfactuals, in two wordings each, name their party and its event.
 So, by the guidelines of appendix A.7 and by construction:
 
 ================  =====================  ==============  ==========================================
@@ -45,7 +45,7 @@ _FORWARD, _DIRECTION = CRITERIA
 
 @cache
 def finforce_items() -> tuple[ExamItem, ...]:
-    """Return all items: 160 that pass, 80 that turn, and 160, 240, 80 and 20 that fail."""
+    """Return all items, in the table's order of kinds: 160, 160, 240, 80, 80 and 20."""
     lines = Path(__file__).with_name("exam_items.jsonl").read_text(encoding="utf-8").splitlines()
     items: list[ExamItem] = []
     for event, row in enumerate(map(json.loads, lines)):
@@ -101,7 +101,7 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
 
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
-    """Return how the exam asks a judge: as `contrafact.families.finforce.judging.Judging` does."""
+    """Return an examiner that asks as `contrafact.families.finforce.judging.Judging` does."""
     from contrafact.families.finforce.judging import Judging, criteria_of
     from contrafact.judges.rubric import true_or_false
 
@@ -120,7 +120,7 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
 
 
 def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
-    """Return items for readers of surface features: the text, its headline, the side."""
+    """Return items for testing whether surface features of text and headline give verdicts away."""
     from contrafact.judges.surface import LeakItem
 
     return [

@@ -1,4 +1,4 @@
-"""FIN-FORCE as one object."""
+"""The FIN-FORCE family: its task, commands, study, exam, training and data."""
 
 from contrafact.family import Command, Family, Lazy, Task
 

@@ -1,4 +1,4 @@
-"""The output of a method, and reading it in replies (FIN-FORCE, section 4 and table 8)."""
+"""The output of a method, and reading it from replies (FIN-FORCE, section 4 and table 8)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,19 +28,19 @@ _KEYS: Mapping[Side, tuple[str, ...]] = {
 
 
 WRAPPER = "Counterfactuals"
-"""The key of the list in which the paper's format has the pair."""
+"""The key of the list that holds the pair in the paper's format."""
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A method's result for one headline: what each side has, and what they have in common.
+    """A method's result for one headline: a text per side, and facts on both.
 
     Attributes:
         texts: The counterfactual of each side; None where that side is invalid.
         invalid: For each invalid side, the reason.
-        repairs: What reading the reply took, in order.
-        trace: What the method kept of its way there (reasoning chain, masked headline, …).
-        degenerate: For each side whose text can be read and is no counterfactual, the reason.
+        repairs: The repairs needed to read the reply, in order.
+        trace: The method's intermediate results (reasoning chain, masked headline, …).
+        degenerate: For each side whose text is readable but no counterfactual, the reason.
     """
 
     texts: Mapping[Side, str | None]
@@ -66,7 +66,7 @@ class Generation:
 
     @property
     def outputs(self) -> dict[Side, Output]:
-        """What the method made of each side."""
+        """The output of each side: its text, and why it is invalid or degenerate."""
         return {
             side: Output(
                 text=text, invalid=self.invalid.get(side), degenerate=self.degenerate.get(side)
@@ -111,7 +111,7 @@ async def run_method(
 def check_texts(
     batch: Batch, headline: Headline, generation: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
-    """Return a result with the reasons why its texts are no counterfactuals; it keeps its own."""
+    """Return a result with reasons added for texts that are no counterfactuals."""
     degenerate = dict(generation.degenerate)
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
         text, other_text = generation.texts[side], generation.texts[other]
@@ -144,9 +144,9 @@ def pair_keys() -> tuple[str, str]:
 def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Generation:
     """Return the two counterfactuals in a reply (FIN-FORCE, table 8's output formats).
 
-    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are read, with the longer keys of
-    the published data too. A side without text is invalid, whatever the other is. A pair that the
-    list repeats counts once, as a repair; a list of different pairs is invalid.
+    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are read, also with the longer
+    keys of the published data. A side without text is invalid, whatever the other side is. A pair
+    repeated in the list counts once, as a repair; a list of different pairs is invalid.
     """
     if (reason := no_answer(output)) is not None:
         return Generation.none(reason, trace)
@@ -179,7 +179,7 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
 
 
 def _only(given: Collection[Any], side: Side) -> tuple[str | None, str]:
-    """Return the one counterfactual that a reply has of a side, or None and why there is none."""
+    """Return the single counterfactual of a side in a reply, or None and why there is none."""
     first, *others = given or [None]
     if any(other != first for other in others):
         return None, f"several different {side} counterfactuals"

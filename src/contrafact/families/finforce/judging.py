@@ -28,7 +28,7 @@ from contrafact.records import Criterion, Verdict
 __all__ = ["SCORER", "Judging", "counterfactuals", "criteria_of", "rates"]
 
 SCORER = "counterfactuals"
-"""The scorer's name in logs, behind the package's."""
+"""The scorer's name in logs, after the package's name."""
 
 # The two error classes of figure 4 that need judgement; asked only on request.
 FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
@@ -87,11 +87,11 @@ class Judging:
 
 @metric(name="counterfactual_rates")
 def rates() -> Metric:
-    """Rates over samples: valid counterfactuals, and each criterion in two forms.
+    """Compute rates over samples: valid counterfactuals, and each criterion in two forms.
 
     ``forward_compatibility`` and ``directionality`` are over counterfactuals with a valid
-    verdict, as in the paper; the ``_strict`` forms count what is invalid or no counterfactual as
-    failed. Each has its standard error, ``_stderr``, clustered by headline.
+    verdict, as in the paper; the ``_strict`` forms count invalid and degenerate texts as failed.
+    Each has its standard error, ``_stderr``, clustered by headline.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -122,16 +122,17 @@ def counterfactuals(
     prompts: str | None = None,
     cache_scope: str | None = None,
 ) -> Scorer:
-    """Score one sample: 1 or 0 per side and criterion, not-a-number where invalid.
+    """Score one sample: 1 or 0 per side and criterion, not-a-number if invalid.
 
-    All of a sample's judge calls are made by this one scorer.
+    This one scorer makes all of a sample's judge calls.
 
     Args:
-        judged: Whether the judge bound to the role ``grader`` is asked; else validity is scored.
-        judge_faults: Whether it also looks for the two faults that need judgement.
-        structured: Whether to ask it for schema-constrained JSON.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        cache_scope: Keep every call's answer for a rerun under this name.
+        judged: Whether the judge bound to the role ``grader`` is asked; else only validity is
+            scored.
+        judge_faults: Whether the judge also looks for the two faults that need judgement.
+        structured: Whether to ask the judge for schema-constrained JSON.
+        prompts: Folder of a prompt pack; the default pack if None.
+        cache_scope: The name under which every call's answer is kept for a rerun.
     """
     judging = None
     if judged:

@@ -1,8 +1,8 @@
 """The published figures of FIN-FORCE: tables 2, 14 and 15, figure 3, and the agreement study.
 
 They are data (``published/*.csv``, ``facts.json``), copied from the paper as printed. Shares are
-percentages and perplexities are GPT-2's, as the paper has them. A test holds that every average and
-difference follows from the other columns within its rounding.
+percentages and perplexities are GPT-2's, as in the paper. A test checks that every average and
+difference follows from the other columns, within rounding.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from contrafact.family.report import ChapterData
 
 PAPER = "contrafact.families.finforce"
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
-"""The names of the paper's fluency model, whose perplexities compare with the paper's."""
+"""The names of the paper's fluency model: only its perplexities are comparable to the paper's."""
 
 
 def paper_fluency(models: Sequence[str]) -> bool:
-    """Return whether all perplexities are of the paper's fluency model."""
+    """Return whether all perplexities come from the paper's fluency model."""
     if len(models) != 1:
         return False
     name = models[0]
@@ -62,7 +62,7 @@ def fluency_notes(data: ChapterData) -> tuple[str, ...]:
 def with_paper(table: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
     """Return a table with the paper's rows below, if they have a figure in any of its columns.
 
-    ``where`` says where the paper prints them; ``notes`` come before the usual note.
+    ``where`` names the paper's tables; ``notes`` come before the usual note.
     """
     shown = {column.key for column in table.columns} & set(rows.columns)
     if shown <= {"system", "model", "headlines", "draws"}:

@@ -1,4 +1,4 @@
-"""What FIN-FORCE speaks of: a headline, its two sides, and what a counterfactual is judged by."""
+"""The records of FIN-FORCE: a headline, its two sides, and the criteria for counterfactuals."""
 
 from typing import Literal, Self
 
@@ -39,7 +39,7 @@ class Headline(Record):
         date: str | None = None,
         reference: "ForwardPair | None" = None,
     ) -> Self:
-        """Return the headline with the id that its text gives it."""
+        """Return the headline, with a hash of its text as its id."""
         return cls(
             id=content_id(text, prefix="h"),
             text=text,

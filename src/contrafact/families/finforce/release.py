@@ -1,4 +1,4 @@
-"""The release: headlines that people took for market events, in the benchmark's format.
+"""The release: headlines that people accepted as market events, in the benchmark's format.
 
 FIN-FORCE, sections 3.2 and 3.3. A release is a folder: ``headlines.json`` in the format of the
 published benchmark, ``headlines.jsonl`` with the origin of each headline, a schema, a card,
@@ -83,7 +83,7 @@ def release_files(
 ) -> dict[str, str]:
     """Return the contents of a release's files by name, checksums included.
 
-    ``counts``, for the card, are the screened headlines by what was decided.
+    ``counts``, for the card, are the numbers of screened headlines by decision.
     """
     rows = [headline.fields() for headline in released]
     plain = [

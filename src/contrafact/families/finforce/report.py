@@ -1,9 +1,9 @@
 """FIN-FORCE's chapter of a report: its measures, tables, figures and terms.
 
 Figures have two forms. ``valid`` is the paper's: over outputs that could be read and, for judged
-scores, verdicts that could be read. ``strict`` counts what is invalid as wrong. Perplexity has only
-the first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4 (figure
-3 is a table here).
+scores, verdicts that could be read. ``strict`` counts invalid outputs as wrong. Perplexity has only
+the first form. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4
+(figure 3 is a table here).
 """
 
 from dataclasses import replace
@@ -51,13 +51,13 @@ _CLASS_LABELS = {
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
-    """Check the sides, and add which texts are sound and the columns that only some runs have.
+    """Check the sides, and add the column ``sound`` and the columns that only some runs have.
 
-    These are the text of the factual (``base``) and the counterfactual's edit distance from it
-    (``base_distance``), of methods that write one first, and judged error classes, if asked for.
+    Methods that first write a factual text have it in ``base``, and the counterfactual's edit
+    distance from it in ``base_distance``; error classes need a judge, if they are asked for.
 
     Raises:
-        ValueError: A side is unknown: the caller's mistake.
+        ValueError: A side is unknown.
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")

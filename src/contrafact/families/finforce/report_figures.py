@@ -1,7 +1,7 @@
 """FIN-FORCE's own figures in a report: over both sides and all draws, and the few-shot change.
 
-Every figure is a mean over draws of the examples, and an overall figure the mean of the two sides
-(FIN-FORCE, sections 3.5 and B.4). Draws and sides are resampled with the same headlines.
+Every figure is a mean over draws of the examples, and an overall figure is the mean of the two
+sides (FIN-FORCE, sections 3.5 and B.4). Draws and sides are resampled with the same headlines.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ and the items frame may lack them."""
 
 COSTS: Mapping[str, str] = {"calls": "Calls", "tokens": "Tokens", "dollars_per_1000": "$ per 1,000"}
 """The cost of writing both counterfactuals of a headline, without the judge: means over headlines,
-dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
+with dollars per thousand headlines. Items of outputs that were made elsewhere lack it."""
 
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
@@ -67,8 +67,8 @@ _BETWEEN = "risk-opportunity"
 class _Figure:
     """A figure, draw by draw, and its basis: values, or two other figures.
 
-    ``draws`` has a line of replicates for each draw. The figure is the mean of the two ``parts``,
-    or their difference if it is a ``difference``.
+    ``draws`` has a line of replicates for each draw. If the figure has two ``parts``, it is their
+    mean, or their difference if ``difference`` is true.
     """
 
     draws: NDArray[np.float64]
@@ -113,9 +113,9 @@ _EXACT = "all verdicts agree: exact binomial bounds, of a mean or a difference f
 
 
 def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
-    """Return bounds of a figure whose resamples are all equal: exact ones if its values are.
+    """Return bounds of a figure whose resamples are all equal: exact ones if its values are equal.
 
-    The bounds of a mean or difference come from those of its parts.
+    The bounds of a mean or difference come from the bounds of its parts.
     """
     if figure.values is not None and len(set(figure.values)) == 1:
         exact = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
@@ -144,7 +144,7 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
             figures["delta_perplexity", "valid"] = replace(
                 perplexity, draws=draws, values=None, labels=None
             )
-    # Overall: the mean of the two sides (appendix B.4); of a file of one side, that side.
+    # Overall: the mean of the two sides (appendix B.4); in a file with one side, that side.
     risk, opportunity = (sides[side] for side in SIDES)
     shared = [key for key in risk if key in opportunity]
     both = {key: _both(risk[key], opportunity[key]) for key in shared}
@@ -217,7 +217,7 @@ def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
 
 
 def risk_against_opportunity(data: ChapterData) -> Section:
-    """Return how the judged scores of risk and opportunity differ (figure 2), if any."""
+    """Return the section on how the judged scores of risk and opportunity differ (figure 2)."""
     section = Section("sides", "Risk against opportunity")
     if not data.judged:
         return section
@@ -269,7 +269,7 @@ def _sides_chart(frame: pd.DataFrame) -> GridChart | None:
 
 
 def few_shot_change(data: ChapterData) -> Section:
-    """Return few-shot minus zero-shot by model (figure 3), both on the same resamples."""
+    """Return the section on few-shot minus zero-shot by model (figure 3), on the same resamples."""
     items = data.items
     systems = items.drop_duplicates("system")[["system", "model", "method", "shots", "judge"]]
     zero = systems[systems["method"].eq("zero-shot")]
@@ -346,7 +346,7 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
 
 
 def base_distance(data: ChapterData) -> Section:
-    """Return how far counterfactuals are from their factual, for methods that write one."""
+    """Return the section on the distance of counterfactuals from their base, if there is one."""
     caption = (
         "Between each valid counterfactual and the base continuation of its headline, the text "
         "that the model wrote when no side was asked for: character edits over the longer "

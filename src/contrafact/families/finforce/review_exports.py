@@ -1,8 +1,8 @@
 """The results of a review of headlines, as the studio exports them (FIN-FORCE, section 3.3).
 
 Exported items and exported decisions both hold a headline's outcome in the review, the answers that
-more than half agreed on, and who took part. `finforce release` reads either beside the sheets of
-`finforce screen`.
+more than half agreed on, and the people who took part. `finforce release` reads either, as well as
+the sheets of `finforce screen`.
 """
 
 import json
@@ -77,7 +77,7 @@ def _reviewed(row: Mapping[str, Any], known: set[str]) -> tuple[str, ReviewedHea
     item = str(row["item_id"] or "")
     if item not in known:
         raise InputError(
-            f"'{item[:40]}' is no headline of the file",
+            f"'{item[:40]}' is not a headline of the file",
             hint="give the file that was imported into the review, or the exported items alone",
         )
     people = _json(row.get("review_by") or row.get("decided_by") or "")
@@ -88,11 +88,11 @@ def _reviewed(row: Mapping[str, Any], known: set[str]) -> tuple[str, ReviewedHea
 
 
 def _together(item: str, one: ReviewedHeadline, other: ReviewedHeadline) -> ReviewedHeadline:
-    """Return what two rows of one headline, decisions of several people, come to."""
+    """Return the joint result of two rows of one headline, by different people."""
     outcomes = [o and (o.decision, o.category) for o in (one.outcome, other.outcome)]
     if outcomes[0] != outcomes[1]:
         raise InputError(
-            f"the rows of '{item[:40]}' do not come to one outcome",
+            f"the rows of '{item[:40]}' have different outcomes",
             hint="export the review again, and give one export of it",
         )
     by = tuple(sorted({*one.by, *other.by}))
@@ -104,8 +104,8 @@ def _together(item: str, one: ReviewedHeadline, other: ReviewedHeadline) -> Revi
 def rows_of_items(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a review's exported items as rows of headlines, with the ids of `finforce screen`.
 
-    A headline that was not screened before the review gets its id from its text. One that is there
-    twice is kept twice, for the caller to decide. An empty cell of a text table becomes None.
+    A headline that was not screened before the review gets its id from its text. Repeats are kept,
+    for the caller to handle. An empty cell of a text table becomes None.
     """
     headlines = []
     for cells in rows:
@@ -123,13 +123,13 @@ def _outcome(row: Mapping[str, Any], people: int) -> Outcome | None:
         return None
     decision = _OUTCOMES.get(written)
     if decision is None:
-        raise InputError(f"'{written[:40]}' is no outcome", hint="export the review again")
+        raise InputError(f"'{written[:40]}' is not an outcome", hint="export the review again")
     answers = _json(row.get("review_answers"))
     named = answers.get("market_category") if isinstance(answers, Mapping) else None
     named = row.get("answer_market_category") or named
     category = canonical_category(str(named))[0] if named else None
     if named and category is None:
-        problem = f"'{str(named)[:40]}' is none of the ten categories"
+        problem = f"'{str(named)[:40]}' is not one of the ten categories"
         raise InputError(problem, hint="is it the right review?")
     if decision == "kept" and category is None:
         return Outcome("hard case", None, "people disagree on the category", people)
@@ -152,7 +152,7 @@ def _json(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Decided:
-    """The headlines of a file, and what people decided of them in sheets and in reviews."""
+    """The headlines of a file, and people's decisions on them in sheets and in reviews."""
 
     rows: list[dict[str, Any]]
     answers: Mapping[str, Sequence[SheetDecision]]
@@ -161,7 +161,7 @@ class Decided:
 
 
 def decided(file: str, decisions: list[Path], *, unreviewed: bool) -> Decided:
-    """Return a file's headlines with the decisions of sheets and reviews, one source for each."""
+    """Return a file's headlines with their decisions, each from a sheet or from a review."""
     rows = [row for _, row in read_rows(file, guarded=is_review_export)]
     from_review = bool(rows) and not decisions and all(map(is_review_export, rows))
     reviewed: dict[str, ReviewedHeadline] = {}
@@ -191,10 +191,10 @@ def decided(file: str, decisions: list[Path], *, unreviewed: bool) -> Decided:
 def _of_review(
     rows: list[dict[str, Any]], file: str
 ) -> tuple[list[dict[str, Any]], dict[str, ReviewedHeadline]]:
-    """Return the headlines of a review's exported items, each once, and what was decided."""
+    """Return the headlines of a review's exported items, each once, and their results."""
     if not all(row.get("headline") for row in rows):
         raise InputError(
-            "holds what was decided, and no headlines",
+            "holds decisions, but no headlines",
             file=file,
             hint="export the review's items, or give it with --decisions",
         )
@@ -210,7 +210,7 @@ def _of_review(
 def _exported(
     files: list[Path], known: set[str], reviewed: dict[str, ReviewedHeadline]
 ) -> list[Path]:
-    """Add what reviews' exports among files come to; return the other files, which are sheets."""
+    """Add the results of review exports to ``reviewed``; return the other files, the sheets."""
     sheets = []
     for path in files:
         lines = list(read_rows(path, guarded=is_review_export))
@@ -231,7 +231,7 @@ def _exported(
 def taken(
     found: Decided, *, unreviewed: bool
 ) -> tuple[list[Released], list[LedgerEvent], Counter[str]]:
-    """Return the headlines to release, what was decided of all, and how many came to what."""
+    """Return the headlines to release, the decisions' events, and the counts of outcomes."""
     counts = Counter({"screened headlines": len(found.rows) + found.repeated})
     if found.repeated:
         counts["the same headline again, left out"] = found.repeated

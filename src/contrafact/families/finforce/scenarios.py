@@ -1,7 +1,7 @@
 """Scenarios for the headlines of a table: every row, in order, with its two counterfactuals.
 
 The calls go through Inspect's model interface, without an evaluation around them. The headlines of
-a file, or of a partition on Ray, are worked on together.
+a file, or of a partition on Ray, are processed together.
 """
 
 import asyncio
@@ -76,10 +76,10 @@ class _Scenarios:
     """A row's headline and result.
 
     Attributes:
-        added: Our columns by their plain names.
-        headline: None if there is none to work on.
+        added: The values of the columns we add, by the columns' plain names.
+        headline: The headline; None if the row has no usable one.
         outcome: ``valid``; ``invalid``, the answer cannot be used; ``degenerate``, it can be read
-            and a text is no scenario; ``bad``, there is no headline; ``failed``, a call failed.
+            but a text is no scenario; ``bad``, there is no headline; ``failed``, a call failed.
     """
 
     added: dict[str, Any]
@@ -88,14 +88,14 @@ class _Scenarios:
 
     @property
     def key(self) -> tuple[str | None, ...]:
-        """All that a method may read: rows with equal keys are asked about once."""
+        """All fields that a method may read: rows with equal keys are asked about once."""
         assert self.headline is not None
         text = " ".join(self.headline.text.split())
         return text, self.headline.description, self.headline.date
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """Return the name of each added column, with ``contrafact_`` before one that is taken."""
+    """Return the name of each added column, with ``contrafact_`` in front if it is taken."""
     names = {}
     for plain in added:
         name = plain
@@ -128,7 +128,8 @@ def row_problem(text: object) -> str | None:
 def result_frame(rows: Sequence[InputRow], suffix: str) -> "pd.DataFrame":
     """Return the results as a table: the input's columns in their order, then ours.
 
-    For CSV, text by a model that a spreadsheet would run as a formula gets an apostrophe in front.
+    For CSV, model-written text that a spreadsheet would run as a formula gets an apostrophe in
+    front.
     """
     import pandas as pd
 
@@ -164,8 +165,8 @@ class GenerateStage(Stage):
     """Headlines in, scenarios out.
 
     Attributes:
-        columns: The input's column of a field, if it has another name.
-        shots_from: A file of examples; our own if None.
+        columns: The input's name for each field that has another name there.
+        shots_from: A file of examples; our own examples if None.
         sampling: The decoding settings that the user gives.
     """
 
@@ -201,12 +202,12 @@ class GenerateStage(Stage):
 
     @cached_property
     def spec(self) -> str:
-        """The method's name with the options that are not its defaults."""
+        """The method's name with the options that differ from its defaults."""
         return METHODS.spec(self.method, dict(self.sampling))
 
     @cached_property
     def context(self) -> MethodContext:
-        """What the method is made from, except the headlines that it is used on."""
+        """The settings, prompts and examples from which the method is made, without headlines."""
         settings = RunSettings(
             task="finforce",
             models=(self.model,),
@@ -226,11 +227,11 @@ class GenerateStage(Stage):
         return tuple(judge_names(self.judges))
 
     def chosen(self, items: Sequence[Headline] = ()) -> Method[Headline, Generation]:
-        """Return the method for headlines that are worked on together."""
+        """Return the method for headlines that are processed together."""
         return METHODS.make(self.spec, replace(self.context, items=items))
 
     def checked(self) -> Method[Headline, Generation]:
-        """Return the method; raise what can be known to be wrong before the first call."""
+        """Return the method; raise an error for any problem found before the first call."""
         chosen = self.chosen()
         check_verifiers("finforce", self.judge_names)
         _ = self.judging
@@ -307,7 +308,7 @@ class GenerateStage(Stage):
                 f"no column 'headline' (found: {columns})",
                 file=name,
                 line=rows[0].line,
-                hint="name the column 'headline', 'title' or 'text', or say --columns "
+                hint="name the column 'headline', 'title' or 'text', or pass --columns "
                 "headline=NAME",
             )
         if out is not None and Path(out).suffix.lower() == ".xlsx":
@@ -392,7 +393,7 @@ class GenerateStage(Stage):
         judges: Sequence[Model],
         batch: Batch,
     ) -> Mapping[str, Any]:
-        """Return our columns of a headline, except those that depend on its row."""
+        """Return the columns we add for a headline, except those that depend on its row."""
 
         async def write() -> Mapping[str, Any]:
             generation = await run_method(method, headline, ask, batch=batch)
@@ -442,8 +443,8 @@ def _headlines(rows: Iterable[InputRow]) -> list[Headline]:
 
 OUTCOMES: Mapping[str, str] = {
     "invalid": "with an answer that cannot be used",
-    "degenerate": "with a scenario that is none (column 'degenerate')",
-    "bad": "without a headline to work on",
+    "degenerate": "with a text that is no scenario (column 'degenerate')",
+    "bad": "without a usable headline",
     "failed": "failed",
 }
-"""The words for rows that are not valid, by outcome."""
+"""The words for rows of each outcome other than valid."""

@@ -1,9 +1,9 @@
-"""Which headlines are candidates for the benchmark: proposals, and people's decisions on them.
+"""Screening of headlines for the benchmark: proposals, and people's decisions on them.
 
 FIN-FORCE, sections 3.2 and 3.3 and appendix A.6: a headline reports a market event if it has *event
 status* (a current, factual development) and *material relevance* (it concerns one of the ten
 categories). Rules propose if a headline's form leaves no doubt, a model is asked about the rest,
-and what neither settles stays open. People decide on a sheet, and flag what they are unsure of.
+and headlines that neither settles stay open. People decide in a sheet, and mark doubtful cases.
 """
 
 import re
@@ -57,7 +57,7 @@ from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit, printable
 
 NOBODY = "nobody"
-"""Who labelled a headline that neither a rule nor a model settled."""
+"""``labelled_by`` of a headline that neither a rule nor a model settled."""
 
 SHEET_COLUMNS = (
     *("item_id", "headline", "proposed", "proposed_category", "proposed_by", "why"),
@@ -72,7 +72,7 @@ _DECISIONS = {
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a rule or a model says of a headline; None for what it does not say."""
+    """A proposal on a headline by a rule or a model; fields that it leaves open are None."""
 
     labelled_by: str
     """``rule:<name>``, ``model:<name>`` or ``nobody``."""
@@ -83,7 +83,7 @@ class Proposal:
 
     @property
     def market_event(self) -> bool | None:
-        """Whether both criteria hold; None if that is open."""
+        """Whether both criteria hold; None if that is undecided."""
         criteria = (self.event_status, self.material_relevance)
         return False if False in criteria else None if None in criteria else True
 
@@ -125,7 +125,7 @@ def screening_rules() -> ScreeningRules:
 
 
 def proposal_by_rule(headline: str) -> Proposal | None:
-    """Return what the rules say of a headline; None if they leave it open."""
+    """Return the rules' proposal on a headline; None if they leave it open."""
     text = " ".join(headline.replace("’", "'").split())
     if len(text) < SHORTEST:
         why = f"has under {SHORTEST} characters"
@@ -149,7 +149,7 @@ def proposal_by_rule(headline: str) -> Proposal | None:
 
 
 def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
-    """Return what a model's reply says of a headline; an invalid reply leaves it open.
+    """Return the proposal on a headline in a model's reply; an invalid reply leaves it open.
 
     A reply is JSON with ``event_status``, ``material_relevance`` (true or false), ``category`` (one
     of the ten, or null) and ``reason``.
@@ -165,7 +165,7 @@ def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
     elif status is None or relevance is None:
         invalid = "no true or false under event_status or material_relevance"
     elif status and relevance and category is None:
-        invalid = f"the category is none of the ten: {str(named)[:40]!r}"
+        invalid = f"the category is not one of the ten: {str(named)[:40]!r}"
     if invalid is not None:
         return Proposal(NOBODY, f"invalid reply of {model}: {invalid}")
     reason = " ".join(str(value.get("reason") or "").split())[:500]
@@ -175,7 +175,7 @@ def proposal_from_reply(reply: str, model: str, headline: str = "") -> Proposal:
 
 @dataclass(frozen=True)
 class SheetDecision:
-    """What one person decided about one headline."""
+    """One person's decision on one headline, from a sheet."""
 
     item_id: str
     decision: str
@@ -215,7 +215,7 @@ def sheet_row(row: dict[str, Any]) -> dict[str, str]:
 
 
 def proposal_event(row: dict[str, Any]) -> LedgerEvent:
-    """Return the ledger's event of a proposal; an open one is a hard case, for people."""
+    """Return the ledger's event of a proposal; an open proposal is a hard case, for people."""
     decision = {True: "kept", False: "dropped", None: "hard case"}[row["market_event"]]
     by = row["labelled_by"] if ":" in row["labelled_by"] else "rule:open"
     return LedgerEvent.of("screen (proposal)", row["id"], decision, by, row["why"])
@@ -223,7 +223,7 @@ def proposal_event(row: dict[str, Any]) -> LedgerEvent:
 
 @dataclass(frozen=True)
 class ScreenStage(NewsStage, RowStage):
-    """``finforce screen``: headlines in; proposals, and a sheet to decide on, out.
+    """``finforce screen``: headlines in; proposals, and a sheet for people's decisions, out.
 
     Duplicates are left out, rules propose if they can, and a model is asked about the rest.
 
@@ -260,7 +260,7 @@ class ScreenStage(NewsStage, RowStage):
         }
 
     def input_facts(self, rows: Sequence[InputRow]) -> dict[str, Any]:
-        """Return the hash of the headlines that are no duplicates."""
+        """Return the hash of the headlines that are not duplicates."""
         kept = [[_id(row), row.value.model_dump()] for row in rows if not row.note]
         return {"input": hash_of(kept)}
 
@@ -268,7 +268,7 @@ class ScreenStage(NewsStage, RowStage):
         """Write nothing for a row whose title and summary came before; a note says so."""
 
     def prepare(self, survey: Survey) -> Mapping[int, Mapping[str, Any]]:
-        """Return for each duplicate which headline it repeats."""
+        """Return, by row index, the duplicates among the headlines and what each repeats."""
         ((indices, texts),) = survey.map_parts(
             lambda rows: (
                 [row.index for row in rows],
@@ -287,7 +287,7 @@ class ScreenStage(NewsStage, RowStage):
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work: duplicates are dropped first, then proposals are made."""
+        """Return the work on rows: duplicates are dropped first, then proposals are made."""
         propose = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
@@ -402,16 +402,18 @@ def _decision(cells: dict[str, str], known: set[str]) -> SheetDecision:
     item, written = cells.get("item_id", ""), cells["decision"]
     decision = _DECISIONS.get(written.casefold())
     if item not in known:
-        raise InputError(f"'{item[:40]}' is no headline of the file", hint="is it the right sheet?")
+        raise InputError(
+            f"'{item[:40]}' is not a headline of the file", hint="is it the right sheet?"
+        )
     if decision is None:
-        raise InputError(f"'{written[:40]}' is no decision", hint="write yes, no or unsure")
+        raise InputError(f"'{written[:40]}' is not a decision", hint="write yes, no or unsure")
     if not cells.get("decided_by"):
         raise InputError("nobody is named in decided_by", hint="write who decided")
     named = unguarded(cells.get("category", ""))
     category = canonical_category(named)[0] if named else None
     if named and category is None:
         hint = f"write one of: {'; '.join(CATEGORIES)}"
-        raise InputError(f"'{named[:40]}' is none of the ten categories", hint=hint)
+        raise InputError(f"'{named[:40]}' is not one of the ten categories", hint=hint)
     return SheetDecision(item, decision, category, cells["decided_by"], cells.get("when") or None)
 
 
@@ -426,10 +428,10 @@ class Outcome:
 
 
 def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outcome:
-    """Return what the majority decides (section 3.3); ties and doubts make a hard case.
+    """Return the majority's decision (section 3.3); a tie or a doubt makes a hard case.
 
-    A yes without a category is for the proposed one. A market event also needs a majority for one
-    category.
+    A yes without a category counts for the proposed category. A market event also needs a majority
+    for one category.
     """
     votes = Counter(one.decision for one in decisions)
     tally = ", ".join(f"{number} {word}" for word, number in sorted(votes.items()))
@@ -442,7 +444,7 @@ def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outc
     elif winner == "unsure":
         why = "people are not sure"
     elif winner == "no":
-        decision, why = "dropped", "is no market event"
+        decision, why = "dropped", "is not a market event"
     elif not any(named):
         why = "nobody names a category"
     elif (category := majority(named)) is None:
@@ -472,7 +474,7 @@ def screening_template(pack: PromptPack) -> PromptTemplate:
 
 
 async def ask_screening(headline: str, ask: Ask, template: PromptTemplate) -> str:
-    """Return a model's reply about a headline, or in brackets why there is none."""
+    """Return a model's reply about a headline, or the reason in brackets if there is no reply."""
     prompt = template.render(headline=delimit(headline), categories=category_meanings())
     named = JSONSchema(type="string", enum=list(CATEGORIES))
     properties = {

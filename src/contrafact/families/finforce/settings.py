@@ -1,4 +1,4 @@
-"""How the family is run: its options, the paper's settings by name, its part of the demo."""
+"""Settings of the family: its options, the paper's presets, and its part of the demo."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     """Options of forward counterfactuals."""
 
     judge_faults: bool = Field(
-        default=False, description="Judge the two error classes that need it too."
+        default=False, description="Judge also the two error classes that need a judge."
     )
 
 
@@ -43,9 +43,9 @@ DEMO = (
         compared=Lazy("contrafact.families.finforce.compared:compared_texts"),
         options={"fluency_model": None},
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),
-        # The headline, two more and JSON around them: of twelve replies ten end within 169 tokens,
-        # and the others not within 400. The first of the bundled headlines is one that the
-        # embedded model writes two counterfactuals of: on most others it fails, as the table says.
+        # A reply has three headlines in JSON: of twelve replies ten end within 169 tokens, and the
+        # others not within 400. For the first bundled headline the embedded model writes two
+        # counterfactuals; on most others it fails, as the table shows.
         generation={"temperature": 0.0, "max_tokens": 200},
     ),
 )

@@ -1,8 +1,8 @@
-"""The human-model agreement study: what is drawn and asked (FIN-FORCE, A.7).
+"""The human-model agreement study: its sample and its questions (FIN-FORCE, A.7).
 
 The paper drew 500 counterfactuals at random from all its experiments. Here each system and side is
-a stratum, so that every one is seen; the probability with which an item was drawn is kept, and the
-share of equal answers is weighted back by it.
+a stratum, so that all are represented; each item's probability of being drawn is kept, and the
+share of equal answers is weighted by it.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MARKS = ("trivial_consequences", "financially_unrealistic")
-"""Figure 4's error classes that need a person's judgement; a blank is no answer."""
+"""Figure 4's error classes that need a person's judgement; a blank counts as no answer."""
 _ANSWERS = ("TRUE", "FALSE")
 
 

@@ -1,4 +1,4 @@
-"""How ``finforce`` is run: its data, its Inspect task, and the table that a run leaves.
+"""How ``finforce`` is run: its data, its Inspect task, and the table that a run writes.
 
 One headline's generation and all its judgements are one sample. Usable as ``inspect eval
 contrafact/finforce --model … --model-role grader=…`` and by ``contrafact run finforce``, which adds
@@ -176,7 +176,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "repairs": len(generation.repairs),
                     **cost,
                 }
-                if "base_distance" in trace:  # of a method that writes a factual first
+                if "base_distance" in trace:  # from a method that writes a factual text first
                     row |= {"base": trace["base"], "base_distance": trace["base_distance"][side]}
                 if details := draft_details(trace, side):
                     row["details"] = json.dumps(details, ensure_ascii=False)
@@ -192,7 +192,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
-        # A file of one side alone was not asked for the other.
+        # Outputs that have only one side were not asked for the other.
         lacking = items["invalid_reason"].eq(items["side"].map(_NOT_RECORDED.format))
         items = items[~lacking.groupby([items["system"], items["side"]]).transform("all")]
         items = items.sort_values("system", kind="stable", ignore_index=True)
@@ -213,7 +213,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
         return items
 
     def local_calls(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
-        """Return what ``lm-counterfactuals`` keeps of its texts."""
+        """Return the tokens of prompt and text of each text by ``lm-counterfactuals``."""
         trace = sample.store.get(OUTPUT, {}).get("trace", {})
         read = trace.get("prompt_tokens", {})
         return [(tokens, len(trace["tokens"][part])) for part, tokens in read.items()]
@@ -245,14 +245,14 @@ def _options(settings: RunSettings) -> FinforceOptions:
 
 
 def _sides(recorded: RecordedRow) -> Iterator[tuple[Side, tuple[str | None, str]]]:
-    """Yield each side that a row gives: its text, or None and why it is invalid."""
+    """Yield each side that a row has, with its text, or None and why it is invalid."""
     if "reply" in recorded.fields and not {"risk", "opportunity", "side"} & recorded.fields.keys():
         pair = read_pair(ModelOutput.from_content(NO_MODEL, recorded.text("reply")))
         yield from ((side, (pair.texts[side], pair.invalid.get(side, ""))) for side in SIDES)
     elif "side" in recorded.fields:
         side = recorded.text("side").strip().casefold()
         if side not in SIDES:
-            raise InputError(f"'{side[:40]}' is no side", hint="write risk or opportunity")
+            raise InputError(f"'{side[:40]}' is not a side", hint="write risk or opportunity")
         text, reason = read_side(recorded.fields.get("text", ""), side)
         yield side, (text, (recorded.text("invalid") or reason) if text is None else "")
     else:
@@ -265,12 +265,12 @@ def finforce(
 ) -> Task:
     """Forward counterfactuals of market headlines (FIN-FORCE).
 
-    ``method`` may be a list, which is joined, since Inspect parts arguments at commas. Further
-    arguments are as `make_task` says, with the options of `FinforceOptions`.
+    ``method`` may be a list, which is joined, since Inspect splits arguments at commas. `make_task`
+    and `FinforceOptions` describe further arguments.
     """
     given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
     return make_task(RUN, given)
 
 
 RUN = FinforceRun(finforce)
-"""The one run of the family."""
+"""The family's only task run."""

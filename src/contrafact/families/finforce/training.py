@@ -1,7 +1,7 @@
 """FIN-FORCE in self-rewarding training: its prompts, the reading of replies, its checks.
 
-FIN-FORCE, sections 4 and 5.3 and appendix B.2. The prompt for a pair is that of the method
-zero-shot, so that a checkpoint is used like any model; the reply is the JSON object it asks for.
+FIN-FORCE, sections 4 and 5.3 and appendix B.2. The prompt for a pair is that of the zero-shot
+method, so that a checkpoint is used like any model; the reply is the JSON object it asks for.
 """
 
 import json
@@ -120,7 +120,7 @@ _LABEL = re.compile(
 
 
 def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
-    """Return the headline in a reply's first line, and why it is none, or None."""
+    """Return the headline in a reply's first line, and why it is not usable, or None if it is."""
     answer = answer_text(text)
     lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     if not lines:
@@ -141,7 +141,7 @@ def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
         return headline, "says the same words twice"
     ruled = proposal_by_rule(headline)
     if ruled is not None and ruled.market_event is False:
-        return headline, f"no market event: {ruled.why}"
+        return headline, f"not a market event: {ruled.why}"
     return headline, None
 
 
@@ -153,26 +153,26 @@ def _repeats(words: Sequence[str]) -> bool:
 # Checks without a model
 
 KINDS = ("subject", "edit", "forward", "form")
-"""What each side gets a point for, in the order of the paper's scale (FIN-FORCE, table 13)."""
+"""The kinds of points for each side, in the order of the paper's scale (FIN-FORCE, table 13)."""
 
 _HIGHEST = float(len(SIDES) * len(KINDS))
 _NAMES = {"ORG", "GPE", "PERSON", "NORP", "LOC", "PRODUCT", "FAC", "EVENT", "LAW"}
-_NEAR, _FAR = 0.35, 0.95  # the edit distances up to which a text gets all of a point, and none
+_NEAR, _FAR = 0.35, 0.95  # edit distances: a full point up to the first, none from the second
 _NEW_WORDS = 3
 _WORDS = (4, 45)
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SIDE_LABEL = re.compile(r"^\W*(?:risk|opportunity)\w*(?:\s+\w+)?\s*:", re.IGNORECASE)
-_CONTENT_LETTERS = 4  # of a word that carries a headline's subject
+_CONTENT_LETTERS = 4  # the fewest letters of a word that carries a headline's subject
 
 
 def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[CheckedReply]:
     """Return the points of each reply, 0 to 8, by checks that need no model.
 
-    Each side has four points, after kinds of the paper's scale (FIN-FORCE, table 13): subject,
-    minimal edit, a step forward, form. There is none for direction, which words do not show, nor
-    for realism. Points may be fractions, so that candidates rarely tie. A reply that has to be
-    repaired to be read loses a point; one that cannot be read has none.
+    Each side can get four points, as in the paper's scale (FIN-FORCE, table 13): subject, minimal
+    edit, a step forward, form. There is no point for direction or realism, which words do not
+    show. Points may be fractions, so that candidates rarely tie. A reply that needs repairs to be
+    read loses a point; a reply that cannot be read gets none.
     """
     pairs = [reply.answer for reply in replies]
     once = list(dict.fromkeys(headlines))
@@ -256,4 +256,4 @@ TRAINING = TrainingSpec(
     method_input=Headline.of,
     method_answer=lambda made: ReadReply({side: made.texts[side] for side in SIDES}).answer,
 )
-"""What training needs of this family."""
+"""The family's functions and settings for training."""

@@ -1,4 +1,4 @@
-"""What a method gives: and how an answer is read from a reply.
+"""Answers of methods, and how an answer is read from a model's reply.
 
 A method turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RFC-BENCH, section
 2.1).
@@ -18,7 +18,7 @@ from contrafact.judges.probabilities import answer_masses
 from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 
-_ALTERNATIVES = 20  # to a token that are asked for: the most that OpenAI gives
+_ALTERNATIVES = 20  # alternatives asked for per token: the most that OpenAI gives
 REASONS_TOKENS = 120
 """About how long a rationale is, for estimates."""
 
@@ -28,11 +28,11 @@ class Answer:
     """A method's answer to one item.
 
     Attributes:
-        predicted: A label of the task; None where the reply was invalid.
-        reply: The model's last reply, as it came; None where none was read.
-        probabilities: By label, its probability against the others, adding up to 1, or a
-            baseline's scores on that scale; None without them.
-        trace: What the method kept of its way there (a first answer, …).
+        predicted: A label of the task; None if the reply is invalid.
+        reply: The model's last reply, unchanged; None if no reply was read.
+        probabilities: The probability of each label (or a baseline's score), adding up to 1;
+            None if there are no probabilities.
+        trace: The method's intermediate results (a first answer, …).
     """
 
     predicted: str | None
@@ -65,11 +65,11 @@ def item_of(metadata: Mapping[str, Any]) -> Item:
 
 
 def answer_of(state: TaskState) -> Answer:
-    """Return the answer in a sample: a solver's of ours, or whatever another wrote as output."""
+    """Return a sample's answer: stored by our solver, or read from another solver's output."""
     kept, item = state.store.get(OUTPUT), item_of(state.metadata)
     answer = read_answer(state.output, item) if kept is None else Answer(**kept)
     if answer.predicted is not None and answer.predicted not in item.labels:
-        reason = f"'{answer.predicted}' is no label of these data"
+        reason = f"'{answer.predicted}' is not a label of these data"
         return replace(answer, predicted=None, invalid=reason, probabilities=None)
     return answer
 
@@ -81,12 +81,12 @@ def read_answer(
     reasons: bool = False,
     trace: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Return the answer that a model's output gives, on the last line where reasons were asked."""
+    """Return the answer in a model's output; with ``reasons``, it is on the last line."""
     reading = read_label(output.completion, item.labels, item.texts, reasons=reasons)
     label, invalid = reading.value, reading.invalid
     if (stopped := no_answer(output, cut=False)) is not None:
         label, invalid = None, stopped
-    # A label alone is whole; one with more behind or before it may have been a step on the way.
+    # A bare label is complete; a label amid other text may come from unfinished reasoning.
     elif cut_off(output) and (label is None or output.completion.strip().casefold() != label):
         label, invalid = None, f"{CUT_OFF} ({invalid})" if invalid else CUT_OFF
     probabilities = None

@@ -1,4 +1,4 @@
-"""What baselines share: answers known beforehand, surface features, folds by article.
+"""What baselines share: precomputed answers, surface features, folds by article.
 
 A baseline is a method that asks no model. Features are those of RFC-BENCH, section 3.4, figure 4
 and appendix L; cross-validation is by article, so that no item is judged by what was learnt from
@@ -21,18 +21,18 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.diff import surface
 
 FOLDS = 10
-"""Folds, or as many as there are articles if these are fewer."""
+"""The number of folds; with fewer articles, one fold per article."""
 
 PAIR_FEATURES: tuple[str, ...] = (
     *("length_ratio", "punctuation_difference", "numeric_difference", "jaccard"),
 )
-"""What figure 4's baseline is made from: length, punctuation, numeric tokens, lexical overlap."""
+"""The features of figure 4's baseline: length, punctuation, numeric tokens, lexical overlap."""
 
 TEXT_FEATURES: tuple[str, ...] = (
     *("characters", "words", "characters_per_word", "distinct_words", "punctuation", "numbers"),
     *("digits", "percent_signs", "capitals"),
 )
-"""The same kind of thing where there is one text; counts, but for two ratios."""
+"""The corresponding features of a single text: counts, except for two ratios."""
 
 _WORD = re.compile(r"\w+(?:['’.,\-]\w+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -85,7 +85,7 @@ def text_features(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def article_folds(clusters: Sequence[Hashable], *, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the rows to learn from and those to judge, fold by fold; articles are never split."""
+    """Yield each fold's training and test rows; the rows of one article are never split."""
     codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(clusters))}
     if len(codes) < 2:
         raise InputError(
@@ -105,7 +105,7 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """Return each item's label probabilities by a logistic regression fitted without its article.
 
-    Shape (items, labels). A label that a fold has not seen has probability 0 there.
+    Shape (items, labels). A label absent from a fold's training rows has probability 0 there.
     """
     require("sklearn", "baselines")
     from scipy.sparse import issparse

@@ -1,12 +1,12 @@
-"""Pairs in: paragraphs with their manipulated versions, and the samples that tasks make of them.
+"""Reading of pairs (paragraphs with their manipulated versions), and the samples made from them.
 
 RFC-BENCH, sections 2.1 and 2.2, appendix I. Everything clusters by the source article.
 
 *Detection* shows both members of every pair, each as a sample of its own. An original that several
 pairs share (one article may be manipulated in several ways) enters once per pair: every pair then
 has both members, so that pairwise accuracy is defined for all of them and the two labels are in
-balance within each manipulation, as in the paper. The repeats are no independent evidence, and
-intervals, which cluster by article, do not take them for it. *Diagnosis* shows each pair once.
+balance within each manipulation, as in the paper. The repeats are not independent evidence, and
+intervals, which cluster by article, account for that. *Diagnosis* shows each pair once.
 
 The published dataset holds no originals (appendix I). Without them there is only the manipulated
 half of detection, where a model that always says "false" is always right: accuracy there is the
@@ -35,7 +35,7 @@ FIELDS = (
     *("id", "article_id", "original", "rewritten", "manipulation", "category", "rewriter"),
     *("ticker", "date", "url"),
 )
-"""What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
+"""The fields that are read from a row, as named in `contrafact.files.fields.FIELD_NAMES`."""
 
 _HALF = (
     "without an original: only the manipulated half of detection can be shown, where always "
@@ -48,7 +48,7 @@ REPEATED = "left out: the pair came before"
 
 @dataclass
 class PairNotes(RowNotes):
-    """What the loader met and passed over, to be shown to the user."""
+    """What the loader noticed or left out, to be shown to the user."""
 
     places: dict[str, int] = field(default_factory=dict)
     """The line of each pair, by its id."""
@@ -58,7 +58,7 @@ class PairNotes(RowNotes):
 
 @dataclass(frozen=True)
 class Item:
-    """One sample of a task: what is shown, and what is right.
+    """One sample of a task: the pair, the paragraph shown and the right label (``gold``).
 
     Attributes:
         id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection.
@@ -109,12 +109,12 @@ def load_pairs(
     originals: bool = False,
     columns: Mapping[str, str] | None = None,
 ) -> list[Rewrite]:
-    """Return the pairs of a file, in its order, each once.
+    """Return the pairs of a file, in order, without repeats.
 
-    A table with ``manipulation``, ``rewritten`` and, for all but half of detection, ``original``;
-    in the published dataset's shape the manipulation stands under ``category``. A pair that names
-    no article belongs to the article of its original; without an original, of its link, or else of
-    itself. A pair without an original has the empty text there.
+    The file is a table with ``manipulation``, ``rewritten`` and, for all but half of detection,
+    ``original``; the published dataset has the manipulation under ``category``. A pair without an
+    ``article_id`` gets one from its original, else its link, else its rewrite. A pair without an
+    original has the empty text there.
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)
@@ -126,7 +126,7 @@ def load_pairs(
 
 
 def label_conflicts(placed: Sequence[tuple[int, Rewrite]]) -> list[str]:
-    """Return a sentence for each text with two labels, of pairs with their lines."""
+    """Return a sentence for each text with two labels; ``placed`` are the pairs and their lines."""
     kinds = (
         (line, f"{pair.original} {pair.rewritten}", pair.manipulation) for line, pair in placed
     )
@@ -147,7 +147,7 @@ def read_pairs(
     originals: bool = False,
     refused: Callable[[InputError], None] | None = None,
 ) -> list[Rewrite]:
-    """Return the pairs that rows hold, each once, in order; `load_pairs` says what is read."""
+    """Return the pairs in rows, in order, without repeats; `load_pairs` describes the fields."""
     first: dict[str, tuple[int, Rewrite]] = {}
     for line, row in rows:
         notes.rows += 1
@@ -161,7 +161,7 @@ def read_pairs(
             line_before, before = first.setdefault(pair.id, (line, pair))
             if content_of(before) != content_of(pair):
                 raise InputError(
-                    f"the id '{pair.id}' is that of another pair, on line {line_before}",
+                    f"the id '{pair.id}' belongs to another pair, on line {line_before}",
                     hint="give every pair an id of its own, or leave the ids out",
                 )
         except InputError as error:
@@ -192,12 +192,12 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     if found is None:
         raise InputError(
             f"the manipulation is missing (found: {columns_found(row)})",
-            hint="name it in the column 'manipulation', or say --columns manipulation=NAME",
+            hint="name it in the column 'manipulation', or pass --columns manipulation=NAME",
         )
     manipulation = manipulation_named(found)
     if manipulation is None:
         raise InputError(
-            f"'{str(found)[:40]}' is no manipulation",
+            f"'{str(found)[:40]}' is not a manipulation",
             hint="write numerical, flipping, sentiment or causal",
         )
     if str(found) != manipulation:
@@ -234,7 +234,7 @@ def _text(name: str, value: Any, row: Mapping[str, Any]) -> str:
     if value is None:
         columns = fold_row(row)
         present = [columns[key] for key in names_of(name) if key in columns]
-        # No column, or null: the row says that it has no original. A blank text says nothing.
+        # No column, or null, means that there is no original; a blank text is a mistake.
         if name == "original" and not any(isinstance(one, str) for one in present):
             return ""
         problem = f"'{name}' is empty" if present else None
@@ -265,7 +265,7 @@ _REVIEWED = ("original", "rewritten", "manipulation", "ticker")
 
 
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
-    """Return a pair under the names of its fields, where a project shows both of its texts."""
+    """Return a row as a pair, with the usual field names; None unless both texts are shown."""
     if not {"original", "rewritten"} <= set(shown):
         return None
     columns = fold_row(row)

@@ -1,8 +1,8 @@
-"""What is in a file of pairs: what is wrong with it, what is odd, its statistics.
+"""The report on a file of pairs: violations, oddities and statistics.
 
 RFC-BENCH, section 2.1. Nothing is left out: a row that cannot be used is a violation, named by its
-line, and the others are counted all the same. Whether pairs keep the contract of their manipulation
-is another question, which ``contrafact rfc check`` answers.
+line, and the others are still counted. Whether pairs keep the contract of their manipulation is
+another question, which ``contrafact rfc check`` answers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from contrafact.files.tables import Row
 
 
 def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
-    """Return what is in a file of pairs, by manipulation, and what is wrong with its rows."""
+    """Return the report on a file of pairs: counts by manipulation, and what is wrong with rows."""
     notes, refused = PairNotes(), list[InputError]()
     pairs = read_pairs(rows, name, notes, refused=refused.append)
     own = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}

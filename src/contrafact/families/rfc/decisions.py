@@ -1,9 +1,9 @@
 """What people decided about rewrites: a file with a published schema (RFC-BENCH, 2.2.3, 2.2.4).
 
 One decision a line: who, what, when, at which stage. The schema ships as ``decisions.schema.json``;
-whatever collects decisions (a spreadsheet, a script, a review studio) writes files that keep it.
-What the decisions on one pair come to (post-annotation handling, 2.2.3, and finalization, 2.2.4) is
-`follow`, a pure function: the order in which they stand in a file does not matter.
+anything that collects decisions (a spreadsheet, a script, a review studio) writes files that follow
+it. The function `follow` returns the outcome of the decisions on one pair (post-annotation
+handling, 2.2.3, and finalization, 2.2.4); their order in a file does not matter.
 
 ===================  =============================================  ===============================
 stage                who                                            decisions
@@ -56,7 +56,7 @@ APART_FROM: dict[ReviewStage, tuple[ReviewStage, ...]] = {
     "secondary-review": ("annotation", "re-annotation"),
     "arbitration": ("annotation", "re-annotation", "secondary-review"),
 }
-"""Whose own verdicts a stage rules on: nobody decides at it on an item of theirs (2.2.4)."""
+"""The stages whose verdicts a stage rules on: nobody rules on a verdict of their own (2.2.4)."""
 REVIEW_STAGES: tuple[ReviewStage, ...] = tuple(ALLOWED)
 
 
@@ -113,7 +113,7 @@ class ReviewDecision(BaseModel):
     def _fits_its_stage(self) -> Self:
         if self.decision not in ALLOWED[self.stage]:
             raise ValueError(
-                f"'{self.decision}' is no decision of {self.stage}: "
+                f"'{self.decision}' is not a decision of {self.stage}: "
                 f"use {', '.join(ALLOWED[self.stage])}"
             )
         if (self.decision == "revise") != (self.rewritten is not None):
@@ -130,13 +130,13 @@ class ReviewDecision(BaseModel):
 def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> list[ReviewDecision]:
     """Return the decisions of a file, in its order.
 
-    JSON Lines, JSON, CSV or Parquet; in CSV an empty cell is a field that is not there, and the
-    apostrophe that guards a cell from being taken for a formula is none of its text.
+    JSON Lines, JSON, CSV or Parquet; in CSV an empty cell means that the field is missing, and the
+    apostrophe that keeps a cell from being read as a formula is removed.
 
     Raises:
-        InputError: The file cannot be read, or a row does not keep the schema, decides on an item
-            that is not there, repeats a person's decision at one stage and time, or rules on a
-            dispute that its own author is part of. The line is named.
+        InputError: The file cannot be read, or a row does not fit the schema, decides on an unknown
+            item, repeats a person's decision at one stage and time, or rules on a dispute in which
+            its author took part. The line is named.
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
@@ -190,7 +190,7 @@ _RULE_APART = "leave the ruling out, and have somebody rule who took no part in 
 def _ruling_on_itself(
     decisions: Sequence[ReviewDecision], lines: Iterable[int]
 ) -> tuple[int, str] | None:
-    """Return the line of a ruling by somebody whose own verdict it is about, and what is wrong."""
+    """Return the line of a ruling on its author's own verdict, and what is wrong; None if none."""
     took_part: dict[tuple[str, str], dict[ReviewStage, int]] = {}
     numbered = list(zip(decisions, lines, strict=True))
     for one, line in numbered:
@@ -224,7 +224,7 @@ class Fate:
 
 
 PROTOCOL = "rfc-rewrite"
-"""The review whose rules hold: ``reviews/rfc-rewrite.toml``, which the review studio runs."""
+"""The review whose rules apply: ``reviews/rfc-rewrite.toml``, which the review studio runs."""
 _OUTCOMES: dict[str, State] = {
     "final": "retained",
     "removed": "removed",
@@ -235,10 +235,10 @@ _ANNOTATIONS = ("annotation", "re-annotation")
 
 
 def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
-    """Return what the decisions on one item come to, by the rules of the review `PROTOCOL`.
+    """Return the outcome of the decisions on one item, by the rules of the review `PROTOCOL`.
 
-    Decisions that were made outside the studio may lack some that the rules wait for: then
-    `_exception` says where the item goes. Of one person's decisions at a stage the last counts.
+    Decisions made outside the studio may lack some that the rules wait for: then `_exception` says
+    where the item goes. Only a person's last decision at a stage counts.
     """
     at: dict[str, list[ReviewDecision]] = {}
     for one in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
@@ -247,8 +247,8 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
         (o for o in reversed(at.get("expert-review", ())) if o.decision == "revise"), None
     )
     if revision is not None:
-        # A batch that the audit returned is reviewed again: what was audited before the text was
-        # written anew speaks of another text.
+        # A batch that the audit returned is reviewed again: audits from before the revision are
+        # about another text.
         at["audit"] = [one for one in at.get("audit", ()) if one.time >= revision.time]
     stage, dispute = "expert-review", ""
     text, experts, voters = None, list[ReviewDecision](), list[ReviewDecision]()
@@ -287,7 +287,7 @@ def _stands(
     text: str | None,
     experts: list[ReviewDecision],
 ) -> tuple[str | None, list[ReviewDecision]]:
-    """Return the text that stands after a stage (2.2.3), and the experts by whom it stands."""
+    """Return the text after a stage (2.2.3), and the experts' decisions that support it."""
     goes_on = to not in _OUTCOMES
     if stage == "expert-review" and goes_on:
         earlier = [] if revision is None or revision in here else [revision]
@@ -302,9 +302,9 @@ def _stands(
 def _exception(
     stage: str, votes: Sequence[ReviewDecision], here: int, annotators: int, dispute: str
 ) -> Rule | None:
-    """Return where an item goes on whose way the protocol's rules do not speak.
+    """Return the rule for an item that the protocol's rules do not cover; None if they do.
 
-    ``here`` votes are of the stage itself, ``dispute`` is what is to be adjudicated.
+    ``here`` is the number of votes at the stage itself, ``dispute`` the reason for adjudication.
     """
     if stage == "expert-review" and any(vote.decision == "fail" for vote in votes):
         return Rule(to="removed", why="failed by the expert")
@@ -322,7 +322,7 @@ def _exception(
 
 
 def _standing(at: Mapping[str, Sequence[ReviewDecision]], stage: str) -> list[ReviewDecision]:
-    """Return a stage's decisions that count: each person's last; where one decides, the last."""
+    """Return a stage's decisions that count: each person's last, or the last if one decides."""
     made = at.get(stage, ())
     if stage in ("expert-review", "revision", "arbitration"):
         return list(made[-1:])

@@ -1,16 +1,16 @@
-"""Rewritten pairs with known verdicts: crossed, of the project's own writing; labelled; controls.
+"""The exam's rewritten pairs with known verdicts: crossed pairs, labelled pairs and controls.
 
-``exam_items.jsonl`` holds frames: short reports on invented companies, each with places that can
-say one thing or its contrary, and each of these in two wordings. Originals use the first wording,
-rewrites the second, so that what stays is reworded as much as what changes, and how much a rewrite
-repeats of its original says nothing. Within a frame rewrites are paired with several originals;
-``docs/exam.md`` says how each is made, and why what is false of it is beyond doubt.
+``exam_items.jsonl`` holds frames: short reports on invented companies, with slots that can say one
+thing or its contrary, each in two wordings. Originals use the first wording, rewrites the second,
+so that unchanged content is reworded as much as changed content, and the words that a rewrite
+repeats from its original tell nothing. Within a frame, rewrites are paired with several originals;
+``docs/exam.md`` says how each pair is made, and why its faults are beyond doubt.
 
-So a rewrite is right for one original and wrong for another, or, where it contradicts itself, each
-half of it stands as often where it is right. `exam_labelled.jsonl` names bundled pairs with labels,
-and for the faulty ones what is false of them; a criterion is asked only where its verdict is
-certain. Controls (a figure or a name changed, a copy) are faults that facts find: whether a judge
-fails them stands apart, as ``KIND:control``, as do numerical pairs, which facts decide.
+So a rewrite is right for one original and wrong for another, or, if it contradicts itself, each of
+its halves is as often part of a right rewrite. `exam_labelled.jsonl` names bundled pairs with
+labels and, for faulty pairs, the criteria that they fail; a criterion is asked only if its verdict
+is certain. Controls (a changed figure or name, a copy) are faults that facts find: verdicts on them
+are reported apart, as ``KIND:control``, as are numerical pairs, which facts decide.
 """
 
 import json
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from contrafact.prompts import PromptPack
 
 WHOLES: tuple[Manipulation, ...] = ("flipping", "sentiment", "causal")
-"""The kinds whose meaning a judge decides."""
+"""The manipulations whose meaning a judge decides."""
 
 CONTROL = "control"
-"""Names what facts find, as in ``flipping:control``: a judge should fail it."""
+"""The name for faults that facts find, as in ``flipping:control``: a judge should fail them."""
 
 _HERE = Path(__file__)
 _ORIGINAL, _REWRITE = 0, 1
 _CONTROLS = ("figure or name", "copy")
 _BOTH_WAYS = (0, 3)
-"""Of the six causal originals of a frame, those whose parties stand either way round."""
+"""Which of a frame's six causal originals also occur with the parties swapped."""
 
 
 class _Pair(NamedTuple):
@@ -68,7 +68,7 @@ def crossed_items() -> tuple[ExamItem, ...]:
 
 
 def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
-    """Yield a flipping frame's items; signs say how headline, statement and the other point."""
+    """Yield a flipping frame's items; signs are the directions of its slots h, s and t."""
 
     def text(signs: str, event: int, wording: int) -> str:
         ways = {
@@ -104,7 +104,7 @@ def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[Ex
 
 
 def _tones(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
-    """Yield a sentiment frame's items, of three degrees; rewrites have the middle one."""
+    """Yield a sentiment frame's items; of three degrees of tone, rewrites have the middle one."""
     mild, middle, extreme = range(3)
 
     def text(way: str, degree: int, event: int, wording: int) -> str:
@@ -149,7 +149,7 @@ def _causes(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[E
 
     right = {"cause_changed": True, "effect_kept": True, "coherent": True}
     for place, (cause, denied) in enumerate(permutations(range(3), 2)):
-        turned = (denied == 1) != reverse  # as it is for the other text that denies this
+        turned = (denied == 1) != reverse  # the same for both texts that deny this cause
         third = 3 - cause - denied
         yield _item("causal", "sound", cluster, pair(cause, third, denied, turned), right)
         same = pair(cause, cause, denied, turned)
@@ -170,7 +170,7 @@ def _causes(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[E
 def _item(
     kind: Manipulation, made: str, cluster: str, pair: _Pair, known: Mapping[str, bool]
 ) -> ExamItem:
-    """Return an item; all criteria of a sound pair are known, and a fault makes the whole false."""
+    """Return an exam item; its verdict on the whole is true if all ``known`` criteria are."""
     whole = None if CONTROL in known or kind not in WHOLES else all(known.values())
     verdicts = {f"{kind}:{name}": value for name, value in known.items()}
     if whole is not None:
@@ -220,7 +220,7 @@ def labelled_items() -> tuple[ExamItem, ...]:
 
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
-    """Return how a judge is asked, as `contrafact.families.rfc.judging.Judging` asks."""
+    """Return an examiner that asks judges as `contrafact.families.rfc.judging.Judging` does."""
     from contrafact.families.rfc.judging import CRITERIA, Judging
 
     judging = Judging(pack, structured=options.structured)
@@ -258,10 +258,10 @@ def _kind(item: ExamItem) -> Manipulation:
 
 
 def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
-    """Return crossed and labelled items as readers see them that follow nothing.
+    """Return crossed and labelled items for testing whether surface features give verdicts away.
 
-    What they see is the rewrite and how much of the original it repeats; folds are by original
-    and by frame. Controls and numerical pairs, which facts find, are left out.
+    The features are those of the rewrite and how much of its original it repeats; folds are by
+    original and by frame. Controls and numerical pairs, which facts decide, are left out.
     """
     from contrafact.judges.surface import LeakItem
 

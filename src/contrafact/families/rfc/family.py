@@ -1,4 +1,4 @@
-"""RFC-BENCH as one object."""
+"""The RFC-BENCH family: its tasks, commands, studies, exam and data."""
 
 from contrafact.family import Command, Family, Lazy, Task
 

@@ -1,7 +1,7 @@
-"""From Inspect's samples to the per-item table of ``rfc-detect`` and ``rfc-diagnose``.
+"""Make the per-item table of ``rfc-detect`` and ``rfc-diagnose`` from Inspect's samples.
 
-One row per sample that ended with a score; a sample that ended in an error has none (its
-failure is the run's to tell). The columns, in this order:
+One row per sample that ended with a score; a sample that ended in an error has none (the run
+reports its failure). The columns, in this order:
 
 ===============  ===================================================================
 ``task``         ``rfc-detect`` or ``rfc-diagnose``
@@ -23,12 +23,12 @@ failure is the run's to tell). The columns, in this order:
 ``p_true``       detect: the model's probability of ``true`` against ``false``, 0 to 1, or a
                  baseline's score on that scale; NaN where there is none
 ``p_numerical``, ``p_flipping``, ``p_sentiment``, ``p_causal``
-                 diagnose: the same of each manipulation against the other three
+                 diagnose: the same for each manipulation against the other three
 ``rationale``    the reasons the model gave, or None
 ``original``     the paragraph as published; None where the data set has no originals
 ``rewritten``    the manipulated paragraph
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
-``reply``        the model's last reply, as it came; None under a baseline
+``reply``        the model's last reply, unchanged; None under a baseline
 ``category``     the article's market category, or None
 ``ticker``       the stock it was found under, or None
 ``date``         its day of publication, YYYY-MM-DD, or None
@@ -52,7 +52,7 @@ from contrafact.family.task import score_metadata
 SCORER = "label"
 
 PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
-"""The columns of probabilities, by the label that each is of."""
+"""The name of each label's column of probabilities."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "method", "shots", "draw", "sample_id", "pair_id"),
@@ -61,7 +61,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("rationale", "original", "rewritten", "shown", "reply"),
     *("category", "ticker", "date"),
 )
-"""The columns of a row, in order; the module's text says what each holds."""
+"""The columns of a row, in order, as the module's docstring describes them."""
 
 
 def items_frame(
@@ -76,7 +76,7 @@ def items_frame(
 
 
 def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str, Any]:
-    """Return one row; the module's text says what its columns hold."""
+    """Return one row, with the columns that the module's docstring describes."""
     pair, shares = item.pair, scored["probabilities"] or {}
     row = {
         **of,

@@ -1,11 +1,11 @@
-"""Judging what a pair means: what no rule reads, asked of a language model or a panel of them.
+"""Judging what a pair means, which no rule can tell, by a language model or a panel of models.
 
-RFC-BENCH, appendices Q, R.1 to R.4 and S. Facts come first (``contracts``); a pair that a fact
-fails is not asked about. Each kind has its criteria, asked in one call, or each in one of its own;
-every verdict quotes the words that decide it (`contrafact.judges.quoted`). The rubric comes first
-in the prompt and the texts last, so that prefix caches serve.
+RFC-BENCH, appendices Q, R.1 to R.4 and S. Facts are checked first (``contracts``); judges are not
+asked about a pair that fails a fact. Each manipulation has its criteria, asked in one call or in a
+call each; every verdict quotes the words that decide it (`contrafact.judges.quoted`). The rubric
+comes first in the prompt and the texts last, so that prefix caches help.
 
-What a judge says of a numerical pair, which facts decide, is for a person to see and fails nothing.
+A judge's verdict on a numerical pair, which facts decide, is for a person to see and fails nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
         "only_figures": "something other than a figure is new",
     },
     "flipping": {
-        "reversed": "a direction, an outlook or an evaluation is left standing",
+        "reversed": "a direction, an outlook or an evaluation is left unchanged",
         "coherent": "it contradicts itself",
         "nothing_added": "something is added",
     },
@@ -43,8 +43,8 @@ _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
         "nothing_added": "a fact is added",
     },
     "causal": {
-        "cause_changed": "there is no other cause, or none that could be",
-        "effect_kept": "what happened is told otherwise",
+        "cause_changed": "there is no other cause, or no possible one",
+        "effect_kept": "what happened is told differently",
         "coherent": "it contradicts itself",
     },
 }
@@ -53,10 +53,10 @@ CRITERIA: Mapping[Manipulation, tuple[Criterion, ...]] = {
     kind: tuple(Criterion(name=name, template=f"rfc/judge-{kind}") for name in faults)
     for kind, faults in _FAULTS.items()
 }
-"""What is asked of a pair of each kind; all of it must be true."""
+"""The criteria of each manipulation; a pair passes if all are true."""
 
 MEANING = "meaning-"
-"""How the id of a criterion begins among findings, as in ``meaning-nothing-added``."""
+"""The prefix of a criterion's id among findings, as in ``meaning-nothing-added``."""
 
 UNDECIDED = NO_VERDICT
 """The id of a finding that says why a criterion has no verdict."""
@@ -64,7 +64,7 @@ UNDECIDED = NO_VERDICT
 
 @dataclass
 class Judging:
-    """The questions, their templates opened and checked."""
+    """The questions to judges, with their prompt templates opened and checked."""
 
     pack: PromptPack = field(default_factory=open_pack)
     each: bool = False
@@ -79,7 +79,7 @@ class Judging:
         self._rubric = Rubric(self.pack, templates, self.ask, optional=optional, each=self.each)
 
     def asks(self, manipulation: Manipulation, facts: Check) -> bool:
-        """Tell whether a judge is asked about a pair of which facts say this."""
+        """Return whether a judge is asked about a pair, given its check by facts."""
         return facts.passed is None or (
             facts.passed and manipulation == "numerical" and self.numerical
         )
@@ -133,7 +133,7 @@ class JudgeSettings:
         return [open_model(name, config=config, **self.judge_args) for name in self.judges]
 
     def asked(self) -> dict[str, Any]:
-        """Return what of the settings an exam of the judge must share."""
+        """Return the settings that an exam of the judge must share."""
         arguments = without_secrets(dict(self.judge_args))
         settings = {"each": self.each, "structured": self.structured}
         return {**settings, "judge_args": arguments} if arguments else settings
@@ -141,7 +141,7 @@ class JudgeSettings:
     def estimates(
         self, pairs: Sequence[tuple[Manipulation, str, str]], *, tokens: bool
     ) -> list[CallEstimate]:
-        """Return what the verdicts on pairs cost, each of which is asked about."""
+        """Return the estimated cost of verdicts on pairs, if judges are asked about all of them."""
         judging, some = self.judging(), sampled(pairs)
         prompts = [prompt for pair in some for _, prompt in judging.prompts(*pair)]
         reply = _VERDICT_TOKENS if self.each else 3 * _VERDICT_TOKENS
@@ -149,7 +149,7 @@ class JudgeSettings:
         return judge_estimates(self.judges, prompts, times, reply_tokens=reply, tokens=tokens)
 
     def facts(self) -> dict[str, Any]:
-        """Return what of the settings decides verdicts, without secrets."""
+        """Return the settings that decide verdicts, without secrets."""
         prompts = self.judging().pack.used_hash
         settings = {"judge": list(self.judges), "numerical": self.numerical, "prompts": prompts}
         return {**settings, **self.asked()}
@@ -162,10 +162,10 @@ def settled(
     original: str,
     rewritten: str,
 ) -> Check:
-    """Return what facts and verdicts amount to.
+    """Return the check of a pair by its facts and the judges' verdicts.
 
-    All criteria true pass a pair, one false fails it, and without one an invalid verdict or a tie
-    leaves it undecided, with the reason for review. A numerical pair stays what facts make it.
+    A pair passes if all criteria are true and fails if one is false; otherwise an invalid verdict
+    or a tie leaves it undecided, with the reason for review. Facts alone decide a numerical pair.
     """
     found: list[Finding] = []
     for name, panel in judged.panel.items():

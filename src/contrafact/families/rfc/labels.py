@@ -1,4 +1,4 @@
-"""The label spaces of the two tasks, and what is known of each manipulation.
+"""The label spaces of the two tasks, and the names and length bands of the manipulations.
 
 RFC-BENCH, sections 2.1, 2.2.2 and 2.3. `contrafact.judges.replies.read_label` reads a label.
 """
@@ -18,7 +18,7 @@ TaskName = Literal["rfc-detect", "rfc-diagnose"]
 TRUE = "true"
 """An unmanipulated paragraph, in every prompt and file."""
 FALSE = "false"
-"""A manipulated one."""
+"""A manipulated paragraph, in every prompt and file."""
 
 MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",
@@ -30,7 +30,7 @@ MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "causal distortion": "causal",
     "false attribution": "causal",
 }
-"""What published files call the four manipulations."""
+"""The names of the four manipulations in published files."""
 
 
 def labels_of(task: TaskName) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def manipulation_named(name: object) -> Manipulation | None:
 
 
 Bands = Mapping[Manipulation, tuple[float, float]]
-"""The lowest and the highest ratio of tokens, rewrite to original, of each kind; both allowed."""
+"""The lowest and highest allowed ratio of tokens, rewrite to original, of each manipulation."""
 
 LENGTH_BANDS: Bands = MappingProxyType(
     {
@@ -58,12 +58,12 @@ LENGTH_BANDS: Bands = MappingProxyType(
         "causal": (0.90, 1.30),
     }
 )
-"""The paper's (section 2.2.2)."""
+"""The paper's length bands (section 2.2.2)."""
 
 
 def load_bands(path: str | Path) -> dict[Manipulation, tuple[float, float]]:
-    """Return the bands that ``rfc calibrate --out`` found, and the paper's where it found none."""
-    hint = "give what `contrafact rfc calibrate --out` wrote"
+    """Return the bands that ``rfc calibrate --out`` wrote, or the paper's if it found none."""
+    hint = "give the file that `contrafact rfc calibrate --out` wrote"
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))["manipulations"]
         bands = {one["manipulation"]: one["band"] for one in found if one["band"] is not None}
@@ -71,7 +71,7 @@ def load_bands(path: str | Path) -> dict[Manipulation, tuple[float, float]]:
     except OSError as error:
         raise os_problem(error, str(path), doing="cannot be read") from error
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError("is no calibration", file=path, hint=hint) from error
+        raise InputError("is not a calibration", file=path, hint=hint) from error
     for name, (low, high) in read.items():
         if name not in MANIPULATIONS or not 0.0 <= low <= high:
             raise InputError(f"has no band for '{name}': {low} to {high}", file=path, hint=hint)

@@ -1,13 +1,13 @@
-"""What pairs look like on the surface, and how well artefacts alone give a label away.
+"""Surface diagnostics of pairs, and how well artefacts alone give a label away.
 
 The five surface diagnostics (RFC-BENCH, appendix L, figures 14 to 18) say how far rewrites depart
-from their originals. Whether that departure gives a label away is another question, which the
-battery answers.
+from their originals. Whether that departure gives a label away is another question, which `leakage`
+answers.
 
 RFC-BENCH claims in appendix L that its rewrites carry no cheap cues, and shows distributions. Here
-a classifier tries: for each kind of artefact, a logistic regression is fitted on some articles and
-judged on others. What it is to tell is whether a text is an original or a rewrite, from that text
-alone; a good data set leaves 0.5.
+a classifier tests the claim: for each kind of artefact, a logistic regression is fitted on some
+articles and judged on others. It must tell from a text alone whether it is an original or a
+rewrite; on a good data set its AUROC is 0.5.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,10 +41,10 @@ _ARTEFACTS = {
 
 
 def leakage(pairs: Sequence[Rewrite], *, seed: int = 0, resamples: int = 2_000) -> "pd.DataFrame":
-    """Return what each kind of artefact gives away, of all pairs and of each manipulation.
+    """Return how well each kind of artefact tells rewrites apart, in all and per manipulation.
 
-    Columns ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc``, out of fold,
-    with ``auroc_low`` and ``auroc_high`` over articles, ``texts``, ``articles``.
+    Columns: ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc`` (out of fold)
+    with ``auroc_low`` and ``auroc_high`` (articles are clusters), ``texts``, ``articles``.
     """
     import pandas as pd
 
@@ -87,7 +87,7 @@ def _features(texts: Sequence[str]) -> dict[str, Any]:
             artefact: table[:, [TEXT_FEATURES.index(name) for name in names]]
             for artefact, names in _ARTEFACTS.items()
         },
-        # Columns that no text of this set has tell nothing, and would cost most of the time.
+        # Columns of n-grams that no text has tell nothing, and would take most of the time.
         "n-grams": counted[:, np.flatnonzero(counted.getnnz(axis=0))],
     }
 
@@ -99,7 +99,7 @@ DIAGNOSTICS: Mapping[str, str] = {
     "punctuation_difference": "punctuation marks, rewritten less original",
     "numeric_difference": "numbers, rewritten less original",
 }
-"""What is measured of every pair, and in which unit."""
+"""The measures of every pair, with their units."""
 
 _QUANTILES = {"p5": 0.05, "median": 0.5, "p95": 0.95}
 

@@ -1,10 +1,10 @@
-"""The two kinds of prompts that solvers share, with their worked examples, and a label read out.
+"""The prompts that methods share, with their worked examples, and the method of one call.
 
 Worked examples are for detection (RFC-BENCH, section 3.2 and appendix T). Two shots are an
 unmanipulated and a manipulated example of the item's own category; eight are four pairs, numerical,
 sentiment, flipping and causal in this order. Within a pair the unmanipulated member comes first.
 Which pairs of the pool are taken depends on the seed and the draw alone, so that all models and
-items see the same ones; a pair of the item's own article is passed over.
+items see the same pairs; a pair of the item's own article is skipped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ VARIABLES: Mapping[str, set[str]] = {
     "diagnose": {"original", "paragraph"},
 }
 
-_LABEL_TOKENS = 64  # more than any label has; held to them, an answer ends by itself
+_LABEL_TOKENS = 64  # more than any label has: an answer constrained to labels ends by itself
 
 SHOTS: tuple[int, ...] = (0, 2, 8)
 EIGHT_SHOT_ORDER: tuple[Manipulation, ...] = ("numerical", "sentiment", "flipping", "causal")
@@ -89,17 +89,17 @@ def kind_of(context: MethodContext) -> str:
 
 
 def texts_of(item: Item) -> dict[str, object]:
-    """Return an item's texts by the names that templates use, fit to stand between tags."""
+    """Return an item's texts under the names that templates use, each delimited."""
     if item.task == "rfc-detect":
         return {"paragraph": delimit(item.shown)}
     return {"original": delimit(item.pair.original), "paragraph": delimit(item.pair.rewritten)}
 
 
 class OneCall:
-    """One call: instructions, examples if any, the item.
+    """A method of one call: instructions, examples if any, the item.
 
-    Where a label alone is asked for, a model in this process is held to the labels, in lower case
-    or capitalised; one that is ``free`` is not.
+    If only a label is asked for, a model in this process is constrained to the labels, in lower
+    case or capitalised, unless ``free`` is true.
     """
 
     def __init__(

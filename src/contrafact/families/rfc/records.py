@@ -1,4 +1,4 @@
-"""What RFC-BENCH speaks of: four manipulations, and a paragraph with its manipulated version."""
+"""The records of RFC-BENCH: four manipulations, and a paragraph with its manipulated version."""
 
 from typing import Literal, Self
 
@@ -45,7 +45,7 @@ class Rewrite(Record):
     def of(
         cls, manipulation: Manipulation, original: str, rewritten: str, **fields: object
     ) -> Self:
-        """Return the pair with the id that its contents give it."""
+        """Return the pair, with a hash of its contents as its id."""
         identity = content_id(original, rewritten, manipulation, prefix="p")
         both = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
         return cls.model_validate({"id": identity, **both, **fields})

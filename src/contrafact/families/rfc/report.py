@@ -68,16 +68,16 @@ _MEASURES = ("accuracy", "precision", "recall", "f1", "mcc")
 
 
 def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
-    """Add what the figures are made from.
+    """Add the columns from which the figures are computed.
 
-    ``right`` is 1.0 or 0.0, NaN where the reply was invalid, ``right_strict`` 0.0 there;
-    ``baseline`` a bool; not all tables have probabilities. A label that is not the task's is a
-    ValueError: the caller's mistake.
+    ``right`` is 1.0 or 0.0, and NaN for an invalid reply, for which ``right_strict`` is 0.0;
+    ``baseline`` is a bool; missing columns of probabilities are NaN. Raises ValueError on a label
+    that is not the task's.
     """
     found = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
     strays = found - set(labels_of(task))
     if strays:
-        raise ValueError(f"{sorted(strays)[0]!r} is no label of {task}")
+        raise ValueError(f"{sorted(strays)[0]!r} is not a label of {task}")
     right = items["predicted"].eq(items["gold"]).astype(float)
     missing = [name for name in PROBABILITIES.values() if name not in items.columns]
     return items.assign(
@@ -105,7 +105,7 @@ def _caption(task: TaskName, data: ChapterData) -> str:
 
 
 def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where the paper's own figures disagree, for figures of these keys."""
+    """Return the notes on figures of the paper that disagree, for figures of these keys."""
     return tuple(note for key, note in published_notes(PAPER).items() if key.startswith(keys))
 
 
@@ -196,7 +196,7 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
 
 
 def _one_answer(data: ChapterData) -> Warnings:
-    """Say so where a system gives nearly always the same answer; baselines may."""
+    """Return a warning if systems nearly always give the same answer; baselines are exempt."""
     same: list[str] = []
     for system, own in data.items[~data.items["baseline"]].groupby("system", sort=False):
         answers = own["predicted"].dropna()
@@ -257,7 +257,7 @@ def _manipulations(task: TaskName, data: ChapterData) -> Section:
         counts=("asked", "invalid"), of="manipulation", notes=False,
     )  # fmt: skip
     if table is not None and not detects:
-        # What is invalid names no class, so precision is the same in both forms.
+        # An invalid reply names no class, so precision is the same in both forms.
         kept = [one for one in table.columns if one.key != "precision_strict"]
         named = (replace(one, label=one.label.removeprefix("Macro-")) for one in kept)
         table = replace(table, columns=tuple(named))

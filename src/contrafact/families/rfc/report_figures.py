@@ -50,7 +50,7 @@ _AUROC_RESAMPLES = 2_000
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per system, draw and whole pair; ``right`` is NaN, strictly 0, if invalid."""
+    """Return a row per system, draw and complete pair; if invalid, ``right`` is NaN, strictly 0."""
     by = ["system", "draw", "pair_id", "article_id", "manipulation"]
     grouped = items.groupby(by, sort=False)
     both = grouped.agg(
@@ -63,10 +63,10 @@ def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
 def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     """Yield the figures of some rows of one system.
 
-    Of all rows those of the confusion matrix and, where there are probabilities, of these; in
-    detection pairwise_accuracy, says_true, right_on_true, right_on_false. In diagnosis, precision,
-    recall, f1 and auroc of one manipulation are that class's own, and auroc of all is the macro
-    average over the manipulations present, each against the rest.
+    These are the figures of the confusion matrix, auroc if there are probabilities and, in
+    detection, pairwise_accuracy, says_true, right_on_true and right_on_false. In diagnosis,
+    precision, recall, f1 and auroc of one manipulation are that class's own, and auroc of all rows
+    is the macro average over the manipulations present, each against the rest.
     """
     detects, labels = task == "rfc-detect", labels_of(task)
     if part.group is None or detects:
@@ -96,9 +96,9 @@ def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 
 
 def _of_parts(part: Part, found: Interval, form: Form) -> Interval:
-    """Return an accuracy that no resample changes with the bounds of its two labels' own rates.
+    """Return an accuracy that is the same in all resamples, with bounds from its two labels' rates.
 
-    So it is where every pair has the same answer twice. Each rate has half the error at either end.
+    That happens if every pair gets the same answer twice. Each rate has half the error at each end.
     """
     known = part.rows[part.rows[_RIGHT[form]].notna()]
     if known.empty:
@@ -115,7 +115,7 @@ def _of_class(part: Part, label: str) -> Iterator[Estimate]:
     yield Estimate("invalid", "all", part.mean(rows.assign(invalid=1 - rows["valid"]), "invalid"))
     found = whole[predicted]
     for form in _FORMS:
-        # What is invalid is no prediction of the class: it lowers recall, never precision.
+        # An invalid reply predicts no class: it lowers recall, never precision.
         yield Estimate("precision", form, part.mean(found, "right_strict"))
         yield Estimate("recall", form, part.mean(rows, _RIGHT[form]))
         yield Estimate("accuracy", form, part.mean(rows, _RIGHT[form]))
@@ -163,7 +163,7 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
 
 
 def pairwise(data: ChapterData) -> Section:
-    """Return the section on pairwise accuracy in detection; it is empty where no pair is whole."""
+    """Return the section on pairwise accuracy in detection; empty if no pair is complete."""
     whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Section("pairwise", "Pairwise accuracy")
@@ -197,7 +197,7 @@ def pairwise(data: ChapterData) -> Section:
 
 
 def by_shots(data: ChapterData) -> Section:
-    """Return accuracy by number of examples (figure 3), where a model has two numbers."""
+    """Return the section on accuracy by number of examples (figure 3), if a model has several."""
     asked = data.items[~data.items["baseline"]].drop_duplicates("system")
     asked = asked.assign(name=asked["model"] + " · " + asked["method"])
     several = asked.groupby("name")["shots"].transform("nunique") > 1
@@ -249,7 +249,7 @@ CONTEXT = (
 
 
 def surface(task: TaskName, data: ChapterData) -> Section:
-    """Return the surface baseline beside the median of the models run (figure 4)."""
+    """Return the section on the surface baseline beside the models' median (figure 4)."""
     found = surface_figures(data.items, task, **data.how("surface"))
     section = Section(
         "surface",
@@ -312,7 +312,7 @@ def surface_figures(items: pd.DataFrame, task: TaskName, **how: Unpack[Resamplin
     rows: list[dict[str, object]] = []
     for measure in ("accuracy", "f1"):
         alone = of[baseline[0]][measure]
-        # A model without a valid output has no figure, and is none of those in the middle.
+        # A model without a valid output has no figure, and does not count for the median.
         known = [of[s][measure] for s in models if np.isfinite(of[s][measure][0])]
         if not known:
             continue
@@ -358,7 +358,7 @@ def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
 
 
 def confusion(task: TaskName, data: ChapterData) -> Section:
-    """Return a confusion matrix for every system."""
+    """Return the section with a confusion matrix for every system."""
     frame = confusion_frame(data, task)
     labels = list(labels_of(task))
     columns = (

@@ -1,7 +1,7 @@
 """The scorer of both tasks, and its measures over samples.
 
-RFC-BENCH, section 2.3 and appendix F. The measures here are what Inspect's log shows; intervals,
-and figures by manipulation, are the report's.
+RFC-BENCH, section 2.3 and appendix F. Inspect's log shows these measures; the report adds intervals
+and figures by manipulation.
 """
 
 import math
@@ -24,9 +24,9 @@ __all__ = ["answered"]
 
 @metric(name="label_rates")
 def label_rates() -> Metric:
-    """Rates over samples: appendix F's measures over valid outputs, and strictly (``_strict``).
+    """Compute appendix F's measures over valid outputs, and over all outputs (``_strict``).
 
-    ``pairwise_accuracy`` is of pairs with two valid answers. ``_stderr`` clusters by article.
+    ``pairwise_accuracy`` is over pairs with two valid answers. ``_stderr`` clusters by article.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""How the family is run: the options of its two tasks, and its part of the demo."""
+"""Settings of the family: the options of its two tasks, its presets, and its part of the demo."""
 
 from collections.abc import Mapping
 from typing import Any

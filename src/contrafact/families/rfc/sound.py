@@ -1,13 +1,12 @@
-"""How many pairs of a file are really sound: what a judge passes, corrected by people or an exam.
+"""Estimates of how many pairs are really sound: a judge's passes, corrected by labels or an exam.
 
-People's labels of a random part of the file decide where there are any (`stats.correction`), and
-nothing is assumed of the judge. An exam says less. Its sound items say how often the judge passes a
-sound pair as a whole, its faulty ones how often it fails one, by the kind of fault: verdicts on
-whole pairs, measured on the same items, so that errors on the criteria of one pair may hang
-together as they like. Which faults the file has the exam cannot know. So the bounds are those of
-every mix of its kinds of fault: the share of sound pairs is corrected for each kind of fault alone,
-and the outermost bounds are taken. Pairs of one original are not independent. What facts decide
-counts as they decide it.
+If people labelled a random part of the file, their labels decide (`stats.correction`), and nothing
+is assumed about the judge. An exam says less. Its sound items show how often the judge passes a
+sound pair as a whole, its faulty items how often it fails a faulty pair, by the kind of fault.
+Verdicts are on whole pairs, so errors on the criteria of one pair may be correlated. The exam
+cannot know which faults the file has, so the bounds hold for every mix of its kinds of fault: the
+share of sound pairs is corrected for each kind of fault alone, and the outermost bounds are taken.
+Pairs of one original are not independent. Pairs that facts decide count as facts decide them.
 """
 
 import math
@@ -41,17 +40,17 @@ BY_FACTS = "facts"
 """The signs of a pair that facts alone pass."""
 
 _LEAST_OF_A_FAULT = 10.0
-"""Exam items that a kind of fault needs to stand by itself, by their effective number."""
+"""The effective number of exam items that a kind of fault needs to be counted by itself."""
 _LABEL = "label some 100 pairs drawn at random (--labels)"
 
 
 class Counted(NamedTuple):
-    """What was said of one pair, by which sound ones are counted.
+    """The verdicts on one pair, for counting sound pairs.
 
     Attributes:
-        signs: 1, 0 or ? for each criterion of its kind; blank where facts failed it, `BY_FACTS`
-            where facts alone decide and pass it.
-        cluster: Its original.
+        signs: 1, 0 or ? for each criterion of its kind; blank if facts failed it, `BY_FACTS` if
+            facts alone decide and pass it.
+        cluster: The pair's original.
     """
 
     kind: Manipulation
@@ -74,7 +73,7 @@ class Sound:
 
 
 def counted(fields: Mapping[str, Any], check: Check) -> Counted:
-    """Return what a check says of a pair."""
+    """Return the verdicts on a pair, from its check."""
     kind = fields["manipulation"]
     if check.judged is None or kind == "numerical":
         signs = BY_FACTS if check.passed else "" if check.passed is False else "?"
@@ -84,18 +83,18 @@ def counted(fields: Mapping[str, Any], check: Check) -> Counted:
 
 
 def _read_labels(path: str, known: Collection[str] | None) -> dict[str, bool]:
-    """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``."""
+    """Return people's labels of pairs, by id, from a table with ``id`` and ``sound``."""
     answered: dict[str, bool] = {}
     for line, row in read_rows(path, guarded=True):
         name, given = (str(row.get(one, "")).strip() for one in ("id", "sound"))
         if known is not None and name not in known:
             hint = "give the id of a pair that is checked"
-            raise InputError(f"{name!r} is no pair's id", file=path, line=line, hint=hint)
+            raise InputError(f"{name!r} is not the id of a pair", file=path, line=line, hint=hint)
         if (answer := _SOUND.read(given)) is None:
             hint = "write true or false, and leave out pairs that nobody labelled"
             raise InputError(f"sound is {given!r}", file=path, line=line, hint=hint)
         if answered.setdefault(name, answer == "true") != (answer == "true"):
-            hint = "settle what people say of it first"
+            hint = "settle which of them is right first"
             raise InputError(f"{name!r} has two labels", file=path, line=line, hint=hint)
     if not answered:
         raise InputError("there is no label", file=path, hint="give rows with id and sound")
@@ -103,7 +102,7 @@ def _read_labels(path: str, known: Collection[str] | None) -> dict[str, bool]:
 
 
 def _exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
-    """Return the exam in a file, and why it is none of this judge; blank where it is."""
+    """Return the exam in a file, and why it does not apply to this judge; blank if it does."""
     exam = read_exam(path)
     if exam.family != "rfc":
         hint = "examine the judge with `contrafact exam --family rfc`"
@@ -118,7 +117,7 @@ def _exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
 def check_sources(
     exam: str | None, labels: str | None, settings: JudgeSettings, ids: Collection[str] | None
 ) -> None:
-    """Read what `sound_of` is to read, before a judge is asked; ``ids`` of pairs, where known."""
+    """Check the files that `sound_of` will read; ``ids`` are the ids of the pairs, if known."""
     if labels is not None:
         _read_labels(labels, ids)
     if exam is not None:
@@ -128,7 +127,7 @@ def check_sources(
 def sound_of(
     pairs: Sequence[Counted], exam: str | None, labels: str | None, settings: JudgeSettings
 ) -> list[Sound]:
-    """Return how many pairs are really sound, by the files of an exam, of labels, or of both."""
+    """Return how many pairs are really sound, from a file of an exam, of labels, or from both."""
     answered = None if labels is None else _read_labels(labels, {one.id for one in pairs})
     known, why = (None, "") if exam is None else _exam_of(exam, settings)
     return sound_pairs(pairs, known, why, labels=answered)
@@ -141,7 +140,7 @@ def sound_pairs(
     *,
     labels: Mapping[str, bool] | None = None,
 ) -> list[Sound]:
-    """Return how many pairs are really sound; ``why`` says why the exam is none of this judge."""
+    """Return how many pairs are really sound; ``why`` says why the exam does not apply."""
     kinds = [kind for kind in MANIPULATIONS if any(one.kind == kind for one in pairs)]
     groups = [[one for one in pairs if one.kind == kind] for kind in kinds]
     shares = [
@@ -155,7 +154,7 @@ def sound_pairs(
 
 
 class _Share(NamedTuple):
-    """The share of judged pairs that are sound; NaN, and the reason as a note, where not known."""
+    """The share of judged pairs that are sound; if unknown, NaN with the reason as the note."""
 
     estimate: float
     low: float
@@ -174,7 +173,7 @@ def _of_one_mix(estimate: float, low: float, high: float, note: str) -> _Share:
 
 
 def _judged(pairs: Sequence[Counted]) -> list[Counted]:
-    """Return the pairs on whose meaning there is a verdict by every criterion."""
+    """Return the pairs that have a verdict on every criterion."""
     return [one for one in pairs if one.signs not in ("", BY_FACTS) and "?" not in one.signs]
 
 
@@ -218,7 +217,7 @@ def _share(
 
 
 def _by_labels(judged: Sequence[Counted], labels: Mapping[str, bool]) -> _Share | None:
-    """Return the share by people's labels of some pairs; none where these are too few."""
+    """Return the share by people's labels of some pairs; None if there are too few labels."""
     answered = [float(labels[one.id]) if one.id in labels else math.nan for one in judged]
     if np.isnan(answered).all():
         return None
@@ -258,7 +257,7 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str) -> _Share:
         pooled.raw, effective_number(values, clusters), sensitivity.rate, sensitivity.n, right, n,
     )  # fmt: skip
     points = np.clip((pooled.raw + right - 1.0) / (sensitivity.rate + right - 1.0), 0.0, 1.0)
-    # Where verdicts fit no share at all, a file has not that fault alone.
+    # NaN bounds mean that the verdicts fit no share: the file cannot have that fault alone.
     least, most = int(np.nanargmin(low)), int(np.nanargmax(high))
     mix = "any mix of its kinds of fault" if len(faults) > 1 else "faults mixed as in it"
     note = f"by the exam, for {mix}"
@@ -268,7 +267,7 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str) -> _Share:
 
 
 def _faults(part: CriterionExam) -> dict[str, ExamRate]:
-    """Return how often the judge fails each kind of fault; kinds of few items are taken as one."""
+    """Return how often the judge fails each kind of fault; kinds of few items are merged."""
     rates = {name: one.right.exam_rate for name, one in part.kinds.items() if not one.known}
     alone = {name: one for name, one in rates.items() if one.n >= _LEAST_OF_A_FAULT}
     few = [one for name, one in rates.items() if name not in alone]
@@ -277,9 +276,9 @@ def _faults(part: CriterionExam) -> dict[str, ExamRate]:
 
 
 def _sum(groups: Sequence[Sequence[Counted]], shares: Sequence[_Share]) -> _Share:
-    """Return the share of all kinds, each with the mix of faults that is the worst for it.
+    """Return the share over all kinds, each with the mix of faults that is worst for it.
 
-    Distances of bounds add in squares where kinds share no originals, else as they are.
+    Distances to the bounds add in squares if kinds share no originals, else linearly.
     """
     if unknown := [one for one in shares if math.isnan(one.estimate)]:
         return unknown[0]

@@ -5,8 +5,8 @@ manipulation; figures are of that sample, and the percentage is also weighted ba
 
 - ``agreement``: is the manipulation the right one, and does the rewrite keep its rules? (Figures 9
   and 10 count who answered what: table ``confusion``.)
-- ``detect``: is the paragraph unmanipulated? Every item is one member of a pair, of each
-  manipulation half are unmanipulated, and no two items come from one pair.
+- ``detect``: is the paragraph unmanipulated? Every item is one member of a pair; half of each
+  manipulation's items are unmanipulated, and no two items come from one pair.
 - ``diagnose``: which manipulation?
 """
 

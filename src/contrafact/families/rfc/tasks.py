@@ -45,7 +45,7 @@ __all__ = ["rfc_detect", "rfc_diagnose", "shown_texts"]
 REASONING = frozenset({"stepwise", "reflect"})
 """Methods that reason before they answer, whether or not reasons are asked for."""
 
-# What a row of outputs may hold of its pair; with these, no file of data is needed.
+# The fields of a pair that a row of outputs may have; with these, no data file is needed.
 _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "ticker", "date")
 
 
@@ -134,7 +134,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
                 "text", lambda item: (item.shown or item.pair.rewritten).strip(), shown
             )
         if not ids:
-            raise InputError("the text is none of the data's", hint="name the item by its id")
+            raise InputError("the text is not in the data", hint="name the item by its id")
         unit = recorded.units.by_id.get(ids[0])
         answer = _answer(recorded, labels_of(self.name), unit.texts if unit else ())
         return OutputRow(ids, {"": answer}, item)
@@ -146,7 +146,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Item, Answer]:
         if arguments.get("shots") and not method.shots:
-            raise InputError(f"{method.name} shows no examples", hint="leave shots out")
+            raise InputError(f"{method.name} does not use examples", hint="leave shots out")
         return answering(logprobs=arguments["logprobs"])
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
@@ -184,7 +184,7 @@ def shown_texts(state: TaskState) -> list[ShownText]:
 def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) -> Answer:
     label, reply, reason = map(recorded.text, ("label", "reply", "invalid"))
     if re.fullmatch(r"\s*[\d.,]+\s*", label):
-        # Which number means which label nobody can tell.
+        # Nobody can tell which label a number means.
         wanted = ", ".join(labels)
         raise InputError(f"the label is '{label.strip()}'", hint=f"write one of {wanted}")
     if reason and not label:
@@ -204,7 +204,7 @@ def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) 
 def _probabilities(
     recorded: RecordedRow, labels: Sequence[str], predicted: str
 ) -> dict[str, float] | None:
-    """Return a row's probabilities by label, None without all; of two labels one's is enough."""
+    """Return a row's probabilities by label, or None; with two labels, one is enough."""
     shares: dict[str, float] = {}
     columns = {label: f"p_{label.replace(' ', '_')}" for label in labels}
     if not any(column in recorded.fields for column in columns.values()):
@@ -251,8 +251,8 @@ def rfc_detect(data: str | None = None, method: str = "plain", draws: int = 1, *
     """Reference-free detection: is a paragraph as published (true) or manipulated (false)?
 
     Both members of every pair are shown, each as a sample of its own. Baselines (``majority``,
-    ``surface``) ask no model: give ``none``. Further arguments are as `make_task` says, with the
-    options of `DetectOptions`.
+    ``surface``) ask no model: give ``none`` as the model. `make_task` and `DetectOptions` describe
+    further arguments.
     """
     return make_task(DETECT, {"data": data, "method": method, "draws": draws, **how})
 

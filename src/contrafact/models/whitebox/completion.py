@@ -1,10 +1,10 @@
-"""Completing prompts in a batch, by a model whose weights are at hand.
+"""Completes prompts in batches, by a model whose weights are loaded here.
 
-Only the last position's logits are made. Where the replies that may be given are known, as by a
-JSON schema of true or false, tokens that begin none of them are not chosen.
+Only the logits of the last position are computed. If the allowed replies are known, as from a JSON
+schema of true or false, only tokens that lead to one of them are chosen.
 
-A row of a batch is computed with other rows in another order of additions, so that logits differ
-by up to 1e-4 in float32: a completion is the same in every batch unless two tokens come that close.
+The other rows of a batch change the order of additions, so that logits differ by up to 1e-4 in
+float32: a completion is the same in every batch unless two tokens come that close.
 """
 
 import itertools
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["Completion", "CompletionRequest", "complete", "finite_replies"]
 
 MOST_REPLIES = 64
-"""A schema that leaves more replies open than this is not taken as finite."""
+"""The replies of a schema that allows more than this are not listed."""
 
-_BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values are held at once
-_ROWS = 48  # of a batch
+_BATCH_TOKENS = 16_384  # prompt tokens, padding included, whose keys and values are held at once
+_ROWS = 48  # rows of a batch
 
 
 @dataclass(frozen=True)
 class CompletionRequest:
-    """A prompt and how it is to be completed.
+    """A prompt and the settings of its completion.
 
     Attributes:
         max_tokens: The most tokens of the completion, the end token included.
-        sampling: The likeliest token is taken each time if there is none.
-        stops: Strings before which the completion ends.
+        sampling: How tokens are sampled; without it the likeliest token is chosen each time.
+        stops: Strings; the completion ends before the first that occurs.
         alternatives: How many alternatives to each token are returned, with log-probabilities; None
             returns no log-probabilities at all.
-        replies: If there are any, the completion is one of these.
+        replies: The tokens of the allowed replies; empty allows all.
     """
 
     tokens: tuple[int, ...]
@@ -53,12 +53,12 @@ class CompletionRequest:
 
     @property
     def brief(self) -> bool:
-        """Whether it takes few forward passes: it must not wait for long completions."""
+        """Whether it needs few forward passes, and must not wait for long completions."""
         return self.max_tokens == 1 or bool(self.replies)
 
 
 class TokenLogprob(NamedTuple):
-    """A token that was chosen, and the likeliest others, with the model's own log-probabilities."""
+    """A chosen token and its likeliest alternatives, with the model's own log-probabilities."""
 
     token: int
     logprob: float
@@ -67,11 +67,11 @@ class TokenLogprob(NamedTuple):
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model wrote, without special tokens and without what stopped it.
+    """The text that a model wrote, without special tokens and without the stop string.
 
     Attributes:
-        tokens: The end token is the last of them where the model ended it.
-        leads: Of sampled tokens, the lead over the runner-up; see `gumbel.choose`.
+        tokens: The tokens written; the last is the end token if the model ended the text.
+        leads: The lead of each sampled token over the runner-up; see `gumbel.choose`.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Completion:
 
     @property
     def ended(self) -> bool:
-        """Whether the model ended it, or a stop: it was not cut at the token limit."""
+        """Whether the model or a stop string ended the text, and not the token limit."""
         return self.stop == "stop"
 
 
@@ -98,8 +98,8 @@ def complete(
 
     Args:
         ends: The tokens that end a text; the model's own if not given.
-        rows: Prompts in one batch at the most.
-        check: Called before each pass through the model; what it raises ends the work.
+        rows: The most prompts in one batch.
+        check: Called before each pass through the model; an exception that it raises ends the work.
 
     Raises:
         InputError: If the model's logits are not finite numbers.
@@ -108,7 +108,7 @@ def complete(
 
     ends = end_tokens(causal) if ends is None else frozenset(ends)
     texts = [_Row(causal, ends, request) for request in requests]
-    # Prompts of like length go together, so that little is padding.
+    # Prompts of similar length share a batch, so that there is little padding.
     waiting = sorted(texts, key=lambda row: len(row.request.tokens))
     with torch.inference_mode():
         while waiting:
@@ -119,11 +119,11 @@ def complete(
 
 
 def _decode(causal: CausalModel, rows: "list[_Row]", check: Callable[[], None]) -> None:
-    """Let transformers generate, each next token chosen by `_take`."""
+    """Let transformers generate the completions; `_take` chooses each next token."""
     import torch
     from transformers import GenerationConfig
 
-    # Padded on the left, so that the last position is every row's own.
+    # Padding on the left, so that the last position belongs to every row.
     width = max(len(row.request.tokens) for row in rows)
     prompts = torch.zeros((len(rows), width), dtype=torch.long)
     mask = torch.zeros_like(prompts)
@@ -143,7 +143,7 @@ def _decode(causal: CausalModel, rows: "list[_Row]", check: Callable[[], None]) 
 
     check()
     most = max(row.request.max_tokens for row in rows)
-    # The model's own settings, which fill what is not set, may ask for penalties and other ends.
+    # The model's own settings, which replace missing ones, may add penalties and end tokens.
     settings, causal.model.generation_config = causal.model.generation_config, GenerationConfig()
     try:
         causal.model.generate(
@@ -170,13 +170,13 @@ class _Row:
 
     @property
     def ways(self) -> list[int]:
-        """The tokens that some reply still possible has next."""
+        """The next tokens of the replies that are still possible."""
         count = len(self.written)
         possible = (one for one in self.request.replies if list(one[:count]) == self.written)
         return sorted({reply[count] for reply in possible})
 
     def take(self, token: int, scored: TokenLogprob | None) -> None:
-        """Write a token, and see whether that is the end."""
+        """Append a token, and set ``done`` if it ends the completion."""
         self.written.append(token)
         if scored is not None and self.request.alternatives is not None:
             others = scored.others[: self.request.alternatives]
@@ -206,9 +206,9 @@ class _Row:
 
 
 def _fitting(rows: list[_Row], context: int) -> list[_Row]:
-    """Return the first rows that may go together; each prompt is at least as long as the last.
+    """Return the first rows that fit into one batch; each prompt is at least as long as the last.
 
-    While one row is written, those that ended go on: they, too, must stay within the context.
+    A batch runs until its longest row ends, and every row must stay within the context until then.
     """
     most = 0
     for count, row in enumerate(rows):
@@ -219,7 +219,7 @@ def _fitting(rows: list[_Row], context: int) -> list[_Row]:
 
 
 def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
-    """Write each row's next token, and return them, ``(rows,)``."""
+    """Append the next token to each row, and return these tokens, ``(rows,)``."""
     check_finite(logits)
     chosen = _chosen(rows, logits, position)
     tokens: list[int] = chosen.tolist()
@@ -264,11 +264,10 @@ def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "tor
 
 
 def finite_replies(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return all replies that a schema leaves open, as JSON; None if they cannot be listed.
+    """Return all replies that a schema allows, as JSON; None if they cannot be listed.
 
-    Where the replies part, the model says which way it goes; the rest need not be written token by
-    token. Listed are objects all of whose properties are required, booleans, null, enumerations and
-    alternatives of these.
+    The model then only chooses where the replies differ. Schemas of objects whose properties are
+    all required, booleans, null, enumerations and alternatives of these can be listed.
     """
     values = _values(schema)
     if not values:
@@ -280,7 +279,7 @@ def _values(schema: Mapping[str, Any]) -> list[Any] | None:
     found: list[Any] | None = None
     kind = schema.get("type")
     if "enum" in schema:
-        # No number: one may begin another, and there would be no telling where it ends.
+        # No numbers: one may begin with another, so its end could not be told.
         plain = all(value is None or isinstance(value, bool | str) for value in schema["enum"])
         found = list(schema["enum"]) if plain else None
     elif kind == "boolean":

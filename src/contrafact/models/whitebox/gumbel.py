@@ -1,12 +1,12 @@
-"""Gumbel noise, the mechanism that makes tokens of it, and noise inferred in hindsight.
+"""Gumbel noise, the mechanism that turns it into tokens, and noise inferred from a text.
 
 A categorical draw is the largest of log-probability plus standard Gumbel noise, one value per
 token (the Gumbel-max trick). The noise is never stored: it comes from Philox, a counter-based
-generator, whose key is made of seed and sequence and whose counter of position and token, so that
-any part can be made again, alone, in any order, on any machine.
+generator. Its key is made from seed and sequence, its counter from position and token, so that any
+part can be generated again, alone, in any order, on any machine.
 
 Temperature and top-p belong to the mechanism, not to the noise: a counterfactual under another
-prompt has its own nucleus, and the noise is the same.
+prompt has its own nucleus, but the same noise.
 """
 
 import hashlib
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     import torch
 
 CLOSE = 1e-3
-"""Logits, at temperature 1: a lead below this may turn with the batch an item stands in."""
+"""In logits, at temperature 1: with a lead below this another batch may choose another token."""
 
 _ONE = np.uint64(0x3FF0_0000_0000_0000)  # the bits of 1.0, its fraction zero
 _FRACTION = np.uint64(12)  # the bits of a float64 that are not its fraction
 _BELOW_ONE = 1.0 - 2.0**-53
-_LIKELIEST = 256  # tokens that nearly always hold the nucleus
+_LIKELIEST = 256  # this many tokens nearly always include the nucleus
 
 
 class Noise(Protocol):
     """The noise of one sequence: a value for every position and token."""
 
     def at(self, position: int, vocabulary: int) -> NDArray[np.float64]:
-        """Return the noise of tokens ``0 … vocabulary - 1`` at a position, however many."""
+        """Return the noise of the tokens ``0 … vocabulary - 1`` at a position."""
         ...
 
 
 @dataclass(frozen=True)
 class DrawnNoise:
-    """Independent standard Gumbel noise of one sequence; the key is Philox's, of 128 bits."""
+    """Independent standard Gumbel noise of one sequence, from Philox's 128-bit key."""
 
     key: int
 
@@ -65,7 +65,7 @@ class DrawnNoise:
 def draw(seed: int, sequence: str) -> DrawnNoise:
     """Return the noise of a sequence, such as an item's id, under a seed.
 
-    Equal seed and sequence are equal noise; anything else is independent of it.
+    The same seed and sequence give the same noise, any others independent noise.
     """
     digest = hashlib.sha256(f"{seed}:{sequence}".encode("utf-8", "surrogatepass")).digest()
     return DrawnNoise(int.from_bytes(digest[:16], "little"))
@@ -80,16 +80,16 @@ def truncated(
     perturbed log-probability is itself a standard Gumbel value, whichever token has it; below
     it every other token's is a Gumbel value cut off at the largest. All in log space: for the
     token ``i``, ``noise_i = -logaddexp(log_p_i - top, -prior_i)``, which neither overflows nor
-    cancels. A token that could not be sampled keeps its prior, as nothing was learnt of it.
+    cancels. A token that could not be sampled keeps its prior noise.
 
     Args:
         log_p: The mechanism's log-probabilities, ``(vocabulary,)``; minus infinity where a token
             cannot be sampled. They sum to one.
         token: The token that was sampled; its probability is not zero.
-        prior: Independent standard Gumbel noise: the randomness that this uses.
-        lead: A token that would come nearer to the sampled one than this is kept at this
-            distance, so that rounding in the model cannot turn the two. With 0 the posterior is
-            exact; otherwise about one token in ``1 / lead`` is moved, by at most ``lead``.
+        prior: Independent standard Gumbel noise, the source of randomness.
+        lead: The least distance that other tokens keep from the sampled one, so that rounding in
+            the model cannot swap the two. With 0 the posterior is exact; otherwise about one token
+            in ``1 / lead`` is moved, by at most ``lead``.
 
     Returns:
         ``(vocabulary,)``: standard Gumbel noise, such that the token is the argmax of
@@ -98,7 +98,7 @@ def truncated(
     top = prior[token]
     noise: NDArray[np.float64] = -np.logaddexp(log_p - top, -prior)
     noise[token] = top - log_p[token]
-    # Nor must rounding here lift another token to the top or over it.
+    # Rounding here must not lift another token to the top or above it, either.
     reached = log_p[token] + noise[token]
     limit = reached - max(lead, 8 * np.spacing(max(abs(reached), abs(log_p[token]), 1.0)))
     close = np.flatnonzero(log_p + noise > limit)
@@ -112,9 +112,9 @@ class Sampling:
     """How tokens are sampled.
 
     Attributes:
-        temperature: Divides the logits; above 0. There is no noise to hold at 0.
-        top_p: The smallest set of the likeliest tokens with at least this probability is sampled
-            from (tokens as likely as the last of them included); 1 for all.
+        temperature: Divides the logits; above 0, since at 0 there is no noise.
+        top_p: Tokens are sampled from the smallest set of the likeliest that has at least this
+            probability (with all tokens as likely as its last); 1 for all.
     """
 
     temperature: float = 1.0
@@ -124,7 +124,7 @@ class Sampling:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise InputError(
                 f"the temperature must be above 0, not {self.temperature:g}",
-                hint="without noise there is nothing to hold; give a small one, as 0.1",
+                hint="there is no noise at temperature 0; use a small one, such as 0.1",
             )
         if not 0 < self.top_p <= 1:
             raise InputError(f"top-p must be above 0 and at most 1, not {self.top_p:g}")
@@ -151,7 +151,7 @@ def log_probabilities(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tens
 def choose(
     logits: "torch.Tensor", noise: "torch.Tensor", sampling: Sampling
 ) -> tuple["torch.Tensor", "torch.Tensor"]:
-    """Return each row's token under given noise, and how clearly it was chosen.
+    """Return the token chosen for each row under given noise, and its lead.
 
     Args:
         logits: ``(rows, vocabulary)``.
@@ -179,7 +179,7 @@ def check_finite(logits: "torch.Tensor") -> "torch.Tensor":
     if not largest.isfinite().all():
         raise InputError(
             "the model's logits are not finite numbers",
-            hint="its weights may be damaged, or overflow at the precision they are loaded in",
+            hint="its weights may be damaged, or overflow at the precision that was chosen",
         )
     return largest
 
@@ -190,13 +190,13 @@ def _scaled(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tensor":
 
     largest = check_finite(logits)
 
-    # In place: memory of this size is slow to get anew for each token.
+    # In place: allocating memory of this size for each token is slow.
     scaled = logits.to(torch.float64, copy=True).sub_(largest)
     return scaled if sampling.temperature == 1 else scaled.div_(sampling.temperature)
 
 
 def _nucleus(log_p: "torch.Tensor", top_p: float) -> "torch.Tensor":
-    """Tell which tokens of each row are in the nucleus; it never is empty."""
+    """Return which tokens of each row are in the nucleus, which is never empty."""
     count = min(_LIKELIEST, log_p.shape[-1])
     while True:
         likeliest = log_p.topk(count).values
@@ -205,7 +205,7 @@ def _nucleus(log_p: "torch.Tensor", top_p: float) -> "torch.Tensor":
             break
         count = min(8 * count, log_p.shape[-1])
     last = (mass[:, :-1] < top_p).sum(-1, keepdim=True)
-    # By the value at the edge, not by rank: the order of equals must not matter.
+    # By the value at the edge, not by rank: the order of equal values must not matter.
     return log_p >= likeliest.gather(-1, last)
 
 
@@ -213,15 +213,15 @@ def _nucleus(log_p: "torch.Tensor", top_p: float) -> "torch.Tensor":
 class HindsightNoise:
     """Noise under which a model writes a given text: one draw from the posterior.
 
-    No token comes nearer to the text's own than ``CLOSE`` logits, so that the text comes back whole
-    from another batch too; the posterior is exact but for that. Past the end of the text the noise
-    is fresh, from the same counter.
+    No other token comes nearer than ``CLOSE`` logits to the text's token, so that another batch
+    reproduces the text as well; apart from that the posterior is exact. Past the end of the text
+    the noise is new, from the same counter.
 
     Attributes:
-        drawn: The randomness it uses.
-        logits: The model's logits before each of its tokens, ``(tokens, vocabulary)``, on the
+        drawn: The noise that is its source of randomness.
+        logits: The model's logits for each token of the text, ``(tokens, vocabulary)``, on the
             CPU.
-        sampling: The mechanism that the text is taken to have been sampled by.
+        sampling: The settings with which the text is assumed to have been sampled.
     """
 
     drawn: DrawnNoise
@@ -236,20 +236,20 @@ class HindsightNoise:
         own = self.logits.shape[-1]
         noise = self.drawn.at(position, max(own, vocabulary))
         log_p = log_probabilities(self.logits[position, None], self.sampling)[0].numpy()
-        # The lead lets the text come back from a batch or a cache with other rounding.
+        # With the lead, a batch or cache with other rounding reproduces the text, too.
         lead = CLOSE / self.sampling.temperature
         noise[:own] = truncated(log_p, self.tokens[position], noise[:own], lead=lead)
         return noise[:vocabulary]
 
     def under(self, drawn: DrawnNoise) -> "HindsightNoise":
-        """Return another draw from the same posterior."""
+        """Return another draw of noise from the posterior of the same text, using ``drawn``."""
         return replace(self, drawn=drawn)
 
 
 def noise_of(
     noises: Sequence[Noise], position: int, vocabulary: int, device: "torch.device"
 ) -> "torch.Tensor":
-    """Return a position's noise, ``(rows, vocabulary)``, float64; shared noise is made once."""
+    """Return the noise at a position, ``(rows, vocabulary)``, float64; equal rows are made once."""
     import torch
 
     distinct = {one: row for row, one in enumerate(dict.fromkeys(noises))}

@@ -1,13 +1,12 @@
-"""Sampling from a language model with the noise as an argument: draw it, infer it, generate.
+"""Sampling from a language model with explicit noise, which is drawn or inferred from a text.
 
-After Ravfogel et al. (2024), as FIN-FORCE (section 4 and B.2) uses it: a text is what a model
-makes of noise, so that under another prompt, or another model, the same noise gives the text
-that would have been written instead.
+After Ravfogel et al. (2024), as FIN-FORCE (section 4 and B.2) uses it: a text is a function of
+prompt, model and noise, so that under another prompt or model the same noise gives the text that
+would have been written instead.
 
-A row of a batch is computed with other batch neighbours in another order of additions, so its
-logits differ in the last digits (by up to 1e-4 in float32). An item therefore gives the same text
-in every batch, or the first token that differs had a lead under ``CLOSE`` (1e-3 logits) over the
-runner-up; every token's lead is returned.
+The other rows of a batch change the order of additions, so that a row's logits differ in the last
+digits (by up to 1e-4 in float32). An item therefore gives the same text in every batch, unless a
+token's lead over the runner-up is under ``CLOSE`` (1e-3 logits); every token's lead is returned.
 """
 
 from collections.abc import Collection, Sequence
@@ -60,21 +59,21 @@ def generate(
     ends: Collection[int] | None = None,
     rows: int = 48,
 ) -> list[Completion]:
-    """Continue each prompt under its noise; return what was written for each, in order.
+    """Continue each prompt under its noise; return the completions, in order.
 
     The same prompt and noise give the same tokens; another prompt or model under the same noise
     gives the counterfactual.
 
     Args:
         prompts: Token ids, at least one each; see `prompt_tokens`.
-        noises: The noise of each. Rows that share a noise share the work of making it.
+        noises: The noise of each prompt; equal noise is computed once.
         max_tokens: The most tokens to write, the end token included.
         ends: The tokens that end a text; the model's own if not given.
-        rows: Prompts in one batch at the most.
+        rows: The most prompts in one batch.
 
     Raises:
-        InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
-            number is out of range, or the model's logits are not finite.
+        InputError: If a prompt and ``max_tokens`` together exceed the model's context, a number
+            is out of range, or the model's logits are not finite.
     """
     if max_tokens < 1 or rows < 1:
         raise InputError("at least one token must be written, and one row make a batch")
@@ -99,14 +98,14 @@ def infer(
 ) -> HindsightNoise:
     """Infer noise under which the model continues a prompt with a text.
 
-    It is a draw from the posterior of the noise given the text: under it the text comes back,
-    and over many draws it is distributed as noise that led to this text is. It keeps the
-    model's logits along the text, four bytes per token and vocabulary entry in float32.
-    Prompt and text are token ids, an end token included where the text ends.
+    It is a draw from the posterior of the noise given the text: it reproduces the text, and many
+    draws are distributed like the noise that led to this text. It stores the model's logits along
+    the text, four bytes per token and vocabulary entry in float32. Prompt and text are token ids,
+    with an end token where the text ends.
 
     Raises:
-        InputError: If the text cannot have been sampled so (a token outside top-p), does not fit
-            the model's context, or the model's logits are not finite.
+        InputError: If the text cannot have been sampled (a token outside top-p), does not fit the
+            model's context, or the model's logits are not finite.
     """
     import torch
 
@@ -116,14 +115,14 @@ def infer(
     fed = torch.tensor([[*prompt, *text[:-1]]], device=causal.device)
     with torch.inference_mode():
         logits = causal.model(input_ids=fed, use_cache=False).logits[0, -len(text) :].cpu()
-    logits = logits.clone()  # without those of the prompt
+    logits = logits.clone()  # without the logits of the prompt
     _check_possible(causal, text, logits, sampling)
     return HindsightNoise(drawn, tuple(text), logits, sampling)
 
 
 @dataclass(frozen=True)
 class CounterfactualText:
-    """A text, and what it would have been under the intervention; ``ended`` within the limit."""
+    """A text, and the text under the intervention; ``ended`` says whether within the limit."""
 
     factual: str
     counterfactual: str
@@ -144,22 +143,22 @@ def counterfactual_texts(
     max_tokens: int = 128,
     chat: bool | None = None,
 ) -> list[CounterfactualText]:
-    """Return what would have been written under another prompt, another model, or both, by sample.
+    """Return the texts that would have been written under another prompt, another model, or both.
 
     Args:
-        model: Whose noise it is: a loaded model, or what `load_causal` takes.
-        text: The text that was written, whole; its noise is inferred. Without it the model
+        model: The model of the factual text: a loaded model, or a name for `load_causal`.
+        text: The whole factual text, from which the noise is inferred. Without it the model
             writes one, whose noise is known.
-        other: The model to write with instead, with the same tokens.
-        samples: How many counterfactuals to draw, each under noise of its own.
+        other: The model that writes the counterfactual text, with the same tokenizer.
+        samples: How many counterfactuals to draw, each under its own noise.
         held: Whether the noise is kept; otherwise it is drawn anew, for comparison.
         max_tokens: The most tokens to write; a given text may have more.
-        chat: How prompts are put; see `prompt_tokens`.
+        chat: Whether prompts are chat messages; see `prompt_tokens`.
 
     Raises:
-        InputError: If nothing is to be changed, the text is empty or cannot have been sampled, a
-            model cannot be had, the models do not share their tokens, or prompt and text do not
-            fit the context.
+        InputError: If neither prompt nor model changes, the text is empty or cannot have been
+            sampled, a model is not available, the models have different tokenizers, or prompt and
+            text do not fit the context.
     """
     if counterfactual_prompt is None and other is None:
         raise InputError(
@@ -172,8 +171,8 @@ def counterfactual_texts(
     writer = causal if other is None else load_causal(other) if isinstance(other, str) else other
     if writer.tokenizer.get_vocab() != causal.tokenizer.get_vocab():
         raise InputError(
-            f"{writer.name} and {causal.name} do not share their tokens",
-            hint="noise can be held only between models with one tokenizer",
+            f"{writer.name} and {causal.name} have different tokenizers",
+            hint="noise can be kept only between models with the same tokenizer",
         )
     instead_of = factual_prompt if counterfactual_prompt is None else counterfactual_prompt
     before = prompt_tokens(causal, factual_prompt, chat=chat)
@@ -187,7 +186,7 @@ def counterfactual_texts(
         facts = [one.text for one in written]
     else:
         tokens = text_tokens(causal, text)
-        # One reading serves all samples: only the randomness differs.
+        # The logits are computed once for all samples: only the randomness differs.
         first = infer(causal, before, tokens, drawn[0], sampling=sampling)
         noises = [first.under(one) for one in drawn]
         facts = [text] * samples
@@ -219,7 +218,7 @@ def _check_possible(
         if not log_p[token].isfinite():
             named = repr(causal.tokenizer.decode([token]))
             raise InputError(
-                f"the text cannot have been sampled so: its token {position + 1} ({named}, id "
+                f"the text cannot have been sampled: its token {position + 1} ({named}, id "
                 f"{token}) has no probability at top-p {sampling.top_p:g}",
                 hint="use top-p 1",
             )

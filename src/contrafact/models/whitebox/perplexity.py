@@ -1,12 +1,12 @@
-"""Perplexity: how surprised a causal language model is by a text (FIN-FORCE, appendix B.3).
+"""Perplexity of texts under a causal language model (FIN-FORCE, appendix B.3).
 
-The text's tokens are predicted one after the other behind a start token
+The text's tokens are predicted one after the other after a start token
 (``CausalModel.start_token``), which is not itself scored; the perplexity is the exponential of the
 mean cross-entropy, per text.
 
-Each saving below leaves the figure as it is: texts of like length share a batch; the last token is
-never fed, since nothing is predicted from it; and padding stands on the right, where causal
-attention never looks.
+To save time without changing the figure, texts of similar length share a batch, the last token is
+never an input, since nothing is predicted from it, and padding is on the right, where causal
+attention ignores it.
 """
 
 import math
@@ -23,7 +23,7 @@ __all__ = ["perplexities"]
 # Tokens in a batch, padding included.
 _ON_CPU = 384
 _ON_GPU = 16_384
-_PLACES = 64  # whose logits are reduced at once, in float64
+_PLACES = 64  # positions whose logits are reduced at once, in float64
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class TextPerplexity:
     """The perplexity of one text.
 
     Attributes:
-        perplexity: From 1 up; NaN, with a reason, where there is nothing to score.
+        perplexity: At least 1; NaN, with a reason, if there is nothing to score.
         tokens: How many tokens were scored.
         windowed: Whether the text is longer than the model's context, so that its later tokens
-            were predicted from less than all before them.
+            were predicted from only part of the text before them.
     """
 
     perplexity: float
@@ -45,15 +45,15 @@ class TextPerplexity:
 
 @dataclass(frozen=True)
 class _Row:
-    """A part of a text that goes through the model at once."""
+    """A text, or a window of it, as one input of the model."""
 
     text: int
     inputs: tuple[int, ...]
-    """The start token and the tokens before the last: what is fed."""
+    """The input tokens: the start token and all but the last token."""
     targets: tuple[int, ...]
-    """The tokens predicted, one per token fed."""
+    """The predicted tokens, one per input token."""
     scored_from: int
-    """The first position that counts; those before it are only read."""
+    """The first scored position; earlier ones are only context."""
 
 
 def perplexities(
@@ -63,12 +63,12 @@ def perplexities(
 ) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
 
-    A text's figure depends on the other texts in its last digits alone:
-    as a rule it is within a relative 1e-5 of a computation in float64. One longer than the model's
-    context is scored in windows that overlap by half, each behind a start token.
+    The other texts change only the last digits of a figure, which as a rule is within a relative
+    1e-5 of a computation in float64. A text longer than the model's context is scored in windows
+    that overlap by half, each after a start token.
 
     Args:
-        model: A loaded model, or what ``load_causal`` takes.
+        model: A loaded model, or a name for ``load_causal``.
 
     Raises:
         InputError: If the model cannot be loaded.
@@ -97,7 +97,7 @@ def perplexities(
 
 
 def _by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Group rows by number, longest first, so that a group padded holds ``most`` tokens at most."""
+    """Yield groups of row numbers, longest rows first, of at most ``most`` padded tokens each."""
     order = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
     start = 0
     while start < len(order):
@@ -107,7 +107,7 @@ def _by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 def _rows(text: int, ids: Sequence[int], causal: CausalModel) -> Iterator[_Row]:
-    """Cut a text into windows of the model's context; nearly always it is one."""
+    """Yield the windows of the model's context into which a text is cut; nearly always one."""
     size, step = causal.context, max(1, causal.context // 2)
     done = 0
     while done < len(ids):
@@ -123,7 +123,7 @@ def _rows(text: int, ids: Sequence[int], causal: CausalModel) -> Iterator[_Row]:
 
 
 def _scored(causal: CausalModel, rows: Sequence[_Row]) -> list[float]:
-    """Return each row's summed surprise in nats over the positions that count."""
+    """Return each row's summed cross-entropy in nats over its scored positions."""
     import torch
 
     device = causal.device

@@ -1,4 +1,4 @@
-"""The tone of texts by a classifier from a folder, such as FinBERT's."""
+"""The tone of texts by a classifier in a local folder, such as FinBERT."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,16 +8,16 @@ from contrafact.errors import InputError
 __all__ = ["Polarity", "load_polarity_model"]
 
 Polarity = Callable[[Sequence[str]], list[float]]
-"""Gives each text its tone, from -1 (negative) to 1 (positive)."""
+"""A function that returns the tone of each text, from -1 (negative) to 1 (positive)."""
 
 _HINT = "name a folder that transformers saved, such as FinBERT's"
 _SIGNS = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 
 
 def load_polarity_model(folder: str | Path) -> Polarity:
-    """Return a function that gives each text its tone by a classifier's folder, without network.
+    """Load a classifier from a local folder, and return a function that gives texts their tone.
 
-    The tone is the probability of ``positive`` less that of ``negative``.
+    The tone is the probability of ``positive`` minus that of ``negative``.
 
     Raises:
         InputError: There is no such folder, it holds no such model, or transformers is missing.
@@ -41,7 +41,7 @@ def load_polarity_model(folder: str | Path) -> Polarity:
             model, found = AutoModelForSequenceClassification.from_pretrained(
                 path, local_files_only=True, output_loading_info=True
             )
-    except Exception as error:  # whatever the libraries say of weights that are none
+    except Exception as error:  # the libraries raise all kinds of errors for invalid weights
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
         raise InputError(
             f"no classifier can be loaded from it ({reason})", file=path, hint=_HINT

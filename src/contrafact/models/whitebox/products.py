@@ -1,13 +1,13 @@
-"""Products with a model's weights on the CPU, in the widest instructions that the processor has.
+"""Matrix products with a model's weights on the CPU, in the processor's widest instructions.
 
-PyTorch multiplies float32 matrices by MKL, which keeps to half of the width of AVX-512 on AMD's
-processors, and reads every weight anew for a few rows. oneDNN, which PyTorch brings along, does
-neither, once the weights lie in its own order. It adds up all of an output's products in one go,
-however, where MKL adds up stretches of 192 and then those: over a deep model the one is four times
-as far from float64 as the other. So weights are laid out here in stretches too, no longer than
-leaves both equally near. On other processors this is slower, and left alone.
+PyTorch multiplies float32 matrices by MKL, which on AMD's processors uses only half the width of
+AVX-512, and reads every weight again for each few rows. oneDNN, which PyTorch includes, does
+neither if the weights are in its own memory layout. But it adds up all products of an output in one
+sum, where MKL adds up blocks of 192 and then the blocks: over a deep model its error against
+float64 is four times as large. So the weights are split into blocks here, too, short enough for an
+equal error. On other processors this is slower and not used.
 
-Only inference is answered so; a model whose weights are to change is loaded without.
+It is used for inference only; a model whose weights are to change is loaded without it.
 """
 
 import platform
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["onednn_serves", "pack_products"]
 
-_STRETCH = 384  # at most so many inputs' products are added up in one go
+_STRETCH = 384  # the most products that are added up in one block
 _FEW = 16  # rows below which PyTorch's own product is as fast
 _MOST = 2**29  # weights of a model; their second copy takes four bytes each
 
 
 class PackedLinear(torch.nn.Linear):
-    """A linear layer's weights, and a copy of them in oneDNN's order once it has needed one.
+    """A linear layer with a second copy of its weights in oneDNN's layout, made at first use.
 
-    The copy is of the weights as they were, and made again when they were written since. It goes
-    into no copy and no pickle of the layer: PyTorch can read no such tensor.
+    The copy is made again when the weights have changed. Copies and pickles of the layer leave it
+    out, since PyTorch cannot read such a tensor.
     """
 
     _copy: "tuple[tuple[int, int], list[Tensor]] | None" = None
 
     def __init__(self, layer: torch.nn.Linear):
-        torch.nn.Module.__init__(self)  # without weights of its own, which are the layer's
+        torch.nn.Module.__init__(self)  # Linear's would allocate new weights
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self.weight, self.bias = layer.weight, layer.bias
         self.train(layer.training)
@@ -49,10 +49,10 @@ class PackedLinear(torch.nn.Linear):
             or input.numel() < _FEW * self.in_features
             or weight.dtype != torch.float32  # moved or converted since it was loaded
             or weight.device.type != "cpu"
-            or weight.is_inference()  # its writes are not counted
+            or weight.is_inference()  # changes of inference tensors are not counted
         ):
             return super().forward(input)
-        stretch = -(-self.in_features // -(-self.in_features // _STRETCH))  # about equal ones
+        stretch = -(-self.in_features // -(-self.in_features // _STRETCH))  # of equal blocks
         version = (weight.data_ptr(), weight._version)
         if self._copy is None or self._copy[0] != version:
             parts = torch.split(weight.detach(), stretch, dim=1)
@@ -68,7 +68,7 @@ class PackedLinear(torch.nn.Linear):
         return outputs
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
-        self._copy = None  # converted weights may lie where those before them did
+        self._copy = None  # converted weights may have the old address
         return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,10 +76,10 @@ class PackedLinear(torch.nn.Linear):
 
 
 def pack_products(model: Any) -> None:
-    """Let a float32 model's linear layers on the CPU multiply by oneDNN where `onednn_serves`.
+    """Replace a model's linear layers by `PackedLinear` if `onednn_serves`.
 
-    Each takes the memory of its weights once more when it is first used so. Models with more than
-    half a billion weights in such layers stay as they are.
+    Each takes the memory of its weights once more at its first use. Models with more than half a
+    billion weights in such layers stay unchanged.
     """
     if not onednn_serves():
         return
@@ -91,9 +91,10 @@ def pack_products(model: Any) -> None:
 
 
 def onednn_serves() -> bool:
-    """Tell whether the copy in oneDNN's order is faster here: on AMD's processors with AVX-512.
+    """Return whether the copy in oneDNN's layout is faster here: on AMD's processors with AVX-512.
 
-    On Intel's with AVX-512, where MKL has the full width, it was a tenth slower, as without.
+    It was a tenth slower on Intel's with AVX-512, where MKL uses the full width, and on processors
+    without AVX-512.
     """
     if torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False

@@ -1,9 +1,9 @@
-"""The Inspect model provider ``whitebox``: a causal language model in PyTorch, in this process.
+"""The Inspect model provider ``whitebox``: a causal language model run by PyTorch in this process.
 
 Names, arguments (``-M``) and what is served are in docs/models.md. Concurrent calls are answered in
-batches. The model is loaded at the first call, once in a process; names, files and packages are
-checked when it is named. Log-probabilities are the model's own, before temperature and whatever
-else changes them.
+batches. The model is loaded at the first call, once per process; names, files and packages are
+checked when it is opened. Log-probabilities are the model's own, before temperature and other
+changes.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ _Waiting = tuple[CompletionRequest, "Future[Completion]"]
 
 @dataclass(frozen=True)
 class WhiteboxSettings:
-    """What a model is loaded with and answers with; equal settings share one `Engine`."""
+    """The settings of loading and answering; models with equal settings share one `Engine`."""
 
     name: str
     rows: int = 16
@@ -82,10 +82,10 @@ class WhiteboxSettings:
 
 
 class Engine:
-    """A loaded model, whose callers' requests are answered in batches by one thread.
+    """A loaded model that answers the requests of all callers in batches, in one thread.
 
-    While one batch is worked on, the next gathers; a thread that was idle waits until no request
-    has come for `_LINGER` seconds, since callers rarely come alone.
+    Requests that arrive during a batch form the next one. An idle thread first waits until no
+    request has arrived for `_LINGER` seconds, since requests rarely come alone.
     """
 
     def __init__(self, settings: WhiteboxSettings):
@@ -98,7 +98,7 @@ class Engine:
         self._thread = ThreadPoolExecutor(1, f"answering with {settings.name}")
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Return the answer to a request; raises what the work on its batch raised."""
+        """Return the answer to a request, or raise the error of its batch."""
         future: Future[Completion] = Future()
         with self._changing:
             self._waiting.append((request, future))
@@ -106,14 +106,14 @@ class Engine:
         return await asyncio.wrap_future(future)
 
     def _answer_batch(self) -> None:
-        """Answer those that wait, up to a batch; there is a call of this for each of them."""
+        """Answer up to a batch of the waiting requests; called once for each request."""
         seen = 0
         while seen < len(self._waiting) < self._rows:
             seen = len(self._waiting)
             time.sleep(_LINGER)
         with self._changing:
             waiting = [entry for entry in self._waiting if not entry[1].cancelled()]
-            # Verdicts and long completions go apart: the one must not wait for the other.
+            # Verdicts and long completions have separate batches, so that verdicts need not wait.
             brief = bool(waiting) and waiting[0][0].brief
             alike = [entry for entry in waiting if entry[0].brief == brief]
             others = [entry for entry in waiting if entry[0].brief != brief]
@@ -149,7 +149,7 @@ _loading = threading.Lock()
 def shared_engine(settings: WhiteboxSettings) -> Engine:
     """Return the process's engine for these settings, loading the model if need be. Blocking.
 
-    It lives as long as somebody holds it.
+    It is kept as long as there is a reference to it.
     """
     with _loading:
         engine = _engines.get(settings)
@@ -159,7 +159,7 @@ def shared_engine(settings: WhiteboxSettings) -> Engine:
 
 
 class WhiteboxAPI(InProcessAPI[Engine]):
-    """A causal language model in this process, as Inspect calls it; `InputError` if unusable."""
+    """Inspect's API for a causal language model in this process; `InputError` if unusable."""
 
     kind = "white-box"
     arguments = ("rows", "device", "precision")
@@ -181,7 +181,7 @@ class WhiteboxAPI(InProcessAPI[Engine]):
         """See `InProcessAPI`."""
         engine = await asyncio.to_thread(self.engine)
         turns = [{"role": one.role, "content": one.text} for one in input]
-        # An answer that is begun goes on.
+        # An answer that has begun is completed.
         begun = bool(input) and input[-1].role == "assistant"
         prompt = tuple(conversation_tokens(engine.causal, turns, begun=begun))
         replies = _replies(engine.causal, config)
@@ -195,11 +195,11 @@ class WhiteboxAPI(InProcessAPI[Engine]):
         return output, ModelCall.create(call, output.model_dump(mode="json", exclude_none=True))
 
     def max_connections(self) -> int:
-        """Return how many calls are worth having under way: two batches of them."""
+        """Return the useful number of calls at once: two batches."""
         return 2 * self.settings.rows
 
     def at_once(self) -> int:
-        """Return how many samples of a run are under way together: a batch of them at least."""
+        """Return how many samples of a run are processed at once: at least a batch."""
         return max(super().at_once(), self.settings.rows)
 
     def connection_key(self) -> str:
@@ -208,13 +208,13 @@ class WhiteboxAPI(InProcessAPI[Engine]):
 
 
 def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ...], ...]:
-    """Return the replies that a schema leaves open; none where it leaves too many or is none."""
+    """Return the only allowed replies as tokens; empty if there is no schema, or too many."""
     replies: tuple[str, ...] | None = guided_choice(config)
     if not replies and config.response_schema is not None:
         replies = finite_replies(config.response_schema.json_schema.model_dump(exclude_none=True))
         if replies is None:
             _warn(
-                "white-box models hold replies to a response_schema only where it leaves few open "
+                "white-box models follow a response_schema only if it allows few replies "
                 "(true or false, one of a list); ignoring it"
             )
     if not replies:
@@ -236,12 +236,12 @@ def _request(
 ) -> CompletionRequest:
     for name in _NOT_SERVED:
         if getattr(config, name):
-            _warn(f"white-box models know no {name}; ignoring it")
+            _warn(f"white-box models do not support {name}; ignoring it")
     temperature = 1.0 if config.temperature is None else config.temperature
     top_p = 1.0 if config.top_p is None else config.top_p
     sampling = Sampling(temperature, top_p) if temperature != 0 and top_p != 0 else None
     seed = secrets.randbits(63) if config.seed is None else config.seed
-    # Prompts under one seed are not to share their noise: their answers would go together.
+    # Prompts with the same seed must not share noise: their answers would be correlated.
     sequence = hashlib.sha256(repr(prompt).encode()).hexdigest()
     alternatives = (config.top_logprobs or 0) if config.logprobs else None
     return CompletionRequest(

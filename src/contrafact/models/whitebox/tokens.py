@@ -1,4 +1,4 @@
-"""Tokens of prompts and texts, as a model's own tokenizer and chat template make them."""
+"""Tokens of prompts and texts, made by a model's own tokenizer and chat template."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from contrafact.text.delimit import tokenizable
 
 
 def end_tokens(causal: CausalModel) -> frozenset[int]:
-    """Return the tokens that end a text: the tokenizer's, and those of the model's settings."""
+    """Return the end tokens of the tokenizer and of the model's settings."""
     settings = getattr(causal.model, "generation_config", None)
     stated: Any = getattr(settings, "eos_token_id", None)
     several = stated if isinstance(stated, list | tuple) else [stated]
@@ -20,10 +20,10 @@ def end_tokens(causal: CausalModel) -> frozenset[int]:
 def conversation_tokens(
     causal: CausalModel, turns: Sequence[Mapping[str, str]], *, begun: bool = False
 ) -> list[int]:
-    """Return the token ids of a conversation, those that open the answer included.
+    """Return the token ids of a conversation, with those that open the answer.
 
-    A model without a chat template continues the texts, an empty line between them, behind its
-    start token. An answer that is ``begun``, the last turn, goes on.
+    Without a chat template they are the start token and the texts, with empty lines between them.
+    With ``begun`` the last turn is the begin of the answer, which is continued.
 
     Raises:
         InputError: If the template refuses the conversation.
@@ -47,8 +47,8 @@ def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None)
     """Return the token ids of a prompt.
 
     Args:
-        chat: Whether it is a user's message in the tokenizer's chat template, or plain text behind
-            the start token that is to be continued. A message where there is a template, if None.
+        chat: Whether the prompt is a user's message in the tokenizer's chat template, or plain text
+            after the start token. None is a message if the tokenizer has a template.
 
     Raises:
         InputError: If a template is asked for and the tokenizer has none.
@@ -64,7 +64,7 @@ def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None)
 
 
 def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[int]:
-    """Return the token ids of a text that follows a prompt; with the end token if it is whole."""
+    """Return the token ids of a text that follows a prompt, with an end token if ``ended``."""
     ids = _ids(causal, tokenizable(text))
     end = causal.tokenizer.eos_token_id
     return [*ids, int(end)] if ended and end is not None else ids
@@ -76,7 +76,7 @@ def _ids(causal: CausalModel, text: str) -> list[int]:
 
 
 def continuation_text(causal: CausalModel, tokens: Sequence[int]) -> str:
-    """Return the string that a continuation's tokens are, without special tokens."""
+    """Return the text of a continuation's tokens, without special tokens."""
     text: str = causal.tokenizer.decode(
         list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
     )

@@ -1,9 +1,9 @@
 """Causal language models in PyTorch: by name, from a folder, or from a GGUF file.
 
-One copy of each is loaded in this process where it is shared (`shared_causal`). A GGUF file takes
-transformers half a minute to read; it is converted once and kept as safetensors, bit-equal in
-float32, under the cache folder by the hash of its content. LoRA adapters are read from, and written
-as, GGUF files too. Files on this machine are never asked a hub for.
+`shared_causal` loads each model once per process. Since transformers needs half a minute to read a
+GGUF file, it is converted once to safetensors, bit-equal in float32, in the cache folder under the
+hash of its content. LoRA adapters are read from and written to GGUF files as well. For local files
+no hub is asked.
 """
 
 import hashlib
@@ -54,18 +54,18 @@ __all__ = [
 WEIGHTS_HINT = (
     "use embedded/smollm2-135m, or whitebox/ or hf/ with a model's folder or name on the hub"
 )
-"""What to do about a model without weights at hand."""
+"""The hint for a model without local weights."""
 
 Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 
-_CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
+_CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # a model's folder has one of them
 _PEFT = "adapter_model.safetensors"
 _WHOLE = "download the model again, or copy it whole"
 _FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
 
 
 _ROTATED = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
-"""Layers whose outputs llama.cpp keeps in another order, and how many heads they have."""
+"""Layers whose outputs llama.cpp keeps in another order, and the config's number of their heads."""
 _TENSORS = {
     "q_proj": "attn_q",
     "k_proj": "attn_k",
@@ -75,7 +75,7 @@ _TENSORS = {
     "up_proj": "ffn_up",
     "down_proj": "ffn_down",
 }
-_LAYOUT = "1"  # of a converted folder; counts up when what is stored in it changes
+_LAYOUT = "1"  # version of a converted folder's content
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +83,10 @@ class CausalModel:
     """A causal language model, ready to score.
 
     Attributes:
-        name: What it was loaded by.
+        name: The name by which it was loaded.
         model: The transformers model, in evaluation mode; float32 unless asked for otherwise.
-        start_token: The id of the token that texts start after, as `text_start` finds it.
-        context: The most tokens it reads at once.
+        start_token: The id of the token before a text, from `text_start`.
+        context: The most tokens that it reads at once.
     """
 
     name: str
@@ -113,11 +113,11 @@ def load_causal(
             is downloaded if it is not in the hub's own cache.
         device: PyTorch's name of the device; a GPU if there is one, else the CPU.
         precision: How the weights are kept. ``4bit`` needs a GPU and bitsandbytes.
-        packed: Whether layers may keep a second copy of their weights (`products`); not where
+        packed: Whether layers may keep a second copy of their weights (`products`); False if the
             weights are to change.
 
     Raises:
-        InputError: If the model is not there, cannot be had, or is not a causal language model,
+        InputError: If the model does not exist or load, or is not a causal language model,
             if a package or the device is missing, or for 4 bits without a GPU.
     """
     name, found = _found(name)
@@ -129,7 +129,7 @@ def load_causal(
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
     context = _context_of(model, tokenizer)
-    # Weights of 4 bits are where they belong already, and cannot be moved.
+    # 4-bit weights are already on the device, and cannot be moved.
     model = model.eval() if precision == "4bit" else model.eval().to(placed)
     if packed and precision == "float32" and placed.type == "cpu":
         from contrafact.models.whitebox.products import pack_products
@@ -146,17 +146,16 @@ def load_causal(
 
 
 _TURNS = frozenset({"<|im_start|>", "<|im_end|>"})
-"""What opens and closes a turn of a conversation (ChatML), and no plain text."""
+"""The tokens that open and close a turn of a conversation (ChatML), but no plain text."""
 _BETWEEN_TEXTS = "<|endoftext|>"
-"""What stands between two texts in the pre-training of GPT-2, SmolLM2, Qwen and their kin."""
+"""The token between two texts in the pre-training of GPT-2, SmolLM2, Qwen and similar models."""
 
 
 def text_start(tokenizer: Any) -> int | None:
-    """Return the token behind which a model was trained to find the start of a text, or None.
+    """Return the token that came before each text in a model's training, or None.
 
-    That is the tokenizer's start token, or its end token where it has none, but for a model of
-    conversations, whose tokenizer names the marker of a turn: before a plain text it saw the token
-    between two texts.
+    It is the tokenizer's start token, or without one its end token. For a chat model, whose
+    tokenizer names the marker of a turn instead, it is the token between two texts.
     """
     start = tokenizer.bos_token if tokenizer.bos_token is not None else tokenizer.eos_token
     if start in _TURNS and _BETWEEN_TEXTS in tokenizer.get_vocab():
@@ -183,15 +182,15 @@ def shared_causal(
 
 
 def weights_name(model: str) -> str | None:
-    """Return what `load_causal` calls the weights of a model of Inspect's; None for a service."""
+    """Return the name for `load_causal` of an Inspect model's weights; None for a service."""
     name = model.partition("/")[2]
     return name if name and model.startswith(FROM_WEIGHTS) else None
 
 
 def check_causal(name: str) -> None:
-    """Check what can be checked of a model without loading it: packages, path, kind of folder.
+    """Check a model's packages, path and kind of folder, without loading it.
 
-    A name that may be one on the hub passes; the hub is not asked.
+    A name that may be on the hub passes; the hub is not asked.
 
     Raises:
         InputError: If `load_causal` would fail for one of these.
@@ -200,26 +199,26 @@ def check_causal(name: str) -> None:
 
 
 def check_precision(precision: Precision, device: str | None = None) -> None:
-    """Check that weights can be kept so on a device; `InputError` if a GPU or package lacks."""
+    """Raise an `InputError` if a precision is unknown, or lacks a GPU or a package."""
     if precision not in get_args(Precision):
         known = ", ".join(get_args(Precision))
-        raise InputError(f"weights are kept as {known}, not as {precision!r}")
+        raise InputError(f"the precision of weights is one of {known}, not {precision!r}")
     if precision != "4bit":
         return
     import torch
 
     if not torch.cuda.is_available() or (device or "cuda").partition(":")[0] != "cuda":
         raise InputError(
-            "weights of 4 bits need a GPU, and this model would run on the CPU",
+            "4-bit weights need a GPU, and this model would run on the CPU",
             hint="leave the precision at float32, or name a smaller model",
         )
     if importlib.util.find_spec("bitsandbytes") is None:
-        problem = "weights of 4 bits need bitsandbytes, which is not installed"
+        problem = "4-bit weights need bitsandbytes, which is not installed"
         raise InputError(problem, hint="run: pip install bitsandbytes")
 
 
 def _found(name: str) -> tuple[str, Path | None]:
-    """Return a model's plain name, and its file or folder, checked; None for one on the hub."""
+    """Return a model's plain name and its checked file or folder, None for a model on the hub."""
     _check_packages()
     name = plain_name(name)
     shipped = gguf_path(name) if name == SMOLLM2 else shipped_adapter(name)
@@ -244,7 +243,7 @@ def _found(name: str) -> tuple[str, Path | None]:
 
 
 def _check_folder(folder: Path) -> None:
-    """Check that a model's or an adapter's files are there and whole, without loading them."""
+    """Check that the files of a model or adapter exist and are complete, without loading them."""
     from safetensors import SafetensorError, safe_open
 
     named: set[str] = set()
@@ -256,7 +255,7 @@ def _check_folder(folder: Path) -> None:
             if path.name.endswith(".safetensors.index.json"):
                 named |= set(read["weight_map"].values())
         except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError):
-            problem = "this file of a model is damaged, or says too little"
+            problem = "this file of a model is damaged or incomplete"
             raise InputError(problem, file=path, hint=_WHOLE) from None
     weights = [*folder.glob("*.safetensors"), *folder.glob("*.bin"), *folder.glob("*.gguf")]
     for name in named - {path.name for path in weights}:
@@ -266,7 +265,7 @@ def _check_folder(folder: Path) -> None:
         raise InputError("this folder holds no weights", file=folder, hint=_FOLDER_HINT)
     for path in folder.glob("*.safetensors"):
         try:
-            with safe_open(path, framework="np"):  # reads the table of tensors, no tensor
+            with safe_open(path, framework="np"):  # reads the table of tensors only
                 pass
         except (SafetensorError, OSError):
             problem = "this safetensors file is cut off, or damaged"
@@ -274,16 +273,16 @@ def _check_folder(folder: Path) -> None:
 
 
 def _placed_device(device: str | None) -> "torch.device":
-    """Return the device of that name, or the best there is."""
+    """Return the device of this name, or the best available one."""
     import torch
 
     try:
         placed = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.empty(1, device=placed)
-    except (RuntimeError, AssertionError) as error:  # the latter where PyTorch has no CUDA
+    except (RuntimeError, AssertionError) as error:  # AssertionError: PyTorch has no CUDA
         raise InputError(
             f"PyTorch cannot use the device {device!r} ({_first_line(error)})",
-            hint="name one that it has here, as cpu or cuda, or leave it out",
+            hint="name a device that is available here, such as cpu or cuda, or leave it out",
         ) from error
     return placed
 
@@ -347,10 +346,10 @@ def _from_hub(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
         return _pretrained(name, options, local_files_only=True)
     except (OSError, ValueError):  # not in the hub's own cache
         pass
-    problem = f"the model {name} is neither on this machine nor to be had from the hub"
+    problem = f"the model {name} is neither on this machine nor available from the hub"
     hint = "check the name, or give a folder or a GGUF file by its path"
     try:
-        # Asked first what it is: this fails at once, where downloads are tried for most of a minute
+        # Ask for its information first: this fails at once; downloads are retried for a minute.
         asked_of_hub(lambda: hub_api().model_info(name, timeout=10), "model", name, source=name)
         return _pretrained(name, options, local_files_only=False)
     except InputError as error:
@@ -377,7 +376,7 @@ def _context_of(model: Any, tokenizer: Any) -> int:
     ]
     known = [int(value) for value in stated if value is not None and 0 < value < 10**9]
     if not known:
-        raise InputError("the model states no context length, and texts cannot be cut to it")
+        raise InputError("the model's config has no context length, to which texts must be cut")
     return min(known)
 
 
@@ -385,7 +384,7 @@ def _check_packages() -> None:
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
-            f"white-box work needs {' and '.join(missing)}, not installed here",
+            f"white-box work needs {' and '.join(missing)}: not installed here",
             hint="run: pip install 'contrafact[whitebox]'",
         )
 
@@ -393,8 +392,8 @@ def _check_packages() -> None:
 def converted(path: Path, cache: Path | None = None) -> Path:
     """Return the folder that holds a GGUF file as safetensors, converting it if it is not there.
 
-    The folder is in ``cache``, else in `cache_dir`, and appears whole or not at all; of two
-    processes that want the same file one waits for the other.
+    The folder is in ``cache``, by default `cache_dir`, and appears only when it is complete; of two
+    processes that convert the same file one waits for the other.
 
     Raises:
         InputError: If the file cannot be converted, or the folder cannot be written.
@@ -430,13 +429,13 @@ def _convert(path: Path, folder: Path) -> None:
             source = {"gguf_file": path.name, "local_files_only": True}
             tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
             model = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
-    except Exception as error:  # transformers raises what its parsers raise
+    except Exception as error:  # transformers passes on its parsers' errors
         raise InputError(
             f"PyTorch cannot load this GGUF file ({_first_line(error)})",
             file=path,
             hint="give the model as a folder of safetensors instead",
         ) from error
-    # The weights are plain float32 now, but the marks of the quantiser forbid saving them.
+    # The weights are plain float32 now, but the quantiser's attributes forbid saving them.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.hf_quantizer = None
@@ -446,14 +445,14 @@ def _convert(path: Path, folder: Path) -> None:
 
 
 def write_adapter(folder: Path, config: Any) -> Path | None:
-    """Write an adapter of a folder, as peft saves it, for llama.cpp; None where it cannot be.
+    """Convert the peft adapter in a folder for llama.cpp; return the file, None if not a Llama's.
 
-    The matrix that reads a layer's input is stored in 8 bits, the other, whose rows are shorter
-    than a block of them, in 16 of which the last six are zero, so that a wheel packs them to half:
-    the two together are some 1% off.
+    The matrix that reads a layer's input is stored in 8 bits. The other, whose rows are shorter
+    than a block of 8-bit values, is stored in 16 bits of which the last six are zero, so that a
+    wheel compresses them to half. The result differs by some 1%.
 
     Args:
-        config: Of the model that the adapter belongs to, as transformers has it; a Llama's.
+        config: The transformers config of the model that the adapter belongs to.
     """
     if config.model_type != "llama":
         return None
@@ -489,7 +488,7 @@ def write_adapter(folder: Path, config: Any) -> Path | None:
 
 
 def _merge_adapter(model: Any, path: Path) -> None:
-    """Add an adapter of `write_adapter`'s to a model's weights; `InputError` if quantised."""
+    """Add an adapter written by `write_adapter` to a model's weights; `InputError` if quantised."""
     import gguf
     import torch
 
@@ -502,7 +501,7 @@ def _merge_adapter(model: Any, path: Path) -> None:
         if first not in values:
             continue
         if not layer.weight.is_floating_point():
-            raise InputError("an adapter in GGUF belongs to weights that are not in 4 bits")
+            raise InputError("a GGUF adapter cannot be added to 4-bit weights")
         inner, outer = values[first], values[f"{first[:-1]}b"].astype("float32")
         if module in _ROTATED:
             heads = getattr(model.config, _ROTATED[module])
@@ -514,7 +513,7 @@ def _merge_adapter(model: Any, path: Path) -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep transformers' own bars and warnings off the terminal, and give them back after."""
+    """Hide transformers' progress bars and warnings for a block."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -523,7 +522,7 @@ def quietly() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            warnings.filterwarnings("ignore", message="Could not find a config file")  # peft's
+            warnings.filterwarnings("ignore", message="Could not find a config file")  # from peft
             yield
     finally:
         logging.set_verbosity(level)
@@ -532,5 +531,5 @@ def quietly() -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of what an exception says, or what it is."""
+    """Return the first line of an exception's message, or its type."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

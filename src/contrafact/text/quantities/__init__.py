@@ -1,8 +1,8 @@
-"""Quantities in financial prose, and what only looks like one (RFC-BENCH, appendix S.2).
+"""Quantities in financial prose, and names that look like them (RFC-BENCH, appendix S.2).
 
 `quantities` reads amounts with their unit, role and direction; `identifiers` the years,
 quarters, dates, index names and other names that hold a number; `render` writes another value
-the way a quantity is written.
+in the style of a quantity.
 """
 
 from contrafact.text.identifiers import Identifier, identifiers

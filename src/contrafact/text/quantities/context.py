@@ -1,6 +1,6 @@
-"""The quantities of a text, with what its sentences say of them.
+"""The quantities of a text, with what its sentences state about them.
 
-A quantity states a level or a change, which moves up or down; two of them may be the ends of a
+A quantity is a level or a change, and may move up or down; two quantities may be the ends of a
 range, or an old and a new value.
 """
 
@@ -25,13 +25,13 @@ from contrafact.text.tokens import alternation, folded, sentence_spans
 
 __all__ = ["Movement", "movements", "new_quantities", "quantities"]
 
-# Two words of a sentence that are further apart, in characters, have nothing to do with each other.
+# Words of a sentence that are further apart, in characters, are unrelated.
 _REACH = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """A word that says up or down; ``direction`` is None if the text denies the movement."""
+    """A word of movement up or down; ``direction`` is None if the text denies the movement."""
 
     start: int
     end: int
@@ -41,10 +41,10 @@ class Movement:
 
 
 class Statement(NamedTuple):
-    """What a sentence says of a quantity.
+    """What a sentence states about a quantity.
 
-    ``worded`` says whether it has words of movement for it; ``leads``, whether these are before the
-    quantity, so that a following quantity may continue the movement.
+    ``worded`` says whether it has words of movement for the quantity; ``leads``, whether they come
+    before it, so that a following quantity may continue the movement.
     """
 
     direction: Direction | None
@@ -73,13 +73,13 @@ _PHRASAL = re.compile(rf"\b(?:{alternation(_DATA['phrasal'])})\s\Z", re.IGNORECA
 _OTHER_SENSE_AFTER = re.compile(
     r"\s(?:payments?\b|time\b|side\b|to\sdate\b|the\sroad|for\sgrabs|and\srunning)", re.IGNORECASE
 )
-# "up to 5%" is a bound, unless a verb of moving or being is before it.
+# "up to 5%" is a bound, unless it follows a verb of moving or being.
 _BOUND = re.compile(r"\sto\s", re.IGNORECASE)
 _MOVED = expression("movement", "moved")
 
 
 def movements(text: str) -> list[Movement]:
-    """Return the words of a text that say up or down, in order."""
+    """Return the words of movement up or down in a text, in order."""
     moves = []
     for match in _MOVING.finditer(text):
         word = " ".join(re.split(r"[\s-]+", folded(match[0])))
@@ -100,7 +100,7 @@ def movements(text: str) -> list[Movement]:
 
 _BETWEEN_AFTER = expression("movement", "between_after")
 _OBJECT_STOP = expression("movement", "object_stop")
-# "cut rates 25 bps": what moves is between verb and figure, without a preposition.
+# "cut rates 25 bps": the noun is between verb and figure, without a preposition.
 _BARE_OBJECT = expression("movement", "bare_object")
 _OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
 _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
@@ -109,7 +109,7 @@ _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 def moving(
     text: str, found: list[Quantity], moves: list[Movement], ends: list[int]
 ) -> list[Statement]:
-    """Return what the sentences say of each quantity; ``ends`` are the ends of the sentences."""
+    """Return what the sentences state about each quantity; ``ends`` are the sentences' ends."""
     by_sentence: dict[int, list[Movement]] = {}
     for move in moves:
         by_sentence.setdefault(bisect_right(ends, move.start), []).append(move)
@@ -130,7 +130,7 @@ def moving(
         else:
             result.append(Statement(*moved, worded=True, leads=leading is not None))
         if quantity.kind != "duration":
-            # A duration does not separate what belongs together: "rose $5 in two years to $20".
+            # A duration does not separate related quantities: "rose $5 in two years to $20".
             last = i
     return result
 
@@ -139,7 +139,7 @@ _LEVEL_BEFORE = re.compile(r"\b(?:at|to|from|below|above|is|was|were)\s\Z", re.I
 
 
 def _by_itself(text: str, quantity: Quantity) -> Statement:
-    """Return what a quantity says by itself: "-2.4%" is a fall, "25 bps" a change."""
+    """Return what a quantity states without context: "-2.4%" is a fall, "25 bps" a change."""
     sign = quantity.form.sign if quantity.kind in ("money", "percent", "basis points") else ""
     if sign and not _LEVEL_BEFORE.search(text[max(0, quantity.start - 8) : quantity.start]):
         return Statement("up" if sign == "+" else "down", is_level=False, worded=False)
@@ -159,7 +159,7 @@ _AT_LEAST = re.compile(r"\bat\s(?:least|most)\b", re.IGNORECASE)
 
 
 def _level(gap: str) -> bool:
-    """Return whether a level follows, by the last preposition of a gap."""
+    """Return whether the last preposition in a gap introduces a level."""
     last = _last(_PREPOSITION, _AT_LEAST.sub("", gap))
     return last is not None and " ".join(re.split(r"[\s-]+", folded(last[0]))) in _LEVELS
 
@@ -187,7 +187,7 @@ def _moved_before(
         of_noun = folded(ending["to"]) == "of"
         if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
             continue
-        # "cut its growth forecast to 5%": the verb before the noun says the movement.
+        # "cut its growth forecast to 5%": the verb before the noun states the movement.
         governed = any(not m.is_noun and 0 < move.start - m.end < _REACH for m in moves)
         if not (move.is_noun and not of_noun and governed):
             return move.direction, _level(gap[ending.start() :])
@@ -197,10 +197,10 @@ def _moved_before(
 def _moved_at_once(
     move: Movement, quantity: Quantity, gap: str
 ) -> tuple[Direction | None, bool] | None:
-    """Return what a word of movement says of a quantity that follows it at once."""
+    """Return what a word of movement states about the quantity directly after it."""
     by_or_to = re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
     if quantity.kind == "money" and _RAISED_MONEY.match(move.word) and not by_or_to:
-        return None  # "raised $5 million" is no rise
+        return None  # "raised $5 million" is not a rise
     if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
         return None
     return move.direction, _level(gap) or bool(_OWN.search(gap))
@@ -235,7 +235,7 @@ _COMPARED = re.compile(
 def _chained(
     text: str, quantity: Quantity, previous: Quantity, stated: Statement, moves: list[Movement]
 ) -> tuple[Direction | None, bool] | None:
-    """Return what a quantity takes from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
+    """Return the movement that a quantity shares with the one before: "rose 5% to $3bn"."""
     if not stated.leads or quantity.kind == "duration":
         return None
     if any(previous.end <= m.start < quantity.start for m in moves):
@@ -254,7 +254,7 @@ def _chained(
 
 
 def by_values(old: Quantity, new: Quantity) -> Direction | None:
-    """Return the direction from an old level to a new one; None if it is unknown or none."""
+    """Return the direction from an old level to a new one; None if unknown or equal."""
     if old.value is None or new.value is None or old.value == new.value:
         return None
     return "up" if new.value > old.value else "down"
@@ -266,7 +266,7 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 class Pair(NamedTuple):
-    """Two quantities of one sentence, by index; ``old`` is the old one of a from-to pair."""
+    """The indices of two linked quantities; ``old`` is the old value of a from-to pair."""
 
     first: int
     second: int
@@ -296,7 +296,7 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
     """Return the pairs of a text's quantities; each quantity is in one pair at most.
 
     Args:
-        changed: The indices of the changes that a word of movement states ("rose $5").
+        changed: The indices of changes stated by a word of movement ("rose $5").
     """
     result: list[Pair] = []
     used: set[int] = set()
@@ -331,7 +331,7 @@ def _pair(
             return Pair(i, j, "range", None)
         if _FROM.search(before):
             return Pair(i, j, "from-to", i)
-    # "beat estimates from 2% to 3%": the quantity after "from" has a "to" of its own.
+    # "beat estimates from 2% to 3%": the quantity after "from" has its own "to".
     own_to = j + 1 < len(found) and _DASH.fullmatch(text, high.end, found[j + 1].start)
     if "from" in between and _FROM_AFTER.fullmatch(gap) and not own_to:
         return Pair(i, j, "from-to", j)
@@ -357,7 +357,7 @@ def quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in order and without overlap.
 
     For each, ``text[q.start:q.end]`` is ``q.text``. Both ends of a range are quantities of the
-    range's kind: "3-5%" is 3 and 5 percent, "$1 to $2 billion" is one and two billion. Years,
+    same kind: "3-5%" is 3 and 5 percent, "$1 to $2 billion" is one and two billion. Years,
     dates, hours, quarters, index names, ranks, forms, tenors of instruments and versions are
     `identifiers` instead.
 
@@ -408,15 +408,15 @@ def quantities(text: str) -> list[Quantity]:
 def new_quantities(original: str, other: str) -> list[Quantity]:
     """Return the quantities of ``other`` that ``original`` does not state.
 
-    Two quantities are the same if kind and value are, however they are written ("25 bps" and "a
-    quarter point"); vague ones if kind and words are.
+    Two quantities are the same if kind and value are equal, however written ("25 bps" and "a
+    quarter point"); vague ones if kind and words are equal.
     """
     stated = {_key(quantity) for quantity in quantities(original)}
     return [quantity for quantity in quantities(other) if _key(quantity) not in stated]
 
 
 def _join(result: list[Quantity], pair: Pair, stated: list[Statement]) -> None:
-    """Link two quantities, and give both what the sentence says of one of them."""
+    """Link two quantities, and give both what the sentence states about one of them."""
     first, second = result[pair.first], result[pair.second]
     direction = first.direction or second.direction
     level = first.is_level if stated[pair.first].worded else second.is_level

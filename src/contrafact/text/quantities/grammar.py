@@ -1,7 +1,7 @@
 """The grammar of quantities: money, percentages, basis points, durations, plain numbers.
 
-A rule is a pattern and a reader that turns a match into a quantity. Rules are tried in order on the
-text that `identifiers` and earlier rules have left.
+A rule is a pattern and a function that turns a match into a quantity. Rules are tried in order on
+the text that `identifiers` and earlier rules have not matched.
 """
 
 import re
@@ -42,10 +42,10 @@ def _currencies(name: str) -> dict[str, str]:
 
 
 def currency_code(text: str) -> str | None:
-    """Return the ISO code of a currency as written ("€", "Rs.", "Canadian dollars", "HKD").
+    """Return the ISO code of a written currency ("€", "Rs.", "Canadian dollars", "HKD").
 
-    A bare dollar is the US dollar and a bare peso the Mexican one. None if the word alone does not
-    tell which ("crowns", "dinars").
+    A dollar without a country is the US dollar, a peso the Mexican one; ambiguous words ("crowns",
+    "dinars") give None.
     """
     name = re.sub(r"[\s-]+", " ", folded(text.strip(" -.\t\n")))
     name = name.removeprefix("of ")
@@ -93,12 +93,12 @@ _DURATION = rf"[\s-](?P<span>{'|'.join(_DAYS)})s?\b(?!-point)"
 _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
-# What an amount in digits begins with: a guard that fails at once if there is none.
+# The begin of an amount in digits: a guard that fails quickly without one.
 _DIGITS_FOLLOW = (
     r"(?=[-+−$€£¥₹₩₽₦฿₺₱₫₴₿0-9.½¼¾⅓⅔⅕-⅞]|(?<![A-Za-z0-9])[A-Za-z]{1,3}(?:\.|\$)?\s?[0-9.])"
 )
-# A number: a sign unless a word or number is before it, digits or words, a magnitude. Digits that
-# touch letters ("A320", "3D") are names; "GPT-4" is one because it has no unit.
+# A number: a sign unless it follows a word or number, digits or words, a magnitude. Digits next to
+# letters ("A320", "3D") are names; "GPT-4" is one because it has no unit.
 _AMOUNT_START = (
     rf"(?P<sign>(?<![\w%)$€£¥])[+\-−])?"
     rf"(?:(?P<symbol>(?<![A-Za-z0-9]){_SYMBOL}\s?|(?<!\w){_CODE}\s?)"
@@ -110,7 +110,7 @@ _UNIT = (
     rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>{_CENTS})"
     rf"|(?P<ratio>{_RATIO})|(?P<duration>{_DURATION})|(?P<measure>{_MEASURE}))?"
 )
-# A loss as accounts write it: "(1.2)", "$(0.12)", "(3.4)m".
+# A loss in the notation of accounts: "(1.2)", "$(0.12)", "(3.4)m".
 _IN_BRACKETS = (
     rf"(?P<sign>(?:(?P<outside>(?<![A-Za-z0-9]){_SYMBOL}\s?)|(?<!\w))\()"
     rf"(?P<symbol>{_SYMBOL}\s?)?(?P<digits>{DIGITS})(?P<magnitude>{MAGNITUDE})?"
@@ -119,7 +119,7 @@ _IN_BRACKETS = (
 _IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
 # Nobody states an amount with more digits.
 _MAX_DIGITS = 40
-# "3D", "10th", "1:30" are no numbers, whatever is before them.
+# "3D", "10th", "1:30" are not numbers, whatever comes before them.
 _NO_NAME_AFTER = r"(?![^\W_]|_|[.,:/][0-9])"
 _NAME_BEFORE = re.compile(r"[^\W\d_]{2}[-–]\Z|[A-Z][-–]\Z")
 
@@ -209,7 +209,7 @@ def _read_amount(match: re.Match[str]) -> _Amount | None:
     return _Amount((-value if sign in ("-", "−") else value) * worth, kind, unit, form)
 
 
-# After these, an amount in brackets is a loss; after other words it is an aside: "fell (4.5%)".
+# After these words, an amount in brackets is a loss; after others an aside: "fell (4.5%)".
 _NUMBER_FOLLOWS = re.compile(
     r"(?:\b(?:of|was|were|is|are|be|to|at|on|by|from|in|with|and|or|than|versus|vs\.?|against|posted"
     r"|reported|EPS)|[:=|])\s*\Z",
@@ -218,7 +218,7 @@ _NUMBER_FOLLOWS = re.compile(
 
 
 def _read_in_brackets(match: re.Match[str]) -> _Amount | None:
-    """Return a loss, if a unit or scale is outside the brackets or the words before ask for one."""
+    """Return a loss if a unit or scale is outside the brackets, or by the words before."""
     part = match.groupdict()
     part["symbol"] = part["symbol"] or part["outside"]
     part["percent"] = part["percent"] or part["inside"]
@@ -229,7 +229,7 @@ def _read_in_brackets(match: re.Match[str]) -> _Amount | None:
     if len(match["digits"]) > _MAX_DIGITS or not (outside or _NUMBER_FOLLOWS.search(before)):
         return None
     if kind == "number" and not outside and re.fullmatch("[0-9]{1,2}", match["digits"]):
-        return None  # "and (2)" counts what a text lists
+        return None  # "and (2)" numbers an item of a list
     factor = magnitude_value(magnitude) * worth
     first, last = match.span("digits")
     form = Form(
@@ -362,7 +362,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 
 
 def found_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order, without what its sentences say of them."""
+    """Return the quantities of a text in order, without information from their sentences."""
     text = plain_digits(text)
     taken = bytearray(len(text))
     for name in identifiers(text):

@@ -1,4 +1,4 @@
-"""What a quantity is: its text, value and context; and how another value is written."""
+"""Quantities: their text, value and context, and the writing of another value in their style."""
 
 import math
 import re
@@ -51,7 +51,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a quantity is written, so that another value can be written the same way.
+    """The written form of a quantity, in which another value can be written.
 
     The quantity's text is ``sign + before + number + after``; its value is that of ``number`` times
     ``factor``.
@@ -62,7 +62,7 @@ class Form:
             ("quarter-point"), a stock split ("10-for-1"), or vaguely ("billions").
         sign: "+", "-", "−" or nothing; "(" or "$(" for a loss in brackets.
         before: The currency sign or code before the number.
-        after: Magnitude and unit after it.
+        after: The magnitude and unit after the number.
         factor: The value of a ``number`` of 1.
     """
 
@@ -79,23 +79,23 @@ class Quantity:
     """A quantity that a text states.
 
     Attributes:
-        text: The words, sign, currency and unit included: ``source[start:end]``. The noun that
-            is counted is not part of it ("12,000" of "12,000 jobs").
-        value: In units of currency (whichever it is), percent, basis points (percentage points
-            times 100), days, as a multiple ("doubled" is 2), a fraction of the whole ("halved" and
-            "by half" are 0.5), or the number itself. None for vague words ("billions",
+        text: ``source[start:end]``, with sign, currency and unit, but without a counted noun
+            ("12,000" of "12,000 jobs").
+        value: In units of the currency, percent, basis points (percentage points times 100), days,
+            as a multiple ("doubled" is 2), a fraction of the whole ("halved" and "by half" are
+            0.5), or the number itself. None for vague words ("billions",
             "double-digit").
-        unit: As the text has it: a currency's ISO code ("$" alone is "USD"), "%", "pp" (percentage
+        unit: A currency's ISO code ("$" alone is "USD"), "%", "pp" (percentage
             points), "bps", "x", "days" and the like, or the noun counted ("jobs", "units"). None if
-            nothing is named.
-        role: What the quantity measures, by the words around it.
-        direction: The direction in which the sentence says that the measured thing moves; if only
-            two figures say it ("from $90 to $96"), theirs. None if nothing moves or the movement is
-            denied.
-        link: The other quantity of a pair, by its index in the list returned: ("range", i) for
-            "10% to 14%", ("from-to", i) for "from $90 to $96" and "to $41 from $38.50".
+            there is none.
+        role: The measured variable, by the words around the quantity.
+        direction: The direction of the movement that the sentence states, or that two figures show
+            ("from $90 to $96"). None without a movement, or if it is denied.
+        link: The kind of a pair, and the index of its other quantity in the returned list:
+            ("range", i) for "10% to 14%", ("from-to", i) for "from $90 to $96" and "to $41 from
+            $38.50".
         is_old: Whether it is the old value of a from-to pair.
-        is_level: Whether it is a level ("at $96", "to 5%") and no change ("up 12%", "by $3").
+        is_level: Whether it is a level ("at $96", "to 5%"), not a change ("up 12%", "by $3").
         is_loss: Whether the amount is a loss ("net loss of $5 million").
         is_estimate: Whether analysts or markets expected the amount.
     """
@@ -135,21 +135,21 @@ _FOLDS: dict[float, str] = {
 }
 _PARTS: dict[float, str] = {25: "quarter", 50: "half", 75: "three-quarter", 100: "full"}
 _IN_WORDS = {"fraction": _FRACTIONS, "multiple": _VERBS, "fold": _FOLDS, "part": _PARTS}
-"""The values that there are words for, by style."""
+"""The values that words can express, by style."""
 
 
 def render(quantity: Quantity, new_value: float) -> str:
-    """Return the text of another value, in the style in which a quantity is written.
+    """Return the text of another value, in the style of a quantity.
 
     Sign, currency, magnitude, unit, grouping and the number of decimals stay. Words stay words if
     they can express the value, else they become digits. A fraction or a multiple in words
-    ("two-thirds", "doubled") becomes the nearest one that there are words for.
+    ("two-thirds", "doubled") becomes the nearest one that words can express.
 
     Args:
-        new_value: In the measure of ``quantity.value``.
+        new_value: The new value, in the units of ``quantity.value``.
 
     Raises:
-        ValueError: The quantity is vague ("billions"): it has no value to change.
+        ValueError: The quantity is vague ("billions") and has no value.
     """
     form, style = quantity.form, quantity.form.style
     if quantity.value is None:
@@ -193,7 +193,7 @@ def _cased(like: str, text: str) -> str:
 
 def _digits(form: Form, number: float) -> str:
     old = form.number
-    if "/" in old:  # of another "2 1/2": 3.2
+    if "/" in old:  # another value in the style of "2 1/2": 3.2
         return format(Decimal(repr(round(number, 1))).normalize(), "f")
     comma = re.fullmatch(r"[0-9]+,[0-9]{1,2}", old)
     decimals = len(old.rpartition("," if comma else ".")[2]) if comma or "." in old else 0
@@ -229,7 +229,7 @@ def worth(quantity: Quantity) -> float:
 
 
 def precision(quantity: Quantity) -> float:
-    """Return half a unit of the last digit that a quantity is written to, in its measure."""
+    """Return half a unit of a quantity's last written digit, in the units of its value."""
     if quantity.form.style == "part":
         return 0.0
     number = quantity.form.number
@@ -239,7 +239,7 @@ def precision(quantity: Quantity) -> float:
 
 
 def same_measure(a: Quantity, b: Quantity) -> bool:
-    """Return whether two quantities are of one kind and unit, and both have a value."""
+    """Return whether two quantities have the same kind and unit, and both have a value."""
     return (a.kind, a.unit) == (b.kind, b.unit) and a.value is not None and b.value is not None
 
 
@@ -251,5 +251,5 @@ def same_value(a: Quantity, b: Quantity) -> bool:
 
 
 def in_one_spelling(text: str) -> str:
-    """Return words without case, hyphens and the plural of the last."""
+    """Return words without case, hyphens and a final plural s."""
     return " ".join(text.casefold().replace("-", " ").split()).removesuffix("s")

@@ -1,4 +1,4 @@
-"""What a quantity measures, by the words around it: role, unit, loss or not, estimate or not."""
+"""The role and unit of a quantity, and whether it is a loss or an estimate, by nearby words."""
 
 import re
 import tomllib
@@ -19,14 +19,14 @@ def cue_data() -> dict[str, Any]:
 
 
 def expression(module: str, name: str) -> re.Pattern[str]:
-    """Return a pattern of ``cues.toml``, which ignores case."""
+    """Return a pattern from ``cues.toml``, compiled to ignore case."""
     lines: str = cue_data()["expressions"][module][name]
     return re.compile("".join(lines.splitlines()), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A word that says what is measured; ``groups`` are the lists that it is in."""
+    """A word that names a measured variable; ``groups`` are the lists that contain it."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ _CUE = re.compile(rf"(?<!\w)(?:{alternation(_GROUPS)})(?!\w)", re.IGNORECASE)
 
 
 def cues(text: str) -> list[Cue]:
-    """Return the words of a text that say what is measured, in order, the longest that match."""
+    """Return the cues in a text in order, each the longest match."""
     return [
         Cue(m.start(), m.end(), _GROUPS[" ".join(re.split(r"[\s-]+", folded(m[0])))])
         for m in _CUE.finditer(text)
@@ -69,7 +69,7 @@ _MEASURED: dict[QuantityKind, frozenset[str]] = {
     "money": frozenset(("money", "price", "eps", "revenue")),
     "number": frozenset(("count", "index", "index_name")),
 }
-"""The lists of cues that can apply to a quantity of a kind."""
+"""The lists of cues that can apply to each kind of quantity."""
 _PER_SHARE = re.compile(r"\s?(?:per|a|/)\s?share\b", re.IGNORECASE)
 _PER_UNIT = expression("roles", "per_unit")
 _OF_WHOLE = expression("roles", "of_whole")
@@ -117,7 +117,7 @@ def role_and_unit(
 
 
 def _policy(role: Role, quantity: Quantity, cue: Cue | None, central_bank: bool) -> Role:
-    """Return the policy rate for a rate of unknown kind, if the text names a central bank."""
+    """Return the role "policy rate" for a general rate if the text names a central bank."""
     generic = cue is None or "interest" in cue.groups
     if role == "rate" and central_bank and generic:
         return "policy rate"
@@ -164,7 +164,7 @@ def nearest_cue(
         if not left and cost > 2:
             cost = 2 + 2 * cost
         if "interest" in cue.groups and cue.end - cue.start <= len("rates"):
-            cost += 4  # "CPI rate", "unemployment rate": the word before says which
+            cost += 4  # "CPI rate", "unemployment rate": the word before is more specific
         if groups <= {"money", "count", "percent"}:
             cost += 0.5
         if cost < best_cost:

@@ -1,8 +1,8 @@
-"""The word lists of financial news, and where their terms are in a text.
+"""The word lists of financial news, and the search for their terms in a text.
 
-RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``lists.toml``, with the word
-forms that spelling rules get wrong in ``irregular.toml``. A guard tells by the words around a term
-whether it has another meaning: "May" is a hedge or a month, "since" a reason or a time.
+RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are in ``lists.toml``, irregular word
+forms in ``irregular.toml``. A guard excludes a term with another meaning, by the words around it:
+"May" is a hedge or a month, "since" a reason or a time.
 """
 
 import itertools
@@ -24,17 +24,17 @@ LISTS = (
 _SECTIONS = {"v": "verb", "n": "noun", "a": "adjective"}
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
 _WORD = re.compile(r"\w+")
-# Hyphens, and letters that Python's regular expressions take for ASCII ones when they ignore case.
+# Hyphens, and letters that Python's regular expressions treat as ASCII when they ignore case.
 _ALIKE = str.maketrans("ſ\u212aİı‐‑–", "skii---")
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
 # Verbs and adjectives of one syllable that double their last consonant: slip, trim, hit, big.
 _DOUBLES = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
 _REACH = 60
-"""The characters before a term in which the word before it is looked for (ours)."""
+"""The number of characters before a term in which its preceding word is searched (ours)."""
 
 
 class Spot(NamedTuple):
-    """Where a term of a list, given in its plain form, is in a text: ``text[start:end]``."""
+    """A place in a text, ``text[start:end]``, with a term of a list, given in its plain form."""
 
     list: str
     term: str
@@ -43,7 +43,7 @@ class Spot(NamedTuple):
 
 
 def spots(text: str) -> Iterator[Spot]:
-    """Yield where terms are in a text, list by list.
+    """Yield the places of terms in a text, list by list.
 
     Whole words match in any case, with spaces or one hyphen between them. Terms of one list do not
     overlap: the leftmost counts, then the longest. Terms that a guard refuses (the month in "in
@@ -61,14 +61,14 @@ def spots(text: str) -> Iterator[Spot]:
 
 @cache
 def _terms() -> dict[str, tuple[re.Pattern[str], dict[str, str]]]:
-    """Return a list's pattern, which prefers longer terms, and the plain forms of its terms."""
+    """Return the pattern of each list, which prefers longer terms, and its terms' plain forms."""
     terms: dict[str, tuple[re.Pattern[str], dict[str, str]]] = {}
     for name in LISTS:
         plain: dict[str, str] = {}
         for template in _data("lists")[name]:
             first = " ".join(word.rpartition("/")[0] or word for word in template.split())
             for form in term_forms(template):
-                # If two forms are spelled alike, the first counts.
+                # If two forms have the same spelling, the first counts.
                 plain.setdefault(" ".join(_WORD.findall(form.lower())), first)
         any_of = alternation(plain).replace(r"[\s-]", r"(?:\s+|-)")
         terms[name] = re.compile(rf"(?<!\w)(?:{any_of})(?!\w)"), plain

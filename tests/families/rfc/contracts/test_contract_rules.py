@@ -129,9 +129,9 @@ def test_a_rule_named_twice_or_ours_is_run_once(package):
         ("", r"the rule '' cannot be imported"),
         ("house.broken", r"the rule 'house\d+.broken' cannot be imported \(SyntaxError"),
         ("house.raises", r"cannot be imported \(RuntimeError: not today\)"),
-        ("house.empty", r"'house\d+.empty' holds no rule"),
-        ("house.empty:x", r"'house\d+.empty:x' holds no rule"),
-        ("house.one:x", r"'house\d+.one:x' holds no rule"),
+        ("house.empty", r"'house\d+.empty' has no rule"),
+        ("house.empty:x", r"'house\d+.empty:x' has no rule"),
+        ("house.one:x", r"'house\d+.one:x' has no rule"),
     ],
 )
 def test_what_cannot_be_imported_or_holds_no_rule_is_one_line(package, path, problem):

@@ -345,7 +345,7 @@ def test_the_published_schema_is_the_models_and_agrees_with_it():
                 if fits:
                     ReviewDecision.model_validate(row | text)
                 else:
-                    with pytest.raises(ValueError, match=r"no decision of|belongs to"):
+                    with pytest.raises(ValueError, match=r"not a decision of|belongs to"):
                         ReviewDecision.model_validate(row | text)
 
 
@@ -360,7 +360,7 @@ GOOD = (
         (GOOD.replace('"when"', '"then"'), "when: is missing"),
         (GOOD.replace("2026-01-01", "yesterday"), "when: "),
         (GOOD.replace('"pass"', '"passed"'), "decision: "),
-        (GOOD.replace('"pass"', '"revise"'), "'revise' is no decision of annotation"),
+        (GOOD.replace('"pass"', '"revise"'), "'revise' is not a decision of annotation"),
         (
             GOOD.replace("annotation", "revision").replace('"pass"', '"revise"'),
             "'rewritten' belongs",

@@ -63,7 +63,7 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
     assert result.table(KEPT)[0]["original"] == ORIGINAL
     assert result.table(KEPT)[0]["ticker"] == "BWF"
     far = hydrate([row], [article("Grain ships leave Port Sable after the strike", "")])
-    assert "another text" in far.table(REJECTS)[0]["reason"]
+    assert "not the text that was rewritten" in far.table(REJECTS)[0]["reason"]
     lost = hydrate([row], [article(TITLE, url="https://news.example/b")])
     assert lost.counts == {"missing": 1}
     same = hydrate(
@@ -76,7 +76,7 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
     ("row", "message"),
     [
         ({"manipulation": "flipping", "url": "x"}, "no column 'rewritten'"),
-        ({"manipulation": "flopping", "rewritten": "It fell."}, "is no manipulation"),
+        ({"manipulation": "flopping", "rewritten": "It fell."}, "is not a manipulation"),
         ({"id": "a", "manipulation": "causal", "rewritten": "It fell."}, "is there twice"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_catalyst_without_a_causal_word_makes_no_causal_item():
         ("flipping or numerical", None, "no label"),
         ("I cannot say", None, "no label"),
         ("", None, "no label"),
-        ("sentiment", None, "none of its candidates"),
+        ("sentiment", None, "not one of its candidates"),
     ],
 )
 def test_a_models_reply_is_read_strictly(reply, kept, reason):

@@ -20,7 +20,7 @@ GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritte
         ({**GOOD, "id": "b", "original": "  "}, "the field 'original' is empty"),
         ({**GOOD, "id": "b", "original": None}, "the field 'original' is empty"),
         ({**GOOD, "id": "b", "rewritten": ["It fell."]}, "the field 'rewritten' is not text"),
-        ({**GOOD, "id": "b", "manipulation": "flip-flop"}, "'flip-flop' is no manipulation"),
+        ({**GOOD, "id": "b", "manipulation": "flip-flop"}, "'flip-flop' is not a manipulation"),
         ({**GOOD, "id": 7}, "the field 'id' is not text"),
     ],
 )

@@ -12,15 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contrafact.causal.model import Value
 from contrafact.families.cobe.read.told import ToldReading
 from contrafact.families.cobe.synth.prove import Facts
 from contrafact.families.cobe.synth.reading import Claim, Mention
 from contrafact.judges.replies import read_json_object
-from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.text.delimit import delimit
+
+if TYPE_CHECKING:
+    from contrafact.prompts import PromptPack, PromptTemplate
 
 __all__ = [
     "KINDS",
@@ -86,12 +88,12 @@ def asked_facts(facts: Facts, response: str, attempt: int) -> list[AskedFact]:
     return asked
 
 
-def reader_template(pack: PromptPack) -> PromptTemplate:
+def reader_template(pack: "PromptPack") -> "PromptTemplate":
     return pack.template(READ, required={"response", "facts"}, optional={"story"})
 
 
 def reader_prompt(
-    template: PromptTemplate, story: str, response: str, asked: Sequence[AskedFact]
+    template: "PromptTemplate", story: str, response: str, asked: Sequence[AskedFact]
 ) -> str:
     """Return the question; an empty ``story`` leaves the story out."""
     values: dict[str, object] = {

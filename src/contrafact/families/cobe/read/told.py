@@ -78,7 +78,7 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
         unclear = f"cannot tell what joins what in '{read.unclear[0]}'"
     elif reading.loose:
         unclear = "a connector joins nothing that is told"
-    said = reading.values
+    named = reading.values
     clauses: dict[str, set[Value | None]] = {}
     for mention in reading.mentions:
         if not mention.noun:
@@ -87,9 +87,9 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
     unread = {
         name: "its name says otherwise than its clause"
         for name, values in clauses.items()
-        if values != said[name]
+        if values != named[name]
     }
-    told = {name: frozenset(values) for name, values in said.items() if name not in unread}
+    told = {name: frozenset(values) for name, values in named.items() if name not in unread}
     return ToldReading(told, unread, () if unclear else reading.claims, unclear)
 
 

@@ -1,4 +1,4 @@
-"""``contrafact finforce``: what belongs to the family FIN-FORCE alone."""
+"""``contrafact finforce``: the commands that only the family FIN-FORCE has."""
 
 import typer
 

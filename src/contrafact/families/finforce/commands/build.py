@@ -18,12 +18,12 @@ class _Screen(CallOptions):
     file: str = argument("FILE", "News items or headlines: JSONL, CSV, Parquet.")
     out: Path = option(..., "Proposals, JSON Lines.", metavar="FILE")
     model: str | None = option(
-        None, "Asked about what the rules leave open.", metavar="M", panel=ASKING
+        None, "The model asked about what the rules leave open.", metavar="M", panel=ASKING
     )
     against: list[Path] | None = option(
-        None, "A set whose headlines must not come again.", metavar="FILE"
+        None, "A set whose headlines are left out as duplicates.", metavar="FILE"
     )
-    near: float = option(0.8, "Similarity from which two headlines are one.", ge=0.3, le=1)
+    near: float = option(0.8, "Similarity from which two headlines are the same.", ge=0.3, le=1)
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     structured: bool = option(True, "Ask providers for JSON by schema.")
 
@@ -32,9 +32,9 @@ class _Screen(CallOptions):
 def screen(options: _Screen) -> None:
     """Propose which headlines report market events, and of which category, for people to decide.
 
-    Rules decide where a headline's form leaves no doubt, the model is asked about the rest, and
-    what neither settles is left open. FILE.sheet.csv is the sheet to decide on; duplicates stand in
-    FILE.dropped.jsonl, everything in FILE.ledger.jsonl. Killed and run again, it goes on.
+    Rules decide if a headline's form leaves no doubt, the model is asked about the rest, and what
+    neither settles is left open. People decide in FILE.sheet.csv; duplicates are written to
+    FILE.dropped.jsonl, every decision to FILE.ledger.jsonl. If interrupted, run it again to go on.
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
@@ -63,18 +63,18 @@ class _Release(ReleaseOptions):
         "decisions.",
         metavar="FILE",
     )
-    unreviewed: bool = option(False, "Take in proposals that nobody decided on, marked as such.")
+    unreviewed: bool = option(False, "Include proposals that nobody decided on, marked as such.")
     name: str = option("market-events", "The dataset's name.")
 
 
 @command
 def release(options: _Release) -> None:
-    """Release the headlines that people took for market events, in the benchmark's shape.
+    """Release the headlines that people accepted as market events, in the benchmark's format.
 
-    Next to the headlines stand a schema, a card, Croissant metadata and checksums; the decisions
-    are in DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
+    The folder also has a schema, a card, Croissant metadata and checksums; the decisions are in
+    DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
 
-    The items that `review export` writes can stand in FILE's place, and then decide themselves.
+    FILE may also be the items that `review export` writes, which include the decisions.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """

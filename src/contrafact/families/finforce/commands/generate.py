@@ -62,7 +62,7 @@ class GenerateOptions(CallOptions):
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
     def stage(self) -> "GenerateStage":
-        """Return what writes the scenarios."""
+        """Return the stage that writes the scenarios."""
         if str(self.shots_from) == "-":
             raise InputError(
                 "examples cannot be read from standard input", hint="name a file with --shots-from"
@@ -93,8 +93,8 @@ class GenerateOptions(CallOptions):
 def generate(options: GenerateOptions, bulk: ModelBulkOptions) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
-    A headline that comes again is asked about once. Bad rows are reported by line and kept, with an
-    error column. Killed and run again, it goes on.
+    A repeated headline is asked about once. Bad rows are reported by line and kept, with an error
+    column. If interrupted, run it again to go on.
 
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv

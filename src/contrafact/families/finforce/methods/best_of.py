@@ -1,8 +1,8 @@
-"""best-of: several drafts at a temperature, of which the best text of each side is chosen.
+"""best-of: several drafts at a temperature; the best text of each side is chosen.
 
 Not in the paper, whose methods each write once (FIN-FORCE, section 4). Sound texts are preferred to
-degenerate and invalid ones. Of sound texts, the one is chosen whose reply was likeliest to the
-model that wrote it (mean log probability per token), or the first, if a service gives none. The two
+degenerate and invalid ones. Among sound texts, the text whose reply had the highest mean log
+probability per token is chosen, or the first text if a service gives no probabilities. The two
 sides may come from different drafts. All drafts are kept in the trace.
 """
 
@@ -24,7 +24,7 @@ from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
 OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8}
-"""``n``: the number of drafts. ``temperature``: that of the drafts."""
+"""``n``: the number of drafts. ``temperature``: their sampling temperature."""
 
 SAMPLES_ITSELF = False
 """A run's temperature becomes that of the drafts; its other settings reach the model unchanged."""
@@ -44,7 +44,7 @@ class _Candidate:
 
     @property
     def order(self) -> tuple[bool, float, int]:
-        """The key to sort by, the best first: the likelier, then the earlier one."""
+        """The sort key, best first: likelier drafts, then earlier drafts."""
         return (self.likelihood is None, -(self.likelihood or 0.0), self.draft)
 
 
@@ -141,8 +141,8 @@ def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
 def _choose(candidates: Mapping[Side, Sequence[_Candidate]]) -> dict[Side, _Candidate | None]:
     """Return the best candidate of each side, such that the two are not the same text.
 
-    A side without a sound candidate takes its first text, or its first reason for none. If both
-    sides have only the same sound text, the side where it is better takes it, the other None.
+    A side without a sound candidate takes its first readable candidate, or else its first. If both
+    sides have only the same sound text, the side where it ranks better takes it, the other None.
     """
     sound: dict[Side, list[_Candidate]] = {}
     eligible: dict[Side, list[_Candidate]] = {}

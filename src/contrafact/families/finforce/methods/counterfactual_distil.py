@@ -55,7 +55,7 @@ class CounterfactualDistil:
 
 
 def mask_headline(text: str, topic: str) -> tuple[str, bool]:
-    """Return the headline with topic word and noun phrases masked, and if the topic is in it.
+    """Return the headline with topic word and noun phrases masked, and whether it has the topic.
 
     Spans are extended to whole words. At least one word stays: if the parser takes the whole
     headline for a noun phrase, only the topic is masked, or else all words but the last.

@@ -23,7 +23,7 @@ DEFAULT_SHOTS = 3
 
 
 class Prompted:
-    """One call: the task, examples if any, the headline."""
+    """A method of one call: the task, examples if any, the headline."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Prompted:
 def draw_shots(
     pool: Sequence[Headline], count: int, *, seed: int, draw: int, exclude: str
 ) -> list[Headline]:
-    """Return the first ``count`` of a permutation of the pool, seeded by draw, without one id."""
+    """Return ``count`` headlines of the pool, drawn by seed and draw, without the excluded id."""
     if not count:
         return []
     order = np.random.default_rng([seed, draw]).permutation(len(pool))

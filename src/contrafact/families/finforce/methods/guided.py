@@ -1,8 +1,8 @@
-"""guided: the zero-shot prompt with what the judge looks for.
+"""guided: the zero-shot prompt, plus what the judge looks for.
 
-It adds what the paper's prompt (FIN-FORCE, table 8) leaves to the model: to take the event as
+It asks for what the paper's prompt (FIN-FORCE, table 8) leaves to the model: to take the event as
 having happened, to name a concrete development whose consequences reach beyond one party, and to
-keep the headline's names. Compared with ``zero-shot`` it shows the effect of asking for that.
+keep the headline's names. Compared with ``zero-shot``, it shows the effect of asking for this.
 """
 
 from contrafact.families.finforce.methods.few_shot import Prompted

@@ -2,8 +2,8 @@
 
 FIN-FORCE, section 4 and B.2, table 11, after Ravfogel et al. (2024). The model writes a base
 continuation of the headline; risk and opportunity are written under the same noise, so that they
-differ from it by what the prompt asks, and not by chance. The noise of the base is drawn here, so
-it need not be inferred from the text, as in the original.
+differ from the base by what the prompt asks, and not by chance. The noise of the base is drawn
+here, so it need not be inferred from the text, as the original method does.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ OPTIONS: Mapping[str, Option] = {
     "max-tokens": 96,
 }
 """``noise``: ``shared`` by base, risk and opportunity, or ``fresh`` for each, as a control.
-``prompts``: ``each`` side has its own, answered by a headline, or ``one`` asks for both, answered
-by JSON. The others are the sampling settings of all three texts."""
+``prompts``: a prompt for ``each`` side, answered by a headline, or ``one`` prompt for both sides,
+answered by JSON. The others are the sampling settings of all three texts."""
 
 _CHOICES = {"noise": ("shared", "fresh"), "prompts": ("each", "one")}
 _REPLY_TOKENS = 40
-_ROWS = 48  # texts of a batch, those of 16 headlines: the fastest on two cores
+_ROWS = 48  # texts per batch, three for each of 16 headlines: the fastest on two cores
 
 
 class LmCounterfactuals:
@@ -98,7 +98,7 @@ class LmCounterfactuals:
                 f"prompt too long: a prompt of {longest:,} tokens and {self._max_tokens:,} to be "
                 f"written do not fit the context of {context:,} tokens"
             )
-        # Step 2: all texts are written in one batch, where rows with one noise share its making.
+        # Step 2: all texts are written in one batch, where rows with equal noise compute it once.
         requests = [
             CompletionRequest(
                 prompt, self._max_tokens, sampling=self._sampling, noise=noise.get(part, base_noise)
@@ -125,7 +125,7 @@ def method(context: MethodContext) -> LmCounterfactuals:
 
 
 def read_line(text: str, side: str, *, ended: bool) -> tuple[str | None, str | None, list[str]]:
-    """Return the first line of a reply as a headline, or why it is none, and the repairs.
+    """Return the first line of a reply as a headline, or why it is not one, and the repairs.
 
     An introduction before it, text after it and marks around it are repaired; a line that was cut
     off is invalid.
@@ -201,7 +201,7 @@ def _read_each(written: "Mapping[str, Completion]") -> Generation:
 
 
 def _weights(model: str) -> str:
-    """Return the name by which a model's weights are loaded; `InputError` if it has none here."""
+    """Return the name for loading a model's weights; `InputError` if they are not available."""
     from contrafact.models.whitebox.weights import WEIGHTS_HINT, check_causal, weights_name
 
     name = weights_name(model)
@@ -217,7 +217,7 @@ def _weights(model: str) -> str:
 def _engine(model: str, model_args: Mapping[str, Any]) -> "Engine":
     from contrafact.models.whitebox.provider import WhiteboxSettings
 
-    # Another provider's arguments say how it runs a model, which it does not do here.
+    # Another provider's arguments do not apply: the model does not run there.
     names = {"device", "precision"} & {*model_args} if model.startswith("whitebox/") else ()
     arguments = {name: model_args[name] for name in names}
     return _opened(WhiteboxSettings(_weights(model), _ROWS, **arguments))

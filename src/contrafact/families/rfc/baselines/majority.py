@@ -1,8 +1,8 @@
 """majority: always the label that is most frequent in the data set.
 
-Of labels that are equally frequent it says the first of the label space, so that in detection,
-which shows both members of every pair, it always says ``true``: half of its answers are right, and
-of no pair both.
+If several labels are equally frequent, it gives the first in the label space. In detection, which
+shows both members of every pair, it therefore always says ``true``: half of its answers are right,
+but never both of a pair.
 """
 
 from collections import Counter

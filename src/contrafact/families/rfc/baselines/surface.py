@@ -1,7 +1,7 @@
 """surface: a logistic regression on surface features alone (RFC-BENCH, section 3.4, figure 4).
 
-For diagnosis the features are the paper's, of the pair; for detection, which the paper leaves out,
-of the one text. Every answer comes from a model that was fitted without the item's article.
+For diagnosis the features are the paper's features of a pair; for detection, which the paper leaves
+out, features of the single text. Each answer comes from a model fitted without the item's article.
 """
 
 from typing import cast

@@ -13,10 +13,11 @@ class _Options(Options):
 
 @command
 def bucket(options: _Options, bulk: BulkOptions) -> None:
-    """Sort articles by the manipulations that their words allow; one may allow several.
+    """Sort articles by the manipulations that their words allow; an article may allow several.
 
-    Each candidate keeps the words that made it one. Articles that allow none, and rows that repeat
-    another, are in FILE.dropped.jsonl with the reasons, every decision is in FILE.ledger.jsonl.
+    Each candidate is written with the words that qualify it. Articles that allow no manipulation,
+    and repeated rows, are in FILE.dropped.jsonl with the reasons; all decisions are in
+    FILE.ledger.jsonl.
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """

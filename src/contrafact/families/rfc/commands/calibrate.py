@@ -25,8 +25,8 @@ class _Options(Options):
 def calibrate(options: _Options) -> None:
     """Find the band of token-length ratios of rewrites that an expert called valid.
 
-    `rfc rewrite`, `check` and `finalize` take it by --bands. What the contract makes of the
-    examples, valid or invalid, `rfc check` says of the same file.
+    `rfc rewrite`, `check` and `finalize` take the result with --bands. To check the examples
+    against the contract, run `rfc check` on the same file.
 
     Example: contrafact rfc calibrate examples.jsonl --out calibration.json
     """

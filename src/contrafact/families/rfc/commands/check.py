@@ -1,4 +1,4 @@
-"""``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
+"""``contrafact rfc check``: check that each pair does what its manipulation asks, and only that."""
 
 from pathlib import Path
 
@@ -19,16 +19,16 @@ class CheckOptions(JudgeOptions):
     out: str | None = option(None, "The checks, JSON Lines. [standard output]", metavar="FILE")
     judge: list[str] | None = option(
         None,
-        "A model that says what pairs mean; several form a panel. Without one that is undecided.",
+        "A model that judges what pairs mean; several form a panel. Without one, it is undecided.",
         metavar="J",
     )
-    numerical: bool = option(False, "Ask about numerical pairs too; for review alone.")
+    numerical: bool = option(False, "Ask about numerical pairs too; for review only.")
     exam: str | None = option(
-        None, "The judge's exam: how many pairs are really sound, by it.", metavar="FILE"
+        None, "The judge's exam, to estimate how many pairs are really sound.", metavar="FILE"
     )
     labels: str | None = option(
         None,
-        "People's labels of some pairs drawn at random (id, sound): how many are, by these.",
+        "People's labels of random pairs (id, sound), to estimate how many are really sound.",
         metavar="FILE",
     )
     rule: list[str] | None = option(
@@ -38,12 +38,12 @@ class CheckOptions(JudgeOptions):
         metavar="PATH",
     )
     polarity_model: Path | None = option(
-        None, "A FinBERT folder that judges tone; nobody does if not given.", metavar="DIR"
+        None, "A FinBERT folder that judges tone; not judged if not given.", metavar="DIR"
     )
     bands: Path | None = BANDS
 
     def stage(self) -> "CheckStage":
-        """Return what checks pairs; without a judge what is for one alone is an `InputError`."""
+        """Return the check stage; an option that needs a judge is an `InputError` without one."""
         settings = self.judging(numerical=self.numerical)
         if settings is None:
             self.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
@@ -66,16 +66,16 @@ _ONLY_JUDGED = (
 
 @command
 def check(options: CheckOptions, bulk: ModelBulkOptions) -> None:
-    """Check pairs: facts by rule, and what they mean by a judge.
+    """Check pairs: facts by rule, and meaning by a judge.
 
-    Each row needs id, manipulation, original and rewritten. Each gets a row with passed (true,
-    false, or null where it is undecided), the violations, and what a person should see, as review.
-    A numerical pair is decided by facts. The others need a judge besides, who is asked where facts
-    find no fault, and quotes the words that decide. Replies are kept in FILE's name with
-    .answers.jsonl as they come: killed and run again, nothing is asked twice.
+    Each row needs id, manipulation, original and rewritten. The check of a pair has passed (true,
+    false, or null if undecided), the violations, and, as review, what a person should look at.
+    A numerical pair is decided by facts. Other pairs also need a judge, which is asked if facts
+    find no fault and quotes the deciding words. Replies are saved in FILE.answers.jsonl as they
+    come: if interrupted, run it again, and nothing is asked twice.
 
-    Exits with 0, 1 if some fail, 2 if a row is bad; bad rows are named by line, the others are
-    checked all the same.
+    Exits with 0, 1 if some pairs fail, 2 if a row is bad; bad rows are named by line, and the
+    others are still checked.
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """

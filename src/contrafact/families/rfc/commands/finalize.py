@@ -67,12 +67,12 @@ class _Options(Options):
 def finalize(options: _Options) -> None:
     """Make the final dataset: unanimous passes stay, unanimous fails are revised or removed.
 
-    Disagreements go by the adjudication; what it leaves open, and what annotators alone pass and
-    the contract fails, are hard cases in FILE.hard.jsonl. An expert's decision stands against a
-    rule, and the pair says both reasons. What a person passed is decided, whatever judges left
-    open. FILE.dropped.jsonl holds what was removed, FILE.ledger.jsonl every decision,
-    FILE.retention.csv the retention per category. Exits with 1, and writes nothing, where the
-    last audit of a category passed too few.
+    Adjudication settles disagreements. Pairs that it leaves open, and pairs that only annotators
+    pass and the contract fails, are hard cases in FILE.hard.jsonl. An expert's decision overrides
+    a rule, and the pair gives both reasons. A pair that a person passed is decided, even if judges
+    left it open. FILE.dropped.jsonl holds the removed pairs, FILE.ledger.jsonl every decision,
+    FILE.retention.csv the retention per category. Exits with 1, and writes nothing, if the last
+    audit of a category passed too few pairs.
 
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
@@ -115,7 +115,7 @@ def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.Da
     show_counts(result.counts)
     overruled = sum("against_rules" in row for row in retained)
     if overruled:
-        typer.echo(f"{overruled:,} of them stand by an expert's decision against a rule.")
+        typer.echo(f"{overruled:,} of them are kept by an expert's decision, against a rule.")
     if waiting:
         typer.echo(
             f"{out}.review.jsonl: {len(waiting):,} pairs are undecided; judge them "
@@ -141,7 +141,7 @@ def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool
 
 
 def _contract(checks: Path | None, bands: Path | None) -> "Contract":
-    """Return what says where facts and judges see a pair: by the check's file, else by its row."""
+    """Return a function that gives a pair's `Standing` by facts and the checks' file or its row."""
     from contrafact.families.rfc.contracts import Options, check_pair
     from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
     from contrafact.families.rfc.pipeline.finalize import Standing
@@ -165,14 +165,14 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
         if passed is not None:
             return Standing([*first.values()])
         open_ = [text for rule, text in _findings(checked, "review") if rule == NO_VERDICT]
-        why = checked.get("undecided") or "; ".join(open_) or "nobody has said what it means"
+        why = checked.get("undecided") or "; ".join(open_) or "nobody has judged what it means"
         return Standing([*first.values()], str(why))
 
     return standing
 
 
 def _findings(checked: "Mapping[str, Any]", name: str) -> list[tuple[str, str]]:
-    """Return a check's violations, or what it leaves to review, by rule and message."""
+    """Return the rule and message of each finding in a check's ``violations`` or ``review``."""
     listed = checked.get(name)
     found = listed if isinstance(listed, list) else []
     return [(str(one.get("rule")), str(one.get("message"))) for one in found]

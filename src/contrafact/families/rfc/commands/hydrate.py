@@ -22,7 +22,7 @@ def hydrate(options: _Options) -> None:
     """Give published rewrites their originals, title and summary, from articles that you hold.
 
     An article is found by the published hash or by its address. FILE.dropped.jsonl holds the rows
-    whose article is missing, or no longer the text that was rewritten.
+    whose article is missing, or differs from the text that was rewritten.
 
     Example: contrafact rfc hydrate release/pairs.jsonl --news articles.jsonl --out pairs.jsonl
     """

@@ -20,7 +20,7 @@ class _Options(CallOptions):
     file: str = argument("FILE", "Articles, as `rfc bucket` writes them.")
     out: str = option(..., "The labelled rows.", metavar="FILE")
     per_article: Literal["one", "all"] = option(
-        "all", "An item for every manipulation that fits, or a single one an article."
+        "all", "Make an item for every manipulation that fits, or one item per article."
     )
     model: str | None = option(
         None, "The model that decides what rules leave open.", metavar="M", panel=ASKING
@@ -32,7 +32,7 @@ class _Options(CallOptions):
 def label(options: _Options, bulk: ModelBulkOptions) -> None:
     """Give each article its manipulation: by rules, and by a model where rules leave it open.
 
-    FILE.dropped.jsonl holds candidates that the text cannot carry, FILE.apart.jsonl articles
+    FILE.dropped.jsonl holds candidates that the text does not support, FILE.apart.jsonl articles
     without a label (No-Categorized, or open), each with its reason; FILE.ledger.jsonl every
     decision. A model's replies are kept in FILE.answers.jsonl, and none is asked for twice.
 

@@ -25,7 +25,7 @@ class _Options(Options):
 def ledger(options: _Options) -> None:
     """Show attrition by stage and category, and the error rate that audits suggest.
 
-    Audits are the events with an inclusion probability: the one with which their item was drawn.
+    An audit is an event with an inclusion probability: the one with which its item was drawn.
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
@@ -49,16 +49,14 @@ def ledger(options: _Options) -> None:
     _show_undecided(events)
     rates = pd.DataFrame(audit_rates(events, level=level))
     if rates.empty:
-        typer.echo(
-            "No event has an inclusion probability, so no audit speaks of the errors that are left."
-        )
+        typer.echo("No event has an inclusion probability, so the errors left cannot be estimated.")
     else:
         shown = rates.drop(columns=["level", "method"])
         title = f"Errors by audit, with {level:.0%} intervals"
         show_frame(title, shown, shares=("error_rate", "unaudited_error_rate"))
         typer.echo(
-            "error rate: in what was audited from; unaudited: among the items that were not drawn, "
-            "which is what is left once the faulty ones that were found are fixed"
+            "error rate: among all items that the audit drew from; unaudited: among the items not "
+            "drawn, the rate that is left once the faulty items found are fixed"
         )
     if out is not None:
         write_frame(counts, out / "attrition.csv")
@@ -73,4 +71,4 @@ def _show_undecided(events: "list[LedgerEvent]") -> None:
         event.stage for event in last.values() if (event.model_extra or {}).get("undecided")
     )
     for stage, number in open_ones.items():
-        typer.echo(f"{stage} left {number:,} undecided: nobody has said what they mean")
+        typer.echo(f"{stage} left {number:,} undecided: nobody has judged what they mean")

@@ -29,7 +29,7 @@ class _Options(ReleaseOptions):
     name: str = option("rfc-contrafact", "The dataset's name.")
     max_auroc: float | None = option(
         None,
-        "Exit 1, and write nothing, if an artefact tells rewrites better than this.",
+        "Exit 1, and write nothing, if an artefact tells rewrites apart better than this.",
         ge=0.5,
         le=1.0,
     )

@@ -21,7 +21,7 @@ class RewriteOptions(JudgeOptions):
     out: str = option(..., "The pairs, JSON Lines.", metavar="FILE")
     seed: int = option(0, "Seed of every choice.", ge=0, metavar="S")
     attempts: int | None = option(
-        None, "Proposals for a row at most. [16 by rule, 3 by model]", ge=1, metavar="N"
+        None, "The most proposals for a row. [16 by rule, 3 by model]", ge=1, metavar="N"
     )
     bands: Path | None = BANDS
     model: str | None = option(
@@ -29,7 +29,7 @@ class RewriteOptions(JudgeOptions):
     )
     judge: list[str] | None = option(
         None,
-        "Decides what a rewrite means; several are a panel. Undecided if none.",
+        "A model that judges what a rewrite means; several form a panel. Undecided without one.",
         metavar="J",
         panel=ASKING,
     )
@@ -39,14 +39,14 @@ class RewriteOptions(JudgeOptions):
     )
     decoding: Path | None = option(
         None,
-        "Decoding settings per manipulation, TOML; the paper's if none. The paper prints those of "
-        "flipping and numerical where each other's description ends.",
+        "Decoding settings per manipulation, TOML; the paper's if not given. The paper seems to "
+        "print the settings of flipping and numerical in each other's place.",
         metavar="FILE",
         panel=ASKING,
     )
 
     def stage(self) -> "RewriteStage":
-        """Return what rewrites; without a model what is for one alone is an `InputError`."""
+        """Return the rewrite stage; an option that needs a model is an `InputError` without one."""
         if self.model is None:
             self.refuse(_ONLY_WRITING, "without --model", "name one")
         else:
@@ -80,11 +80,11 @@ _ONLY_WRITING = (
 
 @command
 def rewrite(options: RewriteOptions, bulk: ModelBulkOptions) -> None:
-    """Rewrite each article by its manipulation; keep what no fact and no judge is against.
+    """Rewrite each article by its manipulation; keep rewrites that no fact and no judge rejects.
 
-    A proposal that breaks a fact, or that a judge fails, is written again with the reason. What
-    nobody decides is kept with the reason under 'undecided'. What is dropped stands in
-    FILE.dropped.jsonl, every decision in FILE.ledger.jsonl. Killed and run again it goes on.
+    A proposal that breaks a fact, or that a judge fails, is rewritten with the reason given. An
+    undecided rewrite is kept, with the reason under 'undecided'. Dropped rows are written to
+    FILE.dropped.jsonl, all decisions to FILE.ledger.jsonl. If interrupted, run it again to go on.
 
     Example: contrafact rfc rewrite labelled.jsonl --seed 7 --out pairs.jsonl
     """

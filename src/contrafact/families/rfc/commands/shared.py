@@ -1,4 +1,4 @@
-"""What commands of the family share: options."""
+"""Options that commands of the family share."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.judging import JudgeSettings
 
 BANDS: Any = option(None, "Bands of length, as `rfc calibrate --out` writes them.", metavar="FILE")
-"""The attribute ``bands`` of commands' options."""
+"""The option ``--bands`` of several commands."""
 
 
 class JudgeOptions(CallOptions):
-    """How models are asked, and judges among them: options of commands that have judges."""
+    """Options of commands that have judges: how models and judges are asked."""
 
     judge: list[str] | None = option(None)
     each: bool = option(False, "Ask each criterion in a call of its own.")
@@ -27,7 +27,7 @@ class JudgeOptions(CallOptions):
 
     @property
     def calls(self) -> dict[str, Any]:
-        """What `JudgeSettings` and `RewriteStage` both take of calls."""
+        """The settings of calls, as `JudgeSettings` and `RewriteStage` both take them."""
         return {
             "prompts": absolute(self.prompts),
             "max_connections": self.max_connections,
@@ -35,7 +35,7 @@ class JudgeOptions(CallOptions):
         }
 
     def judging(self, *, numerical: bool = False) -> "JudgeSettings | None":
-        """Return who judges and how; None without a judge."""
+        """Return the settings of the judges; None without a judge."""
         if not self.judge:
             return None
         from contrafact.families.rfc.judging import JudgeSettings, check_judges

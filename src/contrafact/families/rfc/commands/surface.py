@@ -33,8 +33,8 @@ def surface(options: _Options) -> None:
     """Measure how far rewrites depart from originals, and how well artefacts give them away.
 
     Writes diagnostics.csv (five measures by manipulation), pairs.csv (the same for every pair) and
-    leakage.csv (what length, punctuation, numbers and n-grams tell, out of fold, with intervals
-    over articles).
+    leakage.csv (how well length, punctuation, numbers and n-grams tell rewrites from originals,
+    out of fold, with intervals over articles).
 
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
@@ -59,7 +59,7 @@ def surface(options: _Options) -> None:
 
 
 def report_leaks(probes: "pd.DataFrame", max_auroc: float) -> bool:
-    """Report the artefacts that tell rewrites better than is allowed; return whether any does."""
+    """Print each artefact whose AUROC is above ``max_auroc``; return whether there is any."""
     found = probes[probes["auroc"] > max_auroc]
     for probe in found.to_dict("records"):
         typer.echo(

@@ -1,10 +1,10 @@
-"""The edit contracts: what of each manipulation is a fact, decided by rule.
+"""The edit contracts: the facts that each manipulation must keep or change, checked by rule.
 
-RFC-BENCH, appendices Q, R and S. `check_pair` says which facts of a pair are wrong: figures, names,
-dates, lengths, forbidden words, what is put in whole. What the words mean is no matter of rules; a
-pair in which no fact is wrong is undecided until it is judged, but for a numerical one. A rule is a
-function under `rule`, in the module of what it is about; the tables of ``docs/contracts.md`` are
-made from them. A rule of another package joins a check by its import path (`load_rules`).
+RFC-BENCH, appendices Q, R and S. `check_pair` finds the facts of a pair that are wrong: figures,
+names, dates, lengths, forbidden words, inserted content. Rules do not judge what the words mean; a
+pair without a wrong fact is undecided until it is judged, unless it is numerical. A rule is a
+function decorated with `rule`, in the module of its topic; the tables of ``docs/contracts.md`` are
+made from the rules. A rule of another package joins a check by its import path (`load_rules`).
 """
 
 from contrafact.families.rfc.contracts.contradictions import contradictions

@@ -1,4 +1,4 @@
-"""Currencies, metals, commodities, crypto-assets and indices: entities whatever their capitals.
+"""Currencies, metals, commodities, crypto-assets and indices: entities even without capitals.
 
 RFC-BENCH, appendices Q.1, 2 and R.1–R.4: entities stay. Companies, people, places and tickers have
 capitals (``names``); "the euro" and "copper" have none, and are entities all the same.
@@ -23,7 +23,7 @@ class Asset:
     key: str
 
 
-# Words that are an asset only in some company; the pattern is of what stands before them.
+# Words that name an asset only after certain words, which the pattern matches.
 _ONLY_AFTER = {
     "won": re.compile(r"(?:\bthe|korean|korea['’]s|against the)\s\Z", re.IGNORECASE),
     "crown": re.compile(r"(?:\bthe|czech|danish|swedish|norwegian|['’]s)\s\Z", re.IGNORECASE),
@@ -31,7 +31,7 @@ _ONLY_AFTER = {
     "aussie": re.compile(r"\bthe\s\Z", re.IGNORECASE),
     "ripple": re.compile(r"\b(?:the|token)\s\Z", re.IGNORECASE),
 }
-# Words that are a measure in some company.
+# Words that name no asset after certain words ("per pound", "olive oil").
 _NEVER_AFTER = {
     "pound": re.compile(r"(?:\ba|\bper|\bcents?|[\d/-])\s?\Z", re.IGNORECASE),
     "oil": re.compile(r"\b(?:palm|olive|cooking|edible|vegetable|sunflower)\s\Z", re.IGNORECASE),
@@ -77,12 +77,12 @@ def assets(side: Side) -> list[Asset]:
     "entity-lost",
     about="names",
     paper="Q.1, 2; R.1–R.4",
-    to_review="one only left out or, but in numerical perturbation, only new; in causal distortion "
-    "what may be of the cause",
+    to_review="an asset only left out or, except in numerical perturbation, only new; in causal "
+    "distortion, an asset that may belong to the cause",
 )
 def assets_kept(pair: Pair) -> Iterator[Finding]:
-    """A currency, metal, commodity, crypto-asset or index stays what it is, and none is new: no
-    euro stands for a pound, whatever the capitals.
+    """Currencies, metals, commodities, crypto-assets and indices stay the same, and none is new: no
+    euro replaces a pound, with or without capitals.
     """
     had, has = ({a.key for a in assets(side)} for side in (pair.original, pair.rewritten))
     causal = pair.manipulation == "causal"  # the new cause may be of "oil", the old one of "gas"
@@ -119,5 +119,5 @@ def _swapped(pair: Pair, asset: Asset, lost: list[Asset]) -> Asset | None:
 
 
 def _is_absent(side: Side, asset: Asset) -> bool:
-    """Whether a text has no word of an asset: "oil" is in "oilfield", and "gold" in "Goldman"."""
+    """Return whether no word of a text begins with the asset's name, as "oilfield" with "oil"."""
     return not re.search(rf"\b{re.escape(asset.text)}", side.text, re.IGNORECASE)

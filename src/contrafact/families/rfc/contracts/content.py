@@ -1,8 +1,7 @@
-"""What is put in, what is left, and whether the manipulation is the one announced.
+"""Rules on inserted text, unchanged parts, and changes of another kind than announced.
 
 RFC-BENCH, appendices Q.1, R.1–R.4 (no new facts, events, explanations, actors), S.1 to S.3. The
-texts are compared word by word; nothing here knows what a word means. A rule finds what is put in
-where nothing stood, what is left as it was, and a change that is none of the kind announced.
+texts are compared word by word, without regard to what the words mean.
 """
 
 import re
@@ -22,11 +21,11 @@ def _content(tokens: list[Token]) -> list[Token]:
 
 
 def _new_words(pair: Pair, change: Change) -> tuple[list[Token], int]:
-    """Return the new words of content of a change, and how many it takes out for good."""
+    """Return a change's new content words, and the number of content words that it removes."""
     before, after = pair.tokens(change)
     known = pair.original.stems
     fresh = [token for token in _content(after) if stem(token.key) not in known]
-    if pair.manipulation == "sentiment":  # the adjectives and adverbs are what it is about
+    if pair.manipulation == "sentiment":  # which is meant to change adjectives and adverbs
         fresh = [t for t in fresh if not any(map(is_modifier, (t.key, *t.key.split("-"))))]
     kept = pair.rewritten.stems
     return fresh, sum(stem(token.key) not in kept for token in _content(before))
@@ -37,16 +36,16 @@ def _new_words(pair: Pair, change: Change) -> tuple[list[Token], int]:
     about="events",
     paper="R.1–R.4; S.1, step 2; S.2, 8; S.3, 5",
     manipulations=("numerical", "flipping", "sentiment"),
-    to_review="in flipping and sentiment, what opens no clause",
+    to_review="in flipping and sentiment, a run that opens no clause",
 )
 def content_added(
     pair: Pair,
     *,
-    run: Annotated[int, "ours: new words of content without counterpart that are a fact"] = 2,
-    clause: Annotated[int, "ours: those of a clause that is put in, in flipping, sentiment"] = 3,
+    run: Annotated[int, "ours: fewest new content words without counterpart that count"] = 2,
+    clause: Annotated[int, "ours: fewest in an inserted clause, in flipping and sentiment"] = 3,
 ) -> Iterator[Finding]:
-    """Nothing is put in: no run of new words of content without counterpart in the original; in
-    flipping and sentiment, none that opens a clause of its own.
+    """Nothing is inserted: no run of new content words without a counterpart in the original; in
+    flipping and sentiment, no such run that opens its own clause.
     """
     for change in pair.changes:
         fresh, lost = _new_words(pair, change)
@@ -80,9 +79,9 @@ def _opens_clause(pair: Pair, change: Change) -> bool:
     to_review="a single word, which may mean the same",
 )
 def words_changed(
-    pair: Pair, *, most: Annotated[int, "ours: words of content that may be a synonym"] = 1
+    pair: Pair, *, most: Annotated[int, "ours: content words that may be a synonym"] = 1
 ) -> Iterator[Finding]:
-    """What is said of the figures stays: words of content are not exchanged for others."""
+    """The statements about figures stay: content words are not exchanged for others."""
     exchanged: list[tuple[Change, int]] = []
     for change in pair.changes:
         before, after = (
@@ -104,8 +103,8 @@ def words_changed(
     manipulations=("flipping", "sentiment", "causal"),
 )
 def only_figures_changed(pair: Pair) -> Iterator[Finding]:
-    """Some word is another than in the original, or gone: where only figures, dates and signs
-    differ, nothing is turned round, amplified or explained otherwise.
+    """At least one word is changed or gone: if only figures, dates and signs differ, nothing is
+    reversed, amplified or explained differently.
     """
     was, now = (_LETTERS.findall(side.casefolded) for side in (pair.original, pair.rewritten))
     if sorted(was) == sorted(now):
@@ -115,7 +114,7 @@ def only_figures_changed(pair: Pair) -> Iterator[Finding]:
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 HEADLINE = 160
-"""Characters that a headline has at most (ours)."""
+"""The most characters of a headline (ours)."""
 
 
 @rule(
@@ -126,10 +125,10 @@ HEADLINE = 160
     to_review="a part in which no word moves up or down",
 )
 def part_left(
-    pair: Pair, *, least: Annotated[int, "ours: words of content that tell something"] = 4
+    pair: Pair, *, least: Annotated[int, "ours: fewest content words of a part that counts"] = 4
 ) -> Iterator[Finding]:
-    """Neither the headline nor the whole story, where it says that something moves, stands word for
-    word while the other changed.
+    """Neither the headline nor the whole story, if it says that something moves, stays unchanged
+    while the other changes.
     """
     a, b = pair.original, pair.rewritten
     before, after = _parts(a), _parts(b)

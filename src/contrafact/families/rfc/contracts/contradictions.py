@@ -1,7 +1,7 @@
-"""What the figures of a single text contradict: each other, their direction, or the world.
+"""Contradictions in the figures of a text: with each other, their direction, or the world.
 
 RFC-BENCH, appendices R.1 (logical or financial contradictions fail) and S.2, items 4 and 8. Only
-figures are read, and the words that set them against each other.
+figures and the words that compare them are read.
 """
 
 import re
@@ -32,7 +32,7 @@ _WAY = expression("contradictions", "way")
 _NEW_CLAUSE = re.compile(
     r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but|than)\b", re.IGNORECASE
 )
-# What may move a price or a rating, and the figure the other way: "improved to 3% from 5%".
+# Words of improvement, after which the figure may move the other way: "improved to 3% from 5%".
 _OF_WORTH = expression("contradictions", "of_worth")
 
 
@@ -144,7 +144,7 @@ def _world(side: Side) -> Iterator[Finding]:
 
 
 def contradictions(text: str) -> list[Finding]:
-    """Return what contradicts itself in the figures of a text, in order of place.
+    """Return the contradictions in the figures of a text, in the order of the text.
 
     Findings are named ``direction``, ``parts``, ``comparison`` or ``world``; ``rewritten_span`` is
     the place in the text. An empty list says that nothing was found, not that the text is true.
@@ -154,11 +154,11 @@ def contradictions(text: str) -> list[Finding]:
 
 @read_once
 def contradictions_of(side: Side) -> list[Finding]:
-    """Return what contradicts itself in a side of a pair; see `contradictions`."""
+    """Return the contradictions in one side of a pair; see `contradictions`."""
     found: list[Finding] = []
     for reader in (_moves, _parts, _comparisons, _world) if side.quantities else ():
         for one in reader(side):
-            # What two readings see in one place is one contradiction.
+            # Overlapping findings of two readers are one contradiction.
             if not any(_span(one)[0] < _span(o)[1] and _span(o)[0] < _span(one)[1] for o in found):
                 found.append(one)
     return sorted(found, key=_span)

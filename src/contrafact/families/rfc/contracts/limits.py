@@ -1,4 +1,4 @@
-"""What a numerical rewrite may leave, and how far what it changes may move.
+"""What a numerical rewrite may leave unchanged, and how far the values it changes may move.
 
 RFC-BENCH, appendices R.2 and S.2: periods, versions, counts in words and shares (items 1, 3 and 4),
 the ranges of new values (6), and the limits of macro-economic ones (7).
@@ -15,13 +15,13 @@ from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, worth
 
 SMALL_NUMBER = 20
-"""The largest number in words that may count people or turns and stay (ours)."""
+"""The largest number in words that may stay unchanged, as a count of people or turns (ours)."""
 
 WHOLE = 100.0
 """Percent that a decline, and a part of a whole, cannot exceed (S.2, 4)."""
 
 REACH = 80
-"""Characters before and after a figure in which words decide what it is (ours)."""
+"""How many characters around a figure are searched for words that tell what it is (ours)."""
 
 _SHARES = ("share", "utilisation", "engagement")
 
@@ -34,7 +34,7 @@ _PERIOD_AFTER = re.compile(
 
 
 def is_period(side: Side, quantity: Quantity) -> bool:
-    """Whether a duration names a period ("the past three months"), which is no quantity here."""
+    """Return whether a quantity names a period ("the past three months"), not a value to change."""
     return quantity.kind == "duration" and bool(
         "-" in quantity.text
         or _PERIOD.search(side.text, max(0, quantity.start - REACH), quantity.start)
@@ -48,7 +48,7 @@ _AGED = re.compile(r"\bage[sd]?\s(?:\d+\s(?:to|and|-)\s)?(?:between\s)?\Z", re.I
 
 
 def is_exempt(side: Side, quantity: Quantity) -> bool:
-    """Whether a small or vague number may stay: "two analysts", "a third", "doubled", "dozens"."""
+    """Return whether a small or vague number may stay: "two analysts", "a third", "dozens"."""
     if quantity.value is None or quantity.value == 0:
         return True
     if quantity.form.style in ("fraction", "multiple", "fold", "vague"):
@@ -71,8 +71,8 @@ _NAMED = re.compile(r"\b([A-Z][\w-]{0,60})\s\Z")
 
 
 def is_version(side: Side, quantity: Quantity) -> bool:
-    """Whether a number is a name and stays: a product's version ("the Lumen 7 camera"), the count
-    of a listicle ("10 Best AI Stocks"), a constant of the world ("of the 50 states").
+    """Return whether a number is a name: a product's version ("the Lumen 7 camera"), the count of a
+    listicle ("10 Best AI Stocks"), a constant of the world ("of the 50 states").
     """
     if quantity.kind != "number" or not re.fullmatch(r"\d{1,4}|[A-Za-z]+", quantity.text):
         return False
@@ -105,7 +105,7 @@ def _is_constant(side: Side, quantity: Quantity, before: str) -> bool:
 
 @read_once
 def perturbed_quantities(pair: Pair) -> list[tuple[int, int]]:
-    """Return the quantities that stand for each other, without those that are names."""
+    """Return the index pairs of corresponding quantities, without numbers that are names."""
     return [
         (i, j)
         for i, j in matched_quantities(pair)
@@ -139,8 +139,8 @@ def is_bounded_share(side: Side, quantity: Quantity) -> bool:
 LARGER = 1.5
 TWICE = 2.0
 HALF = 0.5
-"""A new value has 1.5 times to twice the old one's size, or at most half of it (S.2, 6, for
-increases; money and counts follow their style)."""
+"""A new value is 1.5 to 2 times the old value, or at most half of it (S.2, 6, on increases; money
+and counts follow the same rule)."""
 
 ABSOLUTE_TOP, ABSOLUTE_BELOW = 200.0, 130.0
 """An increase of less than 130% may reach 200% instead of twice its size. S.2, 6 says "200% of X",
@@ -151,8 +151,8 @@ DECLINES: tuple[tuple[float, float, float], ...] = (
     (60.0, 1.5, 90.0),
     (math.inf, 1.3, 100.0),
 )
-"""A decline of less than so many percent becomes at least so many times as large, and at most so
-many percent (S.2, 6); or at most `HALF` as large."""
+"""Rows of (limit, times, most): a decline of less than ``limit`` percent becomes at least ``times``
+as large and at most ``most`` percent (S.2, 6), or at most `HALF` as large."""
 
 MACRO_LIMITS: Mapping[str, float] = {
     "monthly inflation": 3.3,
@@ -162,14 +162,14 @@ MACRO_LIMITS: Mapping[str, float] = {
     "GDP": 20.0,
     "rate decision": 1.0,
 }
-"""Percent, or points, within which macro-economic values stay (S.2, 7; monthly inflation "within
+"""The limits of macro-economic values, in percent or points (S.2, 7; monthly inflation "within
 about 3 points")."""
 
-ABOUT = 1.05  # times a limit of GDP that "about" allows (ours)
+ABOUT = 1.05  # factor by which "about" extends a limit of GDP (ours)
 
 UNUSUAL_POLICY_MOVE = 2.0
-"""Points by which a policy rate's level moves that no decision would bring about (ours: S.2, 7 is
-of decisions; between two levels there may be several)."""
+"""The most points by which the level of a policy rate may plausibly move (ours: S.2, 7 limits a
+single decision; between two levels there may be several)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +192,10 @@ class Bounds:
 
 
 def allowed(old: Quantity) -> Bounds:
-    """Return the ranges for a quantity's new value (magnitudes; signs are kept elsewhere).
+    """Return the ranges for a quantity's new value (magnitudes; signs are checked elsewhere).
 
-    Percentages that go up or down have those of S.2, item 6. A percentage that only stands at a
-    level may lie in either's; money, counts and multiples follow the style of increases.
+    Percentages that rise or fall have the ranges of S.2, item 6. A percentage that is a level may
+    lie in either range; money, counts and multiples have the range of increases.
     """
     x = abs(old.value or 0.0)
     if old.kind != "percent":
@@ -239,8 +239,8 @@ _CLAUSE = re.compile(r"[,;]\s|\s(?:and|while|but|as)\s")
 
 
 def role_of(side: Side, quantity: Quantity) -> str:
-    """Return what a quantity measures; a percentage of a sentence on consumer prices is inflation,
-    whatever its words call it.
+    """Return what a quantity measures; in a sentence on consumer prices, a percentage is inflation,
+    whatever the words around it say.
     """
     if quantity.kind == "percent" and quantity.role in ("price", "percent", "rate"):
         sentence = side.sentence_of(quantity.start)
@@ -254,7 +254,7 @@ def role_of(side: Side, quantity: Quantity) -> str:
 def macro_problem(
     pair: Pair, old: Quantity, new: Quantity, limits: Mapping[str, float] = MACRO_LIMITS
 ) -> str | None:
-    """Return what makes a new macro-economic value impossible (S.2, 7), none if nothing."""
+    """Return why a new macro-economic value is impossible (S.2, 7), or None if it is possible."""
     role, points, before = role_of(pair.original, old), worth(new), worth(old)
     if role == "unemployment" and not 0 <= points <= WHOLE:
         return f"unemployment of {points:g}% is impossible"

@@ -1,9 +1,9 @@
 """Companies, people, places and tickers: which a rewrite keeps, loses, adds or swaps.
 
 RFC-BENCH, appendices Q.1, Q.3 and R. spaCy's recogniser alone misses and invents too many in
-headlines. Here a name is a capitalised word where capitals mean something, and where they do not
-(headlines in title case, the first word of a sentence) one that is no common English word; the
-recogniser only says who is a person.
+headlines. Here a name is a capitalised word; where capitals mean nothing (headlines in title case,
+the first word of a sentence), it is a word that is not common English. The recogniser only says who
+is a person.
 """
 
 import re
@@ -23,10 +23,10 @@ SHOUTED_LETTERS = 20
 """Letters beyond which a sentence can be shouted: a ticker alone is not (ours)."""
 
 SAME_BEGINNING = 4
-"""First letters that two spellings of a name share: "German", "Germany" (ours)."""
+"""How many first letters two spellings of a name share: "German", "Germany" (ours)."""
 
 ACRONYM_LETTERS = range(2, 6)
-"""Letters of a word that may be an acronym of several: "ECB", "OPEC" (ours)."""
+"""How many letters an acronym of several words has: "ECB", "OPEC" (ours)."""
 
 
 # Rules
@@ -41,7 +41,7 @@ ACRONYM_LETTERS = range(2, 6)
 def names_swapped(
     pair: Pair, *, longest: Annotated[int, "ours: words of a name, at most"] = 4
 ) -> Iterator[Finding]:
-    """No name stands where another stood."""
+    """No name is replaced by another."""
     for change in pair.changes:
         before, after = pair.tokens(change)
         if not before or not after or len(before) > longest or len(after) > longest:
@@ -101,7 +101,7 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
     "private-person",
     about="names",
     paper="Q.1, 2; Q.3; R.2; R.4",
-    to_review="in causal distortion, a part of the world",
+    to_review="in causal distortion, a region of the world",
 )
 def names_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite names nobody and nothing that the original does not; least of all a person."""
@@ -154,9 +154,9 @@ def is_name(side: Side, token: Token) -> bool:
     if not (
         initial or sentence.titled or _is_shouted(side.excerpt((sentence.start, sentence.end)))
     ):
-        # A small word capitalised amid a sentence is one of emphasis, as after a colon.
+        # A small word capitalised amid a sentence is emphasised, or follows a colon.
         return bare not in ("the", "a", "an", "and", "of", "in", "for", "on", "to", "by", "with")
-    # Capitals mean nothing here: a word that is no common English one is a name.
+    # Capitals mean nothing here: a word that is not common English is a name.
     parts = [part for part in re.split(r"[-/]", bare) if part]
     return any(is_known_name(part) or not is_common(part) for part in parts)
 
@@ -174,8 +174,8 @@ _WORDS = re.compile(r"[\s\-/&]")
 
 
 def missing_words(side: Side, other: Side) -> list[int]:
-    """Return the words of names in one text that the other has in no spelling, by index."""
-    # Cheap questions first: few words are missing, and the recogniser is asked last.
+    """Return the indices of words of names that the other text has in no spelling."""
+    # Cheap tests first: few words are missing, and `is_name` costs most.
     return [
         i
         for i, token in enumerate(side.tokens)
@@ -191,7 +191,7 @@ def missing_words(side: Side, other: Side) -> list[int]:
 
 @read_once
 def _spellings(side: Side) -> frozenset[str]:
-    """Return every spelling under which a word of a text may stand in the other."""
+    """Return the spellings of all words of a text that count as the same word."""
     return frozenset().union(*(_spellings_of(token.text) for token in side.tokens))
 
 
@@ -202,7 +202,7 @@ def _spellings_of(text: str) -> frozenset[str]:
 
 
 def _appears(word: str, side: Side) -> bool:
-    """Whether a text has a word, an inflection of it, its acronym or a usual other name."""
+    """Return whether a text has a word, an inflection of it, its acronym or a usual alias."""
     known = _spellings(side)
     if word in known or word.rstrip("s") in known or word in words("name_particles"):
         return True

@@ -1,4 +1,4 @@
-"""Numbers that must stay, and which quantity stands for which.
+"""Rules on numbers that must stay, and which quantities of the two texts correspond.
 
 RFC-BENCH, appendices Q.1, 2; Q.4, 3; R.1; S.3, 1.
 """
@@ -21,14 +21,14 @@ from contrafact.text.tokens import stem
 
 
 def place(found: Quantity | Identifier | TimeReference) -> Span:
-    """Return where something is in its text, in characters."""
+    """Return the span of a quantity, identifier or time in its text, in characters."""
     return found.start, found.end
 
 
-# What two quantities share
+# Equal quantities
 
 NumberKey = tuple[str, float | str]
-"""A kind and a value, or the words of what has none."""
+"""A quantity's kind and its value, or its words if it has no value."""
 
 
 def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
@@ -39,7 +39,7 @@ def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
     return kind, float(f"{value if signed else abs(value):.9g}")
 
 
-# Which stands for which
+# Corresponding quantities
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class QuantityMatch:
 
 @read_once
 def quantity_matches(pair: Pair) -> list[QuantityMatch]:
-    """Return which quantity of the rewrite stands for which of the original, in order.
+    """Return which quantity of the rewrite corresponds to which of the original, in order.
 
-    Those in unchanged surroundings match; those in a changed stretch match in order, like with
-    like first. What is left over is lost or added.
+    Quantities in unchanged surroundings match; in a changed stretch they match in order, the most
+    similar first. A quantity without a match is lost or added.
     """
     a, b = pair.original, pair.rewritten
     places = [
@@ -96,7 +96,7 @@ def quantity_matches(pair: Pair) -> list[QuantityMatch]:
 
 @read_once
 def matched_quantities(pair: Pair) -> list[tuple[int, int]]:
-    """Return the quantities that stand for each other, by their indices."""
+    """Return the corresponding quantities of the two texts, as pairs of indices."""
     return [
         (match.original, match.rewritten)
         for match in quantity_matches(pair)
@@ -192,14 +192,14 @@ _SET_AGAINST = expression("numbers", "set_against")
 
 
 def _reversals(pair: Pair, crossing: float) -> set[int]:
-    """Return what a reversal may move: compared figures that trade places, a multiple turned."""
+    """Return the indices of figures that flipping may change: compared figures, multiples."""
     a, b = pair.original, pair.rewritten
     to = dict(matched_quantities(pair))
     found: set[int] = set()
     moved: set[tuple[float, float]] = set()
     had = {i: abs(worth(a.quantities[i])) for i in to}
     has = {i: abs(worth(b.quantities[j])) for i, j in to.items()}
-    # Words are looked at last: figures that stayed, or that no other crosses, need none.
+    # The words are searched last, and only if two figures trade places or cross.
     for i, j in ((i, j) for i in to if has[i] != had[i] for j in to if j != i):
         (x, y), (u, v) = (had[i], had[j]), (has[i], has[j])
         trade = x != y and (u, v) == (y, x)
@@ -233,7 +233,7 @@ def _is_other_currency(a: Quantity, b: Quantity) -> bool:
         return False
     words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
     names = [stem(found[0]) for found in words if found]
-    # Both ends of a change have one unit, so that names come first.
+    # Both ends of a change get the same unit, so the currencies' names are compared first.
     if len(names) == 2 and names[0] != names[1] and not {*names} & _MAGNITUDES:
         return True
     if a.unit and b.unit:

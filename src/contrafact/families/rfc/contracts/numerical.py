@@ -90,7 +90,7 @@ def quantities_kept(pair: Pair) -> Iterator[Finding]:
     "period; one side of a change of which the other moved",
 )
 def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
-    """Every quantity has another value; periods of time keep theirs."""
+    """Every quantity has a new value; periods of time keep theirs."""
     halves = _sides_of_a_change(pair)
     for old, new in _perturbed(pair):
         same, spans = same_value(old, new), (place(old), place(new))
@@ -106,7 +106,7 @@ def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
 
 
 def _sides_of_a_change(pair: Pair) -> set[int]:
-    """Return where one figure of three stays: "raised by 25 points to 3.50% from 3.25%"."""
+    """Return the starts of figures that stay while the two others of their relation move."""
     a, b, to = pair.original.quantities, pair.rewritten.quantities, dict(matched_quantities(pair))
     found: set[int] = set()
     for relation in relations(pair.original):
@@ -167,7 +167,7 @@ _VERDICTS = expression("numerical", "verdicts")
 
 @rule("direction-changed", about="numbers", paper="Q.2; R.2; S.2, 2", manipulations=("numerical",))
 def moves_kept(pair: Pair) -> Iterator[Finding]:
-    """What rises, gains or beats does not fall, lose or miss in its place."""
+    """A verb of rising, gaining or beating does not become one of falling, losing or missing."""
     for change in pair.changes:
         before, after = pair.texts(change)
         was, now = ways(before), ways(after)
@@ -176,7 +176,7 @@ def moves_kept(pair: Pair) -> Iterator[Finding]:
 
 
 def ways(text: str) -> set[str]:
-    """Return where the words of a text go, by verbs of movement and of results."""
+    """Return the directions that the verbs of movement and of results in a text express."""
     found = {str(m.direction) for m in movements(text) if m.direction and not m.is_noun}
     return found | {str(match.lastgroup) for match in _VERDICTS.finditer(text)}
 
@@ -226,7 +226,7 @@ def _compared(pair: Pair) -> Iterator[tuple[str, str, int, int]]:
             yield "range-order", "is the low end, the high end being", i, q.link[1]
     for c in comparatives(side):
         apart = abs(worth(found[c.this])) - abs(worth(found[c.that]))
-        if c.sign * apart > 0 or not c.sign:  # as the words have it
+        if c.sign * apart > 0 or not c.sign:  # the figures agree with the words
             yield "order-changed", "is compared with", c.this, c.that
 
 
@@ -328,8 +328,8 @@ def equal_quantities(
     least: Annotated[float, "ours: smaller counts without a unit are equal by chance"] = 20,
     digits: Annotated[int, "ours: figures that a rounding of another has, at least"] = 3,
 ) -> Iterator[Finding]:
-    """A figure that the original states twice, or states and rounds, is one in the rewrite too: in
-    the headline and the story above all.
+    """A figure that the original states twice, or once exactly and once rounded, has one value in
+    the rewrite too, above all in headline and story.
     """
     found, rewritten = pair.original.quantities, pair.rewritten.quantities
     for group in _equal_groups(pair, least, digits):

@@ -1,4 +1,4 @@
-"""A pair under check: two texts, aligned word by word, and what is read in both."""
+"""A pair under check: two texts, aligned word by word."""
 
 from functools import cached_property
 
@@ -31,7 +31,7 @@ class Pair:
 
     @cached_property
     def alignment(self) -> Alignment:
-        """The two texts word by word; quantities meet quantities whatever their values."""
+        """The alignment of the texts by words; quantities align whatever their values."""
         return align(self.original.tokens, self.rewritten.tokens)
 
     @property
@@ -47,7 +47,7 @@ class Pair:
         )
 
     def spans(self, change: Change) -> tuple[Span | None, Span | None]:
-        """Return where a change is in both texts, in characters; none where it has no words."""
+        """Return a change's span in each text, in characters; None where it has no words."""
         return (
             self.original.token_span(change.original),
             self.rewritten.token_span(change.rewritten),

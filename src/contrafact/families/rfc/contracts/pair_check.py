@@ -44,19 +44,19 @@ NO_VERDICT = "meaning-undecided"
 """The id of a finding that says why a judge's verdict is missing."""
 
 BATCH = 64
-"""Pairs among which a text that rows share is read once."""
+"""Pairs in a batch, within which a text that several rows share is read once."""
 
 _PACKAGE = "contrafact.families.rfc.contracts"
 _MODULES = (
     *("prose", "names", "assets", "numbers", "numerical", "times", "contradictions", "polarity"),
     "content",
 )
-"""The modules with rules, which declare themselves when these are imported."""
+"""The modules with rules; importing a module declares its rules."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may choose of a check: a model of tone, rules of other packages, bands."""
+    """A user's choices for a check: a model of tone, rules of other packages, length bands."""
 
     polarity: Polarity | None = None
     rules: tuple[Rule, ...] = ()
@@ -68,7 +68,7 @@ def open_options(
     polarity_model: str | Path | None = None,
     bands: str | Path | None = None,
 ) -> Options:
-    """Return what a user chose: paths of rules, a folder with a model of tone, a calibration."""
+    """Return the options of a check: rules by import path, a model of tone, length bands."""
     return Options(
         None if polarity_model is None else load_polarity_model(Path(polarity_model)),
         tuple(found for path in rules for found in load_rules(path)),
@@ -94,17 +94,17 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
 def check_pair(
     manipulation: Manipulation, original: str, rewritten: str, *, options: Options | None = None
 ) -> Check:
-    """Return what a pair's contract finds in it."""
+    """Check a pair by the contract of its manipulation."""
     row = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
     return next(check_pairs([row], options=options))
 
 
 def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
-    """Return what a pair's contract finds while somebody writes its rewrite in a review."""
+    """Return the contract's findings on a rewrite that somebody is writing in a review."""
     texts = {name: str(fields.get(name) or "") for name in ("original", "rewritten")}
     manipulation = str(fields.get("manipulation") or "").strip().casefold()
     if manipulation not in MANIPULATIONS or not texts["original"].strip():
-        raise InputError("the item has no original or no manipulation that a contract is for")
+        raise InputError("the item has no original, or no manipulation that has a contract")
     if max(map(len, texts.values())) > LONGEST:
         raise InputError(f"texts of more than {LONGEST:,} characters are not checked")
     found = check_pair(manipulation, texts["original"], texts["rewritten"])
@@ -129,7 +129,7 @@ def check_pairs(
         contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
     source = iter(rows)
     while batch := list(islice(source, BATCH)):
-        # An original that rows share is read once.
+        # A text that rows share is read once.
         sides = {text: Side(text) for row in batch for text in (row["original"], row["rewritten"])}
         for row in batch:
             manipulation = row["manipulation"]

@@ -1,7 +1,7 @@
 """The tone of a sentiment rewrite by a classifier: the paper's check by FinBERT.
 
-RFC-BENCH, section 2.2.2. Without such a model nothing here looks at tone: whether good news stayed
-good is a question of meaning, and left to a judge.
+RFC-BENCH, section 2.2.2. Without such a model no rule looks at tone: whether good news stayed good
+is a question of meaning, and left to a judge.
 """
 
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ def tone_kept(
     clear: Annotated[float, "ours: a tone from -1 to 1 that a model is sure of"] = 0.2,
     weaker: Annotated[float, "ours: by how much a model finds it weaker"] = 0.1,
 ) -> Iterator[Finding]:
-    """Good news stays good, and bad bad, by the model of ``--polarity-model``; nothing is said
-    without one.
+    """Good news stays good, and bad news bad, by the model of ``--polarity-model``; nothing is
+    checked without a model.
     """
     if pair.polarity is None:
         return

@@ -1,4 +1,4 @@
-"""What every rewrite is, whatever it manipulates: one paragraph of news prose, of like length.
+"""Rules for every rewrite: one paragraph of news prose, of similar length.
 
 RFC-BENCH, section 2.2.2, Ethical Considerations, and appendices Q, R and S.3.
 """
@@ -16,7 +16,7 @@ from contrafact.families.rfc.records import Manipulation
 from contrafact.text.diff import token_count
 
 SHORTENED = 60
-"""Characters of the rewrite that a message quotes at most."""
+"""The most characters of the rewrite that a message quotes."""
 
 
 @rule("blank", about="presence", paper="Q.1, 4")
@@ -168,7 +168,7 @@ def _matches(side: Side, name: str) -> list[re.Match[str]]:
 
 
 def _new(pair: Pair, name: str) -> list[re.Match[str]]:
-    """Return what a pattern matches in the rewrite and in no inflection in the original."""
+    """Return a pattern's matches in the rewrite that the original has in no inflection."""
     found = _matches(pair.rewritten, name)
     if not found:
         return []

@@ -1,7 +1,7 @@
-"""What a rule of a contract is, and what it finds.
+"""The rules of a contract, and their findings.
 
-A rule is a function under `rule`, which names the ids that it may give to its findings and the
-section of the paper that it implements::
+A rule is a function decorated with `rule`, which names the ids that it may give to its findings and
+the section of the paper that it implements::
 
     @rule("blank", about="presence", paper="Q.1, 4")
     def blank(pair: Pair) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 Topic = Literal[
     "presence", "text", "names", "numbers", "times", "consistency", "tone", "events", "wording"
 ]
-"""What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
+"""What a rule is about. If a rule about presence finds something, rules on other topics stop."""
 
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
@@ -42,7 +42,7 @@ TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of one rule; for review it fails no pair, as where a fact was unchecked."""
+    """A finding of a rule; one ``for_review`` fails no pair, nor does an ``unchecked`` fact."""
 
     rule: str
     message: str
@@ -52,7 +52,7 @@ class Finding:
     unchecked: bool = False
 
     def as_row(self) -> dict[str, Any]:
-        """Return the finding as the check file has it."""
+        """Return the finding as it is written to the file of checks."""
         return {
             "rule": self.rule,
             "message": self.message,
@@ -63,14 +63,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What facts say of a pair and, where they were asked, judges.
+    """The check of a pair by facts and, if they were asked, by judges.
 
     Attributes:
-        passed: False where a rule is broken. True where none is and facts alone decide, in a
-            numerical pair whose every fact was checked. None where none is and the rest is for a
-            judge or a person.
-        review: What a fact leaves to a person; it fails nothing.
-        judged: The verdicts by criterion, of all judges together; None where none was asked.
+        passed: False if a rule is broken. If no rule is broken, True for a numerical pair whose
+            facts were all checked; None for a pair that a judge or a person must decide.
+        review: Findings for a person to look at, which do not fail the pair.
+        judged: The judges' joint verdict on each criterion; None if no judge was asked.
     """
 
     passed: bool | None
@@ -94,11 +93,11 @@ def review(
 
 
 BY_FACTS: frozenset[Manipulation] = frozenset(("numerical",))
-"""The manipulations whose contract facts alone decide; that of the others is one of meaning too."""
+"""The manipulations that facts alone decide; for the others, meaning must be judged too."""
 
 
 def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
-    """Return the check that findings amount to; each is kept once, in the order found."""
+    """Return the check that has these findings, each once, in the order found."""
     unique = list(dict.fromkeys(findings))
     violations = tuple(finding for finding in unique if not finding.for_review)
     by_facts = manipulation in BY_FACTS and not any(finding.unchecked for finding in unique)
@@ -111,7 +110,7 @@ def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as it was declared, with what it leaves to a person, for the table."""
+    """A declared rule; ``to_review`` says, for the table of rules, what it leaves to a person."""
 
     function: Callable[[Pair], Iterable[Finding]]
     ids: tuple[str, ...]
@@ -131,13 +130,13 @@ class Rule:
         return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
 
     def findings(self, pair: Pair) -> Iterator[Finding]:
-        """Yield what the rule finds in a pair."""
+        """Yield the rule's findings in a pair."""
         try:
             found = list(self.function(pair))
             if not found:
                 return
             ids = [finding.rule for finding in found]
-        except Exception as error:  # whatever the code of another package does
+        except Exception as error:  # the code of another package may raise anything
             if self.function.__module__.startswith("contrafact."):
                 raise
             reason = (str(error).strip().splitlines() or [""])[0]
@@ -167,10 +166,10 @@ def rule(
     manipulations: Iterable[Manipulation] = MANIPULATIONS,
     to_review: str = "",
 ) -> Callable[[Function], Function]:
-    """Declare a function to be a rule; the function itself stays what it is.
+    """Declare a function as a rule; the function itself is returned unchanged.
 
-    A rule of contrafact's own modules is part of its contracts by that; one of another module is
-    part of a check that names it (`load_rules`).
+    A rule in contrafact's own modules joins the contracts; a rule of another module joins the
+    checks that name it (`load_rules`).
     """
     chosen = tuple(manipulations)
     if not ids or not all(_ID.fullmatch(name) for name in ids):
@@ -189,7 +188,7 @@ def rule(
 
 
 def rules_in(module: str) -> tuple[Rule, ...]:
-    """Return the rules defined in a module, or in the modules of a package, in that order."""
+    """Return the rules defined in a module or package, in the order of their definition."""
     return tuple(
         found
         for found in _RULES.values()
@@ -198,11 +197,11 @@ def rules_in(module: str) -> tuple[Rule, ...]:
 
 
 def load_rules(path: str) -> tuple[Rule, ...]:
-    """Import all rules of ``package.module``, or that of ``package.module:function``."""
+    """Return all rules of ``package.module``, or the one rule ``package.module:function``."""
     module, colon, name = path.partition(":")
     try:
         imported = importlib.import_module(module)
-    except Exception as error:  # whatever the module does when it is imported
+    except Exception as error:  # importing a module may raise anything
         reason = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
             f"the rule '{path}' cannot be imported ({type(error).__name__}: {reason})",
@@ -214,7 +213,7 @@ def load_rules(path: str) -> tuple[Rule, ...]:
         found = tuple(rule for rule in _RULES.values() if rule.function is function)
     if not found:
         raise InputError(
-            f"'{path}' holds no rule",
+            f"'{path}' has no rule",
             hint="decorate a function with @rule of contrafact.families.rfc.contracts",
         )
     return found

@@ -1,4 +1,4 @@
-"""Times, dates, grades, ranks and other names with digits, which stay.
+"""Rules on times, dates, grades, ranks and other names with digits, which must stay.
 
 RFC-BENCH, appendices Q.2; R.1; R.2; S.1, 3; S.2, 3; S.3, 1.
 """
@@ -89,7 +89,7 @@ def grades_kept(pair: Pair) -> Iterator[Finding]:
 
 @rule("identifier-changed", about="times", paper="R.2; S.2, 3")
 def ordinals_kept(pair: Pair) -> Iterator[Finding]:
-    """What is the sixth stays the sixth."""
+    """Ordinals stay: what is the sixth remains the sixth."""
     for change in pair.changes:
         a, b = pair.texts(change)
         old, new = _ORDINAL.search(a), _ORDINAL.search(b)
@@ -114,7 +114,7 @@ def identifiers_kept(pair: Pair) -> Iterator[Finding]:
     """Versions, ranks, index names and forms stay."""
 
     def identity(name: Identifier) -> tuple[str, str]:
-        # A high and a low of one span are a direction apart.
+        # A high and a low of one span differ only in direction.
         return name.kind, _EXTREME.sub("", name.value)
 
     def is_reversible(side: Side, name: Identifier) -> bool:

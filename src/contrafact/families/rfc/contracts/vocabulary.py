@@ -35,13 +35,13 @@ def groups(name: str) -> dict[str, frozenset[str]]:
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
-    """Return one pattern that matches whatever one of a list does: whole words, in any case."""
+    """Return a single pattern for a list of patterns: it matches whole words, ignoring case."""
     every = "|".join(_lists()["patterns"][name])
     return re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
 
 
 def expression(module: str, name: str) -> re.Pattern[str]:
-    """Return a pattern of the lists, which matches in any case."""
+    """Return the regular expression of a module's name in the lists, ignoring case."""
     lines: str = _lists()["expressions"][module][name]
     return re.compile("".join(lines.splitlines()), re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def expression(module: str, name: str) -> re.Pattern[str]:
 
 
 def is_content(word: str) -> bool:
-    """Return whether a word, in lower case, is none of grammar: no article, no preposition."""
+    """Return whether a lower-case word has content: it is not an article, a preposition, …"""
     return len(word) > 1 and word not in words("grammar")
 
 

@@ -1,7 +1,7 @@
 """plain: the task and the item in one call (RFC-BENCH, sections 2.3 and 3.2, appendix T).
 
-A model in this process is held to the labels. ``question=paper`` asks what appendix T asks, and no
-more (the paper's exact words are for a pack to bring): no model is held to the labels then.
+A model that runs in this process is constrained to the labels. ``question=paper`` asks only the
+question of appendix T (a prompt pack may bring the paper's exact words), without that constraint.
 """
 
 from contrafact.errors import InputError

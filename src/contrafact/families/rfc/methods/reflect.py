@@ -1,7 +1,7 @@
 """reflect: an answer with reasons, a sceptical look at it, the final label.
 
-Explicit reflection is proposed in RFC-BENCH, section 4; it was not run in the paper. What to look
-for are the errors of section 3.5. The first answer is kept.
+Explicit reflection is proposed in RFC-BENCH, section 4; it was not run in the paper. The model is
+told to look for the errors of section 3.5. The first answer is kept.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which manipulations an article could carry, by the words that stand in it.
+"""Sorting articles by the manipulations that their words allow.
 
 RFC-BENCH, section 2.2.1 and appendix O: four candidate sets, found by rule before any label is
 given. An article may be a candidate for several, or for none.
@@ -34,7 +34,7 @@ RULE = "rule:appendix O"
 
 _KINDS = ("percent", "money", "digits")
 _NAMES = (*LISTS, *_KINDS)
-# What is kept as evidence of each manipulation, which is more than its rules ask for.
+# The lists whose words are kept as evidence of each manipulation: more than its rules require.
 _EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
     "numerical": _KINDS,
     "flipping": ("directional", "kpi", "percent"),
@@ -44,7 +44,7 @@ _EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
 _CAUSES = ("connector", "catalyst")
 _CONTEXT = ("kpi", "percent", "reaction")
 
-# A number and what makes it a percentage; the sign of money stands before it.
+# A number, with its percent sign or word, if any; a currency sign stands before it.
 _NUMBER = re.compile(r"[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(\s?(?:%|per\s?cent\b|pct\b))?")
 _MONEY = frozenset("$€£¥₹₩₦")
 
@@ -60,33 +60,33 @@ _WHY_NOT = {
     "no-cause": "no causal connector and no catalyst",
     "no-context": "no financial or reaction context",
 }
-"""By code, why an article is no candidate."""
+"""Why an article is not a candidate, by code."""
 
 Evidence = tuple[str, str, int, int]
-"""What made a text a candidate: the word list (of a number ``percent``, ``money`` or ``digits``),
-the term in its plain form or the number as it stands, and where it begins and ends in the text."""
+"""A term that makes a text a candidate: its word list (for a number ``percent``, ``money`` or
+``digits``), its base form or the number as written, and its start and end in the text."""
 
 _EVIDENCE_FIELDS = ("list", "term", "start", "end")
 
 
 class Bucketed(NamedTuple):
     candidates: list[Manipulation]
-    """The manipulations it is a candidate for."""
+    """The manipulations for which the text is a candidate."""
     evidence: dict[Manipulation, list[Evidence]]
-    """For each of them what made it one, in order of place."""
+    """The evidence for each of them, in the order of the text."""
     reasons: dict[Manipulation, Reason]
-    """For each of the others why not."""
+    """Why the text is not a candidate for each of the others."""
 
 
 def bucket(paragraph: str) -> Bucketed:
-    """Return what the rules of appendix O say of a text.
+    """Return the manipulations that the rules of appendix O allow for a text.
 
     - numerical: it has a digit;
     - flipping: a directional term, and a financial term or a percentage (words such as "up" or
       "above", which say a direction only with other words, are not enough);
-    - sentiment: a financial term, and a hedge or a mild expression, and no extreme one ("surge",
-      which S.3 counts as extreme and O.3 does not, is none);
-    - causal: a causal connector or a catalyst and, in other words, a financial term,
+    - sentiment: a financial term, and a hedge or a mild expression, and no extreme one ("surge" is
+      not extreme here: S.3 counts it as such, but O.3 does not);
+    - causal: a causal connector or a catalyst and, apart from these words, a financial term,
       a percentage or a market reaction.
     """
     unsorted = [*_numbers(paragraph), *spots(paragraph)]
@@ -124,8 +124,8 @@ def bucket(paragraph: str) -> Bucketed:
 class BucketStage(NewsStage):
     """``rfc bucket``: articles in, candidates for the four manipulations out.
 
-    Counted are articles that are ``candidates`` and ``dropped``, and by manipulation those that are
-    ``kept`` and, by reason, ``why`` the others are not.
+    It counts articles as ``candidates`` or ``dropped`` and, for each manipulation, as ``kept`` or
+    by the reason ``why`` they are not.
     """
 
     titles_alone: bool = False
@@ -136,7 +136,7 @@ class BucketStage(NewsStage):
         return {"titles-alone": self.titles_alone}
 
     def repeated(self, made: StageOutput, row: InputRow) -> None:
-        """Drop a row that repeats another; its article has the events of the row that was first."""
+        """Drop a row that repeats another; the ledger has the events of the first row only."""
         why = f"repeats the article of line {(row.repeats or 0) + 1}"
         reasons = dict.fromkeys(MANIPULATIONS, why)
         made.add(REJECTS, row.index, {**_carried(row), "line": row.line, "reasons": reasons})
@@ -204,7 +204,7 @@ def _why_not(code: str, term: str = "") -> Reason:
 
 
 def _apart(cues: Sequence[Evidence]) -> bool:
-    """Return whether a cause and, in other words, a financial or reaction context are there."""
+    """Return whether a cause and a financial or reaction context occur, in separate words."""
     causes, context = ([c for c in cues if c[0] in names] for names in (_CAUSES, _CONTEXT))
     if not context:
         return False

@@ -10,7 +10,7 @@ from contrafact.stages.stage import InputRow
 from contrafact.text.diff import token_ratio
 
 MIN_EXAMPLES = 20
-"""Fewer valid examples than this, and a band is said to be unsure; the paper had 50."""
+"""With fewer valid examples than this, a band is marked as unsure; the paper had 50."""
 
 _QUANTILES = {"min": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75}
 _QUANTILES |= {"q95": 0.95, "max": 1.0}
@@ -20,7 +20,7 @@ _NO = frozenset(("false", "invalid", "fail", "no", "0"))
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the valid examples of one manipulation say: ``band`` holds their middle share."""
+    """The length ratios of a manipulation's valid examples; ``band`` holds their middle share."""
 
     manipulation: Manipulation
     valid: int
@@ -42,7 +42,7 @@ def valid_ratios(rows: Sequence[InputRow], *, file: str) -> dict[Manipulation, l
                 else "no field 'valid'",
                 file=file,
                 line=row.line,
-                hint="say true or false",
+                hint="write true or false",
             )
         own = found.setdefault(given["manipulation"], [])
         if answer in _YES:
@@ -53,7 +53,7 @@ def valid_ratios(rows: Sequence[InputRow], *, file: str) -> dict[Manipulation, l
 def calibrate(
     ratios: dict[Manipulation, list[float]], *, coverage: float = 0.95
 ) -> list[Calibration]:
-    """Return what the ratios of valid examples say, for each manipulation that has examples."""
+    """Return the quantiles and the band of the ratios, for each manipulation that has examples."""
     import numpy as np
 
     tail, found = (1.0 - coverage) / 2.0, []

@@ -1,4 +1,4 @@
-"""Checking pairs: facts by rule, and what they mean by judges, if any are named."""
+"""Checking pairs: facts by rule, and meaning by judges, if any are named."""
 
 import asyncio
 import math
@@ -53,15 +53,15 @@ _COLUMNS = {
     "invalid": "no verdict",
     "review": "to review",
 }
-"""What is counted of each manipulation, and the heads of its columns."""
+"""The counts of each manipulation, and the titles of their columns."""
 
 
 @dataclass(frozen=True)
 class CheckStage(RowStage):
     """``rfc check``: pairs in, checks out; a bad row has its problem as its only violation.
 
-    Where there are judges (``settings``), they are asked about pairs that facts leave open. The
-    value of a row is its check, once there is one.
+    If judges are named (``settings``), they are asked about pairs that facts leave open. A row's
+    ``value`` is its check, once it has been made.
     """
 
     rules: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class CheckStage(RowStage):
     def check(
         self, rows: Sequence[InputRow], name: str, out: str | Path | None
     ) -> Iterable[tuple[int, str]]:
-        """Read what figures rest on, before a judge is asked."""
+        """Read the exam and the labels before a judge is asked."""
         self._check_sources({str(row.fields["id"]) for row in rows})
         return ()
 
@@ -144,18 +144,18 @@ class CheckStage(RowStage):
         return open_options(self.rules, self.polarity_model, self.bands)
 
     def _check(self, rows: Iterable[InputRow], each: Callable[[], None] = lambda: None) -> None:
-        """Set the value of each row to what facts say, where nobody has asked them."""
+        """Set the value of each row that has none to its check by facts."""
         left = [row for row in rows if row.value is None]
         checks = check_pairs((row.fields for row in left), options=self._options)
         for row in left:
             try:
                 row.value = next(checks)
-            except InputError as error:  # of a rule of the user's
+            except InputError as error:  # raised by a rule of the user's
                 raise error.at(error.file, row.line) from error
             each()
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work: facts are checked first, of rows together, which may share texts."""
+        """Return the work on rows: facts come first, checked together as rows may share texts."""
         _ = self._options
         judge_rows = super().open(wrap, at_once, each)
 
@@ -166,7 +166,7 @@ class CheckStage(RowStage):
         return work
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Return what asks the judges about a pair that facts leave open, and adds its check."""
+        """Return a function that adds a pair's check; judges decide pairs that facts leave open."""
         settings = self.settings
         if settings is None:
 
@@ -218,19 +218,19 @@ class CheckStage(RowStage):
     def write(
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None
     ) -> None:
-        """Write the checks, and nothing beside them."""
+        """Write the checks, without any other tables."""
         with atomic_path(out) as whole, whole.open("w", encoding="utf-8", newline="") as lines:
             for made in pieces:
                 rows = made.table(KEPT)
                 lines.writelines(replace_surrogates(json_line(row)) for row in rows)
 
     def sound(self, result: StageResult) -> "list[Sound]":
-        """Return how many pairs are really sound, by the exam and the labels that are named."""
+        """Return how many pairs are really sound, estimated from the exam, the labels or both."""
         if self.settings is None or not (self.exam or self.labels):
             return []
         from contrafact.families.rfc.sound import Counted, sound_of
 
-        # Partitions say what was said how often, and not of which pair.
+        # Partitions count how often each set of verdicts occurred, without naming the pairs.
         pairs = result.made.figures or [
             Counted(kind, signs, f"{signs} {number}")
             for kind in MANIPULATIONS
@@ -240,7 +240,7 @@ class CheckStage(RowStage):
         return sound_of(pairs, self.exam, self.labels, self.settings)
 
     def show(self, result: StageResult) -> None:
-        """Print what was counted by manipulation, and what is left; pairs that fail are a no."""
+        """Print the counts by manipulation and what is undecided; exit with 1 if pairs fail."""
         counts, rows = result.counts, []
         for kind in MANIPULATIONS:
             if counts[kind, "pairs"]:
@@ -256,8 +256,8 @@ class CheckStage(RowStage):
         )
         if undecided and self.settings is None:
             typer.echo(
-                f"{undecided:,} pairs are undecided: no fact is against them, and what they mean "
-                "is for a judge (--judge) or a person to say",
+                f"{undecided:,} pairs are undecided: no fact contradicts them, but a judge "
+                "(--judge) or a person must decide what they mean",
                 err=True,
             )
         result.code = max(result.code, int(failed > 0))

@@ -1,7 +1,7 @@
 """Edit logs: what was replaced by what, where, so that anyone can replay a rewrite.
 
 An edit's span indexes the original. A log is in order and its spans do not overlap; an insertion
-has an empty span. Everything between the spans is, by construction, as it was.
+has an empty span. Everything between the spans is, by construction, unchanged.
 """
 
 import re
@@ -16,7 +16,7 @@ from contrafact.families.rfc.records import Edit
 from contrafact.text.diff import word_diff
 
 _SILENT_H = ("hour", "honest", "honour", "honor", "heir")
-# Written with a vowel, spoken with "you" or "w".
+# Words that begin with a vowel in writing, but with the sound of "you" or "w".
 _CONSONANT_SOUND = re.compile(r"(?:uni(?!n|m)|use|usu|usag|util|eu|one(?!r)|once|ura|ufo)", re.I)
 # Letters whose names begin with a vowel: an S&P rise, an IPO.
 _VOWEL_NAMES = frozenset("AEFHILMNORSX")
@@ -27,10 +27,10 @@ _ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class RewriteOutcome:
-    """What became of one row.
+    """The outcome of rewriting one row.
 
-    ``violations`` are those of the best refused proposal; ``undecided`` says why nobody knows yet
-    whether the rewrite means what it should, empty where facts or judges have decided.
+    ``violations`` are those of the best rejected proposal; ``undecided`` says why nobody knows yet
+    whether the rewrite means what it should, and is empty if facts or judges have decided.
     """
 
     rewritten: str | None = None
@@ -47,7 +47,7 @@ def replace_at(text: str, start: int, end: int, after: str, why: str) -> Edit:
 
 
 def apply(original: str, edits: Iterable[Edit]) -> str:
-    """Return the text that a log makes of the original; a log of another text is a ValueError."""
+    """Return the original with a log's edits applied; a log of another text is a ValueError."""
     parts: list[str] = []
     at = 0
     for edit in edits:
@@ -61,7 +61,7 @@ def apply(original: str, edits: Iterable[Edit]) -> str:
 
 
 def compose(*logs: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return several logs as one; where two touch the same words the earlier log's edit stands."""
+    """Return several logs as one; if two touch the same words, the earlier log's edit is kept."""
     kept: list[Edit] = []
     for log in logs:
         kept.sort(key=_place)
@@ -86,7 +86,7 @@ def _touch(one: Edit, other: Edit) -> bool:
 
 
 def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Return the log with "a" and "an" agreeing with what follows, where they agreed before."""
+    """Return the log with "a" and "an" made to agree with the next word, if they did before."""
     repairs: list[Edit] = []
     for edit in edits:
         found = _ARTICLE_BEFORE.search(text, max(0, edit.start - 6), edit.start)

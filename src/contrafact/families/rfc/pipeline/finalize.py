@@ -1,7 +1,7 @@
 """Finalization: reviewed pairs become the dataset and its hard cases (RFC-BENCH, 2.2.3, 2.2.4).
 
-What the decisions on one pair come to is `decisions.follow`; what facts, judges and people know
-of it together is said here.
+`decisions.follow` gives the outcome of the decisions on one pair; this module combines it with
+what facts and judges say.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ _TABLES: dict[str, tuple[str, Decision]] = {
     "to review": (REVIEW, "hard case"),
     "dropped": (REJECTS, "dropped"),
 }
-"""Where a pair is written that goes to a place, and what the ledger calls it."""
+"""The table to which a pair of each outcome is written, and the ledger's word for it."""
 
 Unreviewed = Literal["drop", "keep"]
 Undecided = Literal["review", "keep", "drop"]
@@ -38,7 +38,7 @@ Undecided = Literal["review", "keep", "drop"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where facts and judges see a pair."""
+    """The verdict of facts and judges on a pair: the rules it breaks, and why it is undecided."""
 
     broken: Sequence[str] = ()
     undecided: str = ""
@@ -58,13 +58,13 @@ def finalize(
     required: Sequence[str] = (),
     each: Callable[[object], None] = lambda _: None,
 ) -> StageOutput:
-    """Return the final dataset, the hard cases and what was removed.
+    """Return the final dataset, the hard cases and the removed pairs.
 
-    What people retained then passes the integrity checks: the fields that the release needs are
-    there, and the pair keeps its contract. An expert's decision stands against a rule: the pair is
-    kept, ``against_rules`` and ``review`` give both reasons. A pair that annotators alone pass and
-    the contract fails is ambiguous, and so a hard case. What people passed is decided (``passed``
-    is true), whatever judges left open.
+    Pairs that people retained then go through the integrity checks: they must have the fields that
+    the release needs, and keep their contract. An expert's decision overrides a rule: the pair is
+    kept, and ``against_rules`` and ``review`` give both reasons. A pair that only annotators pass
+    and the contract fails is ambiguous, and so a hard case. A pair that people passed is decided
+    (``passed`` is true), even if judges left it open.
     """
     by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
     for decision in decisions:
@@ -124,8 +124,8 @@ def retention_table(rows: Sequence[InputRow], result: StageOutput) -> "pd.DataFr
 def audit_table(rows: Sequence[InputRow], decisions: Sequence[ReviewDecision]) -> "pd.DataFrame":
     """Return table 2: each category's last audit, and all of them; empty without an audit.
 
-    A category that a later round does not audit again stands by the round that did: one that
-    failed is not let through because others were audited after it.
+    A category that a later round does not audit keeps the result of its own last round: a failed
+    category does not pass because others were audited later.
 
     Columns: ``category``, ``sample``, ``passed``, ``failed``, ``pass_rate`` with its bounds
     ``pass_rate_low`` and ``pass_rate_high`` (95%, articles are clusters).
@@ -226,14 +226,14 @@ def _revised(
     if all(final[name] == row[name] for name in texts):
         return final
     pair = Rewrite.of(*(final[name] for name in texts), article_id=final["article_id"])
-    # The log of edits was the rewriter's, and verdicts were on its text: old ones would be wrong.
+    # The log of edits and the verdicts are about the rewriter's text, not about the revised one.
     for name in ("passed", "undecided"):
         final.pop(name, None)
     return final | {"id": pair.id, "edits": [], "revised": True}
 
 
 def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[LedgerEvent]:
-    """Return an event a decision and, where several decided, one for what these came to, last."""
+    """Return an event for each decision and, after several at a stage, one for their outcome."""
     events = []
     for stage in REVIEW_STAGES:
         latest: dict[str, ReviewDecision] = {}

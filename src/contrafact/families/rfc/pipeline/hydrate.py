@@ -1,7 +1,7 @@
 """Hydration: a published dataset gets its originals back (RFC-BENCH, appendix I).
 
-A release has addresses and no articles. Whoever may use the articles brings them; each is compared
-with what the release says of it, and what is missing or does not match is reported.
+A release has addresses but no articles. Users bring articles that they may use; each is compared
+with what the release says of it, and articles that are missing or do not match are reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,8 @@ from contrafact.stages.stage import KEPT, REJECTS, StageOutput
 from contrafact.text.diff import normalised_edit_distance
 
 MIN_SIMILARITY = 0.5
-"""One minus the edit distance over the longer text, under which an article is another text."""
+"""The similarity to the rewrite (one minus the edit distance over the longer text) below which an
+article is another text."""
 
 _OF_RELEASE = frozenset(("canary", "label", "original_sha256"))
 
@@ -60,9 +61,9 @@ def load_published(path: str | Path) -> list[Published]:
 def hydrate(rows: Sequence[Published], news: Iterable[NewsItem]) -> StageOutput:
     """Return the rows with their originals.
 
-    An article is a row's by the published hash of its paragraph (``hydrated`` is "verified"), or by
-    its address. Where the dataset gives no hash, the paragraph has to be like enough to the rewrite
-    ("similar"): a manipulation is small.
+    An article is matched to a row by the published hash of its paragraph (``hydrated`` is
+    "verified"), or by its address. If the dataset gives no hash, the paragraph must be similar
+    enough to the rewrite ("similar"), since a manipulation is small.
     """
     by_hash: dict[str, NewsItem] = {}
     by_url: dict[str, NewsItem] = {}
@@ -85,12 +86,12 @@ def hydrate(rows: Sequence[Published], news: Iterable[NewsItem]) -> StageOutput:
 
 
 def _unlike(row: Published, item: NewsItem) -> str:
-    """Return why an article of a row's address is not its original; nothing if it may be."""
+    """Return why an article with a row's address is not its original; empty if it may be."""
     near = 1.0 - normalised_edit_distance(item.paragraph, row.pair.rewritten)
     if row.sha256 is not None:
         return f"not the text of the published hash (similarity {near:.2f})"
     if near < MIN_SIMILARITY:
-        return f"another text than was rewritten (similarity {near:.2f})"
+        return f"not the text that was rewritten (similarity {near:.2f})"
     return "the same text as the rewrite" if item.paragraph == row.pair.rewritten else ""
 
 

@@ -1,7 +1,7 @@
 """Labelling: one manipulation for each article, or each that fits (RFC-BENCH, 2.2.2, appendix P).
 
-Rules decide what is clear: a candidate that the text cannot carry is struck out, and one that is
-left alone is the label. What rules leave open a model may decide, with one label an article.
+Rules decide clear cases: a candidate that the text does not support is struck out, and a single
+candidate that is left is the label. A model may decide the rest, with one label per article.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -60,9 +60,9 @@ def paragraph_of(fields: Mapping[str, Any]) -> str:
 
 
 def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the candidates that an article's text cannot carry, each with the reason.
+    """Return the candidates that an article's text does not support, each with the reason.
 
-    Lists (appendix O) are generous: S.2 wants a figure to change, R.4 an explicit causal marker.
+    The lists of appendix O are generous: S.2 requires a figure to change, R.4 a causal marker.
     """
     candidates = _candidates(fields)
     found: dict[str, str] = {}
@@ -74,10 +74,10 @@ def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_open(fields: Mapping[str, Any], per_article: PerArticle) -> bool:
-    """Tell whether rules leave an article open, for a model to decide.
+    """Return whether rules leave an article open, for a model to decide.
 
     With ``one`` these are articles with several candidates, or with none; with ``all``, where
-    every candidate makes an item, only those with none.
+    every candidate makes an item, only articles without candidates.
     """
     standing = set(_candidates(fields)) - refuted(fields).keys()
     return not standing or (len(standing) > 1 and per_article == "one")
@@ -94,16 +94,16 @@ async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") 
 
     config = GenerateConfig(temperature=0.0)
     output = await answer(model, template.render(paragraph=delimit(paragraph)), config)
-    # A label alone is whole, also where the limit ended it.
+    # A bare label is complete, even if the token limit ended the reply.
     whole = output.completion.strip().casefold() in _LABELS
     return output.completion if whole else kept_reply(output)
 
 
 @dataclass(frozen=True)
 class LabelStage(RowStage):
-    """``rfc label``: bucketed articles in, one row an article and manipulation out.
+    """``rfc label``: bucketed articles in, one row per article and manipulation out.
 
-    Where a model is named, it is asked about what rules leave open.
+    If a model is named, it decides the articles that rules leave open.
     """
 
     per_article: PerArticle = "all"
@@ -225,7 +225,7 @@ def _by_model(
         why = "the model finds that no manipulation fits"
         _set_apart(made, row, NO_CATEGORY, by, Reason("none-fits", why))
     elif standing and label not in standing:
-        why = f"the model says {label}, which is none of its candidates ({', '.join(standing)})"
+        why = f"the model says {label}, which is not one of its candidates ({', '.join(standing)})"
         _set_apart(made, row, None, by, Reason("no-candidate", why))
     else:
         why = "the model's choice of its candidates" if standing else "the model's label"

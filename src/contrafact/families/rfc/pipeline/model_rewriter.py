@@ -1,8 +1,8 @@
 """Rewriting by a language model, through Inspect's model interface (RFC-BENCH, section 2.2.2).
 
-A proposal that breaks a fact is written again, the model being told which; one that keeps the facts
-goes to the judges, where any are named, and is written again where they find that it does not mean
-what its manipulation asks for. What they cannot decide is kept, as undecided.
+If a proposal breaks a fact, the model is told which, and asked again; a proposal that keeps the
+facts goes to the judges, if any are named, and the model is asked again if they find that it does
+not mean what its manipulation requires. A proposal that they cannot decide is kept as undecided.
 """
 
 import asyncio
@@ -39,17 +39,17 @@ from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
 NOT_JUDGED = "no judge was asked what it means"
-"""Why a rewrite against which no fact speaks is undecided, where no judge is named."""
+"""Why a rewrite that breaks no fact is undecided if no judge is named."""
 
 TOKENIZERS = 2.0
-"""Times as many tokens as cl100k that another model's tokenizer may make of a text (ours)."""
+"""How many times as many tokens as cl100k another tokenizer may need for a text (ours)."""
 
 DELIMITERS = 16
-"""Tokens of the delimiters that a reply may repeat (ours)."""
+"""Tokens allowed for the delimiters that a reply may repeat (ours)."""
 
 
 class Decoding(BaseModel):
-    """How the model decodes for one manipulation; what is not set is the provider's default."""
+    """The decoding settings for one manipulation; for None, the provider's default applies."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,8 +62,8 @@ class Decoding(BaseModel):
 
 
 def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding]:
-    """Return decoding settings from a TOML file, by default those of section 2.2.2 (flipping and
-    numerical seemingly swapped).
+    """Return decoding settings from a TOML file, by default those of section 2.2.2 (which seems to
+    have swapped flipping and numerical).
     """
     source = path or files("contrafact.families.rfc.pipeline").joinpath("decoding.toml")
     try:
@@ -78,7 +78,7 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
     if set(tables) != set(MANIPULATIONS):
         odd = sorted(set(tables) ^ set(MANIPULATIONS))
         raise InputError(
-            f"holds one table too many or too few: {', '.join(odd)}",
+            f"has missing or unexpected tables: {', '.join(odd)}",
             file=path,
             hint=f"write one table for each of {', '.join(MANIPULATIONS)}",
         )
@@ -92,7 +92,7 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
 
 
 def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
-    """Return the prompts that ask for a rewrite, by manipulation, and for another one."""
+    """Return the prompts that ask for a rewrite, by manipulation; ``feedback`` asks for another."""
     templates: dict[str, PromptTemplate] = {
         name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"}) for name in MANIPULATIONS
     }
@@ -108,7 +108,7 @@ def planned_call(templates: Mapping[str, PromptTemplate], assignment: Assignment
 
 @dataclass(frozen=True)
 class ModelRewriter:
-    """A model that rewrites, asked again while facts or judges are against what it writes."""
+    """A model that rewrites, and is asked again if facts or judges reject its proposal."""
 
     model: Model
     templates: Mapping[str, PromptTemplate]
@@ -120,7 +120,7 @@ class ModelRewriter:
     judging: Judging = field(default_factory=Judging)
 
     async def rewrite(self, assignment: Assignment) -> RewriteOutcome:
-        """Return what becomes of a row: proposals are made until one passes."""
+        """Return the outcome of a row: proposals are made until one passes."""
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
         messages: list[ChatMessage] = [ChatMessageUser(content=question)]
@@ -149,7 +149,7 @@ class ModelRewriter:
                 paragraph=delimit(original),
                 violations=[delimit(str(violation["message"])) for violation in violations],
             )
-            # Every round stays in sight: what an earlier proposal broke is not broken again.
+            # The model sees every round, so that it does not repeat an earlier fault.
             messages = [
                 *messages,
                 ChatMessageAssistant(content=reply or "(nothing)"),
@@ -158,7 +158,7 @@ class ModelRewriter:
         return refused(tried, self.attempts)
 
     async def _decide(self, manipulation: Manipulation, original: str, reply: str) -> Check:
-        """Return what facts say of a proposal and, where these leave it open, the judges."""
+        """Return the check of a proposal by facts or, if they leave it open, by the judges too."""
         facts = await asyncio.to_thread(
             check_pair, manipulation, original, reply, options=self.options
         )
@@ -178,7 +178,7 @@ class ModelRewriter:
 
 
 def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:
-    """Return the most tokens of a reply that can keep to the length band."""
+    """Return the most tokens that a reply within the length band can have."""
     most = bands[assignment.manipulation][1] * token_count(assignment.item.paragraph)
     return ceil(TOKENIZERS * most) + DELIMITERS
 

@@ -1,13 +1,13 @@
 """Numerical perturbation by rule: every quantity changed, nothing else (RFC-BENCH, S.2).
 
-Equal quantities get equal values and the quantities of one unit one common factor, so that order,
-sums and differences survive; percentages get a factor of their own, and what follows from them is
-worked out anew. The result is read back as text and kept only if every quantity changed within its
-range and every relation still holds.
+Equal quantities get equal values and the quantities of one unit share a factor, so that order, sums
+and differences survive; percentages have a factor of their own, and the values that follow from
+them are recomputed. The result is read back as text and kept only if every quantity changed within
+its range and every relation still holds.
 
 The rules choose inside the published ranges (points 4, 6 and 7): an increase becomes 1.5 to 2 times
-as large, or less than half as large; what stands for "about" there is not used up to the last
-decimal. Related numbers move consistently (point 8).
+as large, or less than half as large; they do not go to the limits that the paper calls "about".
+Related numbers move consistently (point 8).
 """
 
 import re
@@ -45,11 +45,11 @@ _BOUNDED = frozenset({"share", "utilisation", "engagement"})
 _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
 _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
-# Whose number no text names one by one: those who spoke.
+# Speakers, whom a text counts but does not name one by one.
 _SPEAKING = re.compile(r"\s(?:sources|people|analysts|economists|traders)\b")
-# What compares in words, and figures that are names: "'618' shopping event".
+# Words that compare, and figures that are names: "'618' shopping event".
 _COMPARING = expression("rewriting", "comparing")
-# One of something, whose name another number would have to change: "1 plant", "1 percentage point".
+# One of something, which another number would make plural: "1 plant", "1 percentage point".
 _ONE = re.compile(
     r"(?<![\d.,])1\s(?!(?:per|percent|pct|[mbtr]+illion|thousand|and|for|from|than|versus)\b)"
     r"(?:percentage\s|basis\s)?[a-z]{3,}"
@@ -64,11 +64,11 @@ class _Relation:
     """An arithmetic relation of three quantities, the ``parts``, by their indexes.
 
     Attributes:
-        kind: ``growth``: the first level moves to the second, which is the percentage; ``move``:
-            the change takes a level to the second part, which is the percentage; ``difference``:
-            the two levels are the third part apart; ``share``: the first level is the percentage
-            of the second.
-        sign: +1 where the first level grows, -1 where it shrinks.
+        kind: ``growth``: the third part is the percentage by which the first level moves to the
+            second; ``move``: it is the percentage of a change, the first part, that leads to the
+            second; ``difference``: the two levels are the third part apart; ``share``: the first
+            level is the third part, a percentage, of the second.
+        sign: +1 if the first level grows, -1 if it shrinks.
     """
 
     kind: Literal["growth", "move", "difference", "share"]
@@ -83,7 +83,7 @@ class _Problem:
     related: list[_Relation]
     monthly: list[bool]
     free: list[int]
-    """What may change: durations are references to time, and vague words state no value."""
+    """Indices of quantities that may change: not durations, nor vague words without a value."""
 
 
 def rewrite_numerical(text: str, seed: int) -> RewriteOutcome:
@@ -112,7 +112,7 @@ def rewrite_numerical(text: str, seed: int) -> RewriteOutcome:
 
 
 def _why_not(problem: _Problem) -> str:
-    """Return why a text is not rewritten, whatever values are drawn; empty if it may be."""
+    """Return why a text cannot be rewritten, whatever values are drawn; empty if it can."""
     text, found = problem.text, problem.found
     if _MARKUP.search(text):
         return "holds markup, and is no paragraph"
@@ -163,7 +163,7 @@ def _draw(problem: _Problem, strength: _Strength, rng: np.random.Generator) -> l
 
 
 def _natural(quantity: Quantity, old: float, new: float, rng: np.random.Generator) -> float:
-    """Return a value of about as many figures: "500,000" becomes 820,000, not 823,417."""
+    """Return a value about as round as the old one: "500,000" becomes 820,000, not 823,417."""
     if quantity.role == "policy rate" or not new:
         return new
     factor = abs(quantity.form.factor) or 1.0
@@ -191,12 +191,12 @@ def _edits(problem: _Problem, values: Sequence[float]) -> tuple[Edit, ...]:
 
 
 def _value_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
-    """Return which value is out of its range, or has another order than the old one has."""
+    """Return what is wrong with the range or the order of the new values; empty if nothing is."""
     old = problem.found
     for i in free:
         if not _fits(old[i], values[i], monthly=problem.monthly[i]):
             return f"'{old[i].text}' finds no value in its range"
-    # What measures alike keeps its order, which is a statement.
+    # Quantities of the same measure keep their order, which the text may state.
     for group in _groups((q.kind, q.unit, q.role, q.is_level) for q in (old[i] for i in free)):
         inside = sorted((free[at] for at in group), key=lambda i: old[i].value or 0.0)
         for i, j in pairwise(inside):
@@ -218,7 +218,7 @@ def _groups(keys: Iterable[Hashable]) -> Iterable[list[int]]:
 
 
 def _one(text: str, found: Sequence[Quantity]) -> str:
-    """Return where a quantity is one of something; the empty string where none is."""
+    """Return the words of a quantity that is one of something ("1 plant"); empty if none is."""
     starts = {quantity.start for quantity in found}
     return next((one[0] for one in _ONE.finditer(text) if one.start() in starts), "")
 
@@ -247,7 +247,7 @@ def _unlikely(old: Quantity, new: Quantity) -> str:
     value = new.value or 0.0
     if old.role == "unemployment" and old.is_level and value < _LEAST_UNEMPLOYMENT:
         return f"'{old.text}' becomes less than unemployment ever is"
-    # A rate or a step that was in quarters of a point is so still.
+    # A rate or a step in quarters of a point stays in quarters of a point.
     quarter = {"basis points": 25.0, "percent": 0.25}.get(old.kind, 0.0)
     steps = quarter and (old.kind == "basis points" or old.role == "policy rate")
     if steps and not (old.value or 0.0) % quarter and round(value / quarter, 6) % 1:
@@ -276,11 +276,11 @@ def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
         decided = _percent_fits(quantity, size, was, monthly)
         if decided is not None:
             return decided
-    if quantity.kind == "ratio" and was < 1 and size >= 1:  # a part of a whole stays one
+    if quantity.kind == "ratio" and was < 1 and size >= 1:  # a part stays less than the whole
         return False
     if quantity.kind == "number" and size < 2 <= was:  # "4 charts" do not become "1 charts"
         return False
-    if quantity.form.style in ("fraction", "part"):  # words say few values
+    if quantity.form.style in ("fraction", "part"):  # few values have words
         return True
     return size < 0.5 * was or 1.5 * was - 1e-9 <= size <= 2 * was + 1e-9
 
@@ -304,7 +304,7 @@ def _decline_top(was: float) -> float:
 
 
 def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
-    """Return the size that a quantity gets by a common factor, or the nearest that makes sense."""
+    """Return a quantity's size times the common factor, or the nearest size that makes sense."""
     was = abs(quantity.value or 0.0)
     if quantity.role == "policy rate":
         return _policy_candidate(quantity, strength, factor, was)
@@ -318,7 +318,7 @@ def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
 
 
 def _policy_candidate(quantity: Quantity, strength: _Strength, factor: float, was: float) -> float:
-    """Return another rate by the steps in which central banks move, over which factors spread."""
+    """Return another rate, by a usual step of central banks; the factor decides which step."""
     point = 1.0 if quantity.kind == "percent" else 100.0
     place = abs(factor - 1.5 if strength == "stronger" else 0.5 - factor)
     # Rates near zero stay near zero.
@@ -332,7 +332,7 @@ def _policy_candidate(quantity: Quantity, strength: _Strength, factor: float, wa
 
 
 def _relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[_Relation]:
-    """Return the relations among quantities that stand in one sentence, by its number."""
+    """Return the relations among quantities of one sentence; ``sentences`` are their numbers."""
     result: list[_Relation] = []
     for group in _groups(sentences):
         inside = [i for i in group if found[i].value and found[i].kind != "duration"]
@@ -362,7 +362,7 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
 
 
 def _by_percentage(found: Sequence[Quantity], parts: tuple[int, int, int]) -> list[_Relation]:
-    """Return the relation, if any, of two amounts to the percentage in the third place."""
+    """Return the relation, if any, of two amounts to a percentage, the third part."""
     one, two, three = (found[i] for i in parts)
     x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
     levels = _are_levels(one, two)
@@ -380,7 +380,7 @@ def _by_percentage(found: Sequence[Quantity], parts: tuple[int, int, int]) -> li
 
 
 def _are_levels(one: Quantity, two: Quantity) -> bool:
-    # Of counts the part that moved stands beside the whole: "200 of 1,000 jobs were cut".
+    # With counts, the part that moved stands beside the whole: "200 of 1,000 jobs were cut".
     stand = (one.is_level and two.is_level) or one.kind == "number"
     return stand and abs(one.value or 0.0) != abs(two.value or 0.0)
 
@@ -393,13 +393,13 @@ def _alike(one: Quantity, two: Quantity) -> bool:
 
 
 def _near(exact: float, written: float, quantity: Quantity) -> bool:
-    """Return whether a percentage is the exact figure, as far as it is written out."""
+    """Return whether a written percentage equals the exact figure, rounding apart."""
     digits = quantity.form.number.rpartition(".")[2] if "." in quantity.form.number else ""
     return abs(exact - written) <= 0.51 * 10.0 ** -len(digits) + 0.005 * abs(exact)
 
 
 def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Quantity]) -> None:
-    """Change, in place, what follows from percentages and first levels: relations hold again."""
+    """Recompute, in place, the values that follow from others, so that relations hold again."""
     for relation in related:
         a, b, c = relation.parts
         sign = relation.sign
@@ -419,7 +419,7 @@ def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Q
 
 
 def _scale(level: Quantity, apart: Quantity) -> float:
-    """Return how many units of a difference are one unit of the levels: percent, basis points."""
+    """Return how many units of a difference make one unit of the levels: 100 basis points, or 1."""
     return 100.0 if apart.kind == "basis points" and level.kind != "basis points" else 1.0
 
 

@@ -33,7 +33,7 @@ from contrafact.files.tables import json_line
 from contrafact.stages.stage import InputRow
 
 SHINGLE = 8
-"""So many words in a row of an original, and a field gives part of it away."""
+"""A field with this many words in a row of an original gives part of it away."""
 
 FIELDS: Fields = {
     "id": ("string", "Content hash of the pair of texts and the manipulation."),
@@ -76,8 +76,8 @@ _MEANING = {
 class Release:
     """A release's files: content by path below its folder, checksums among them.
 
-    ``shared_articles`` counts articles with several rewrites: each leaves other words as they were,
-    so that together they give most of the original away.
+    ``shared_articles`` counts articles with several rewrites: each leaves other words unchanged, so
+    that together they give most of the original away.
     """
 
     files: Mapping[str, str]
@@ -90,7 +90,7 @@ class Release:
 def _counted(
     rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what the card says in figures: rows by manipulation, articles, days, writers."""
+    """Return the figures of the card: rows by manipulation, articles, days, rewriters."""
     both = [*rows, *hard]
     articles = Counter(row["article_id"] for row in both)
     days = sorted(day for row in both if row["date"] and (day := day_of(row["date"])))
@@ -117,7 +117,7 @@ def release(
         raise InputError(
             f"{min(both)} is among the hard cases too", file=file, hint="leave one of them out"
         )
-    # A string that is found nowhere else, by the release's own contents.
+    # A unique string, derived from the release's contents.
     ids = "\n".join(sorted(str(row.fields["id"]) for row in (*retained, *hard)))
     mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
     canary = f"contrafact canary {mark} (artificial misinformation; keep out of training data)"
@@ -165,9 +165,9 @@ def row_schema() -> dict[str, Any]:
 
 
 def leaks(original: str, rewritten: str, text: str) -> list[str]:
-    """Return the runs of eight words of the original that a text holds and the rewrite does not.
+    """Return the runs of eight words of the original that a text has and the rewrite has not.
 
-    Words are compared without case and punctuation. Of an original with fewer words, all of them
+    Words are compared without case and punctuation. If the original has fewer words, all of them
     are the run.
     """
     n = min(SHINGLE, max(1, len(_words(original))))
@@ -175,7 +175,7 @@ def leaks(original: str, rewritten: str, text: str) -> list[str]:
 
 
 def shingles(text: str, n: int) -> set[str]:
-    """Return all runs of ``n`` words of a text, in lower case; the whole where it has fewer."""
+    """Return all runs of ``n`` words of a text, in lower case; the whole text if it has fewer."""
     words = _words(text)
     n = min(n, max(1, len(words)))
     return {" ".join(words[i : i + n]) for i in range(len(words) - n + 1)} if words else set()

@@ -1,8 +1,8 @@
 """The rewriting stage: rows with a manipulation in, pairs out (RFC-BENCH, section 2.2.2).
 
-A rewriter proposes, the edit contract decides: a proposal that breaks it is made again, at most so
-many times, and the row is dropped with its violations as the reason if none passes. By rule, what
-becomes of a row depends on the row, the settings and the seed alone, so that a rewriting that was
+A rewriter makes proposals, and the edit contract decides: proposals are made until one passes, up
+to a limit; if none passes, the row is dropped with the violations as the reason. By rule, the
+outcome of a row depends on the row, the settings and the seed alone, so that a run that was
 interrupted and resumed ends in the very same bytes.
 """
 
@@ -19,15 +19,15 @@ from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation, Rewrite
 from contrafact.records import NewsItem
 
-BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
-"""Why a row whose rewrite is a matter of meaning is dropped where no model writes."""
+BY_MODEL_ALONE = "rules write numerical pairs only; this one needs a model"
+"""Why a row that rules cannot rewrite is dropped if no model is named."""
 
 _NEWS = {"id", "title", "headline", "summary", "description", "manipulation", "input_item"}
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """One row of the input: an article and the manipulation that it is to get."""
+    """One row of the input: an article and the manipulation to apply to it."""
 
     line: int
     item: NewsItem
@@ -47,7 +47,7 @@ def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
 
 
 def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
-    """Return the seed of one try: all that is random in it comes from this number."""
+    """Return the seed of one try, from which all its random choices come."""
     text = f"{seed}\x1f{item_id}\x1f{manipulation}\x1f{attempt}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
@@ -66,7 +66,7 @@ def rewrite_by_rules(
     for attempt in range(1, attempts + 1):
         made = rewrite_numerical(original, seed_of(seed, assignment.item.id, manipulation, attempt))
         if made.rewritten is None and not tried:
-            return made  # where one seed finds no figures, hardly another does
+            return made  # if one seed finds no figures, another hardly will
         if made.rewritten is None or made.rewritten in tried:
             continue
         check = check_pair(manipulation, original, made.rewritten, options=options)
@@ -78,7 +78,7 @@ def rewrite_by_rules(
 
 
 def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> RewriteOutcome:
-    """Return the outcome of a row none of whose proposals passed: the best one's violations."""
+    """Return the outcome of a row whose proposals all failed, with the best one's violations."""
     best = min(tried, key=len)
     rules = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in best))
     return RewriteOutcome(
@@ -88,7 +88,7 @@ def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Re
 
 def why_kept(outcome: RewriteOutcome) -> str:
     if outcome.undecided:
-        return f"no fact is against it at try {outcome.attempts}; undecided: {outcome.undecided}"
+        return f"it breaks no fact at try {outcome.attempts}; undecided: {outcome.undecided}"
     return f"its contract holds at try {outcome.attempts}"
 
 

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RewriteStage(RowStage):
-    """``rfc rewrite``: labelled articles in, pairs out; by rules where no model writes.
+    """``rfc rewrite``: labelled articles in, pairs out; by rules if no model is named.
 
-    Counted are pairs that are ``kept`` by manipulation and try, those of them that are
-    ``undecided``, and by reason, ``why`` the others were dropped.
+    It counts, for each manipulation, the pairs ``kept`` at each try, those of them that are
+    ``undecided``, and the dropped rows by the reason ``why``.
     """
 
     seed: int = 0
@@ -93,7 +93,7 @@ class RewriteStage(RowStage):
         }
 
     def input_facts(self, rows: Sequence[InputRow]) -> dict[str, Any]:
-        """Return the hash of the articles, their manipulations and all that stands beside them."""
+        """Return the hash of the articles, their manipulations and their other fields."""
         given: Iterable[Assignment] = (row.value for row in rows)
         return {"input": hash_of([[one.item.id, one.manipulation, one.fields] for one in given])}
 
@@ -104,7 +104,7 @@ class RewriteStage(RowStage):
         return f"{row.value.item.id} {row.value.manipulation}"
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
-        """Return what one proposal for each row costs, and its judges."""
+        """Return the estimated cost of one proposal for each row and of judging it."""
         from contrafact.families.rfc.pipeline.model_rewriter import open_templates, planned_call
         from contrafact.models.estimate import sampled, subject_estimates
         from contrafact.prompts import open_pack
@@ -123,7 +123,7 @@ class RewriteStage(RowStage):
 
     @property
     def estimate_notes(self) -> Sequence[str]:
-        """Say that a proposal may be made again."""
+        """The note that a row may take several proposals."""
         return [f"One proposal is counted for each row; there may be up to {self.attempts}."]
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
@@ -164,7 +164,7 @@ class RewriteStage(RowStage):
         )
 
     def add(self, made: StageOutput, assignment: Assignment, outcome: RewriteOutcome) -> None:
-        """Add the pair of a row, or how it is dropped, with the ledger's event."""
+        """Add a row's pair, or the dropped row with its reason, and the ledger's event."""
         item, kind, kept = assignment.item, assignment.manipulation, outcome.rewritten is not None
         if kept:
             row = pair_row(assignment, outcome, self.rewriter)
@@ -189,7 +189,7 @@ class RewriteStage(RowStage):
         made.add(KEPT if kept else REJECTS, assignment.line - 1, row, event)
 
     def show(self, result: StageResult) -> None:
-        """Print what became of rows, by manipulation, and what is left to do."""
+        """Print the outcomes of rows by manipulation, and what is left to do."""
         counts, rows, others = result.counts, [], []
         for kind in MANIPULATIONS:
             tries, reasons = below(counts, kind, "kept"), below(counts, kind, "why")
@@ -206,13 +206,13 @@ class RewriteStage(RowStage):
         show_table("Rewritten, and dropped by reason", (*columns, *reasons_of), rows, stderr=True)
         if left := sum(counts[kind, "undecided"] for kind in MANIPULATIONS):
             typer.echo(
-                f"{left:,} are undecided: no fact is against them, and nobody has said what they "
-                "mean; judge them (`rfc check --judge M`), or have people review them",
+                f"{left:,} are undecided: no fact contradicts them, but nobody has judged what "
+                "they mean; judge them (`rfc check --judge M`), or have people review them",
                 err=True,
             )
         if self.model is None and others:
             typer.echo(
-                f"Rules write numerical pairs alone: {', '.join(others)} take --model M", err=True
+                f"Rules write numerical pairs only: {', '.join(others)} need --model M", err=True
             )
         pairs, dropped = result.rows[KEPT], result.rows[REJECTS]
         written = f"; written to {result.out}" if result.out else ""

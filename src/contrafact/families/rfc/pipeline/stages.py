@@ -1,8 +1,8 @@
-"""The rows that a stage reads, each checked, with the line of what is wrong.
+"""Reading the rows of a stage: each is checked, and an error names its line.
 
-Every stage writes its output, what it dropped (``<out>.dropped.jsonl``, with the reason) and its
-ledger (``<out>.ledger.jsonl``): `contrafact.corpus.ledger.write_stage`. All are whole or not there;
-all but the ledger's times are the same in every run from the same input.
+Every stage writes its output, the rows it dropped (``<out>.dropped.jsonl``, with the reason) and
+its ledger (``<out>.ledger.jsonl``). Each file is written whole or not at all; apart from the
+ledger's times, every run from the same input writes the same files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from contrafact.text.delimit import replace_surrogates
 
 
 class BuildEvent(LedgerEvent):
-    """A decision on an item of a build, which is of one of the four manipulations."""
+    """A decision on an item of a build; ``manipulation`` is one of the four, if given."""
 
     manipulation: Manipulation | None = None
 
@@ -59,7 +59,7 @@ def read_stage(
 def stage_fields(
     fields: Mapping[str, Any], texts: Sequence[str] = (), *, manipulated: bool = False
 ) -> dict[str, Any]:
-    """Return a row of a stage file, checked: it has an id and these texts."""
+    """Return a row of a stage file, after checking that it has an id and the named texts."""
     for name in ("id", *texts, *(("manipulation",) if manipulated else ())):
         _require_text(fields, name)
     row: dict[str, Any] = {
@@ -71,12 +71,12 @@ def stage_fields(
         row["manipulation"] = named.casefold()
         if row["manipulation"] not in MANIPULATIONS:
             hint = f"use one of {', '.join(MANIPULATIONS)}"
-            raise InputError(f"'{named[:40]}' is no manipulation", hint=hint)
+            raise InputError(f"'{named[:40]}' is not a manipulation", hint=hint)
     return row
 
 
 def passed_of(fields: Mapping[str, Any]) -> bool | None:
-    """Return whether a row says that its pair has passed; None, also in texts, where undecided."""
+    """Return a row's ``passed``, also from text such as "true"; None if it is undecided."""
     passed = fields.get("passed")
     text = str("" if passed is None or passed != passed else passed).strip().casefold()
     return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(

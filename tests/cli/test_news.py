@@ -389,7 +389,7 @@ def test_a_date_that_cannot_be_read_stays_as_it_stands_and_is_said(
         done = run(*words, "in.jsonl", "--out", "o.jsonl")
         assert done.returncode == 0, done.stderr
         assert read_lines(tmp_path / "o.jsonl")[0]["date"] == date
-        assert "date that cannot be read" in done.stdout + done.stderr
+        assert "date that is not a single day" in done.stdout + done.stderr
         (tmp_path / "o.jsonl").unlink()
     news("fetch", "file", "in.jsonl", "--from", "2024-01-01", "--out", "w.jsonl")
     (gone,) = read_lines(tmp_path / "w.jsonl.dropped.jsonl")

@@ -123,7 +123,7 @@ def test_items_are_uploaded_in_every_form(studio, max_):
 
 BAD_FILES = [
     ("a.jsonl", b'{"text": "x"}\n', "a.jsonl:1: has no 'query'"),
-    ("a.jsonl", lines([story(1)]) + b"{", "a.jsonl:2: a JSON object goes on over"),
+    ("a.jsonl", lines([story(1)]) + b"{", "a.jsonl:2: a JSON object extends over"),
     ("a.csv", b"text,query\nx,y,z\n", "a.csv:2: the row has 3 cells"),
     ("a.parquet", b"PAR1 no", "a.parquet: is not Parquet"),
     ("a.xlsx", b"PK\x03\x04", "a.xlsx: is not an Excel workbook"),

@@ -146,15 +146,9 @@ cf.stories(seed="one")
 KINDS = """
 from typing import assert_type
 import pandas as pd
-import polars as pl
 import contrafact as cf
 
 rows = [{"original": "Shares rose.", "rewritten": "Shares fell.", "manipulation": "flipping"}]
-assert_type(cf.check(pd.DataFrame(rows)).items, pd.DataFrame)
-assert_type(cf.check(rows, judge="a/b").items, pd.DataFrame)
-assert_type(cf.rewrite(pl.DataFrame(rows)).dropped, pl.DataFrame)
-assert_type(cf.generate(pl.LazyFrame(rows), model="a/b").items, pl.DataFrame)
-assert_type(cf.perplexity(one["original"] for one in rows).items, pd.DataFrame)
 assert_type(cf.agreement("ratings.csv").scores, pd.DataFrame)
 calls: int = cf.check(rows, judge="a/b", estimate=True).calls + cf.exam("a/b", estimate=True).calls
 """

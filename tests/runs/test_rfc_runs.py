@@ -148,7 +148,7 @@ def test_a_killed_run_of_models_and_baselines_goes_on(
         second = quick_contrafact(*command, env=service.environment)
         stats = service.stats()["answered"]
     assert second.returncode == 0, second.stderr
-    assert "going on" in second.stderr
+    assert "resuming: " in second.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert len(items) == 2 * 48
     assert not items.duplicated(["system", "sample_id"]).any()

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from contrafact.api.operation import Operation
 from contrafact.api.results import Result
-from contrafact.api.tables import Count, Seed, as_given, frame_of
+from contrafact.api.tables import Count, Seed, TableData, as_given, frame_of
 from contrafact.errors import InputError
 
 __all__ = ["perplexity", "whatif"]
@@ -16,7 +16,7 @@ __all__ = ["perplexity", "whatif"]
 
 @Operation
 def perplexity(
-    data: Any,
+    data: TableData,
     *,
     model: str = "smollm2-135m",
     column: str = "text",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import narwhals as nw
 import pandas as pd
@@ -18,6 +18,16 @@ from contrafact.files.fields import no_column, present, rename_row
 from contrafact.files.tables import of_one_type, read_rows, render_jsonl
 from contrafact.options import Options, checked_value
 from contrafact.text.delimit import shorten
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+    TableData: TypeAlias = (
+        IntoFrame | Iterable[Mapping[str, Any]] | Iterable[str] | str | PathLike[str]
+    )
+    """A table of any library, rows, texts, or a file."""
+else:
+    TableData = Any  # what it holds is checked when it is read
 
 PathLikeOrNone = str | PathLike[str] | None
 Names = str | Sequence[str] | None

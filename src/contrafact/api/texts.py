@@ -15,6 +15,7 @@ from contrafact.api.tables import (
     Count,
     PathLikeOrNone,
     Seed,
+    TableData,
     as_given,
     as_path,
     columns_of,
@@ -68,7 +69,7 @@ def _as_read(lines: str) -> pd.DataFrame:
 
 @EstimatedOperation
 def generate(
-    data: Any,
+    data: TableData,
     *,
     model: str,
     method: str = "zero-shot",
@@ -170,7 +171,7 @@ def _scenarios(items: pd.DataFrame, added: Mapping[str, str]) -> list[tuple[str,
 
 @EstimatedOperation
 def check(
-    data: Any,
+    data: TableData,
     *,
     judge: str | Sequence[str] = (),
     out: PathLikeOrNone = None,
@@ -270,7 +271,7 @@ def _check_scores(items: pd.DataFrame) -> pd.DataFrame:
 
 @EstimatedOperation
 def rewrite(
-    data: Any,
+    data: TableData,
     *,
     model: str | None = None,
     judge: str | Sequence[str] = (),

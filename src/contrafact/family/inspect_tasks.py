@@ -69,6 +69,7 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         **{
             name: absolute(value) if isinstance(value, Path) else value
             for name, value in settings.options
+            if name != "reader"  # it stands in the judge's name
         },
         "data": absolute(settings.data),
         "seed": settings.seed,

@@ -248,7 +248,9 @@ class Section:
 
 @dataclass(frozen=True)
 class TerminalColumn:
-    """A column of the table in the terminal after a run: a measure in a form, times ``scale``.
+    """A column of the table shown in the terminal after a run: a measure, times ``scale``.
+
+    ``form`` is the form of the measure that is shown, valid or strict.
 
     In a narrow terminal, columns of the highest ``rank`` are left out first.
     """

@@ -228,8 +228,9 @@ def open_table(
 
     The suffix decides the format, or the content if the suffix is unknown; ``-`` is standard input,
     ``FILE.xlsx#Sheet`` a sheet (by default the first). Files compressed by gzip or zstd
-    (``.csv.gz``, ``.jsonl.zst``) are unpacked into a temporary file. ``line`` is the first line of
-    a row, counted from 1; for Parquet, and a JSON list on one line, it is the row's number. An
+    (``.csv.gz``, ``.jsonl.zst``) are unpacked into a temporary file. The ``line``
+    of a row is its first line in the file, counted from 1; for Parquet, and a JSON list on one
+    line, it is the row's number. An
     invalid row raises when the reader reaches it. Blank rows are skipped.
 
     Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. The delimiter of a CSV file is a comma,
@@ -241,11 +242,11 @@ def open_table(
     Args:
         columns: The column's name in the file by the wanted name, where they differ; the column
             is renamed, and another column with the wanted name is left out.
-        decimals: Whether decimal commas in tables with semicolons or tabs become points, and
-            scenarios lose the apostrophe that guards them; False if cells are to be written
-            unchanged.
-        guarded: Whether the file, or a row, is of a kind that this program writes, whose texts and
-            names all lose the apostrophe that guards them (also in a workbook made from it).
+        decimals: Whether decimal commas become points (in tables with semicolons or tabs), and
+            scenarios lose the apostrophe that keeps a spreadsheet from reading a text as a
+            formula; False if cells are to be written unchanged.
+        guarded: Whether the file was written by this program, so that all of its texts and names
+            lose that apostrophe; or a function that tells so of a row.
     """
     name = source_name(path)
     file, sheet = split_sheet(path)

@@ -281,10 +281,10 @@ def transition(change: Change, item: ReviewItem, stage: Stage) -> None:
 
 
 def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
-    """Return by question what more than half of those who voted on an item last answered.
+    """Return, for each question, the answer of more than half of an item's voters; else None.
 
-    An audit asks about others' answers: its votes are none of these. Who was not asked a question
-    has not answered it, and counts against every answer to it.
+    The latest answers count. Votes of an audit are ignored, as an audit asks about the answers of
+    others. A voter who was not asked a question still counts in the total.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]

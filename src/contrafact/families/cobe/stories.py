@@ -125,7 +125,7 @@ class Stories:
         pack: PromptPack | None = None,
     ):
         if form not in ("conjunction", "share"):
-            raise InputError(f"form is {form!r}", hint="use conjunction or share")
+            raise InputError(f"form is {form!r}", hint="use 'conjunction' or 'share'")
         self.difficulty = difficulty or Difficulty()
         self._form = form
         library = load_library(private_lexicon) if private_lexicon else bundled_library()

@@ -287,7 +287,7 @@ class ScreenStage(NewsStage, RowStage):
         return [CallEstimate(model, "subject", calls, 0, 0, None, is_paid(model))]
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work on rows: duplicates are dropped first, then proposals are made."""
+        """Return the function that works on rows: it drops duplicates, then makes proposals."""
         propose = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:

@@ -114,9 +114,9 @@ class Progress:
     """Shows progress in steps on standard error.
 
     Args:
-    what: The noun for the steps.
-    total: The number of steps; None if unknown.
-    done: How many steps an earlier start of the same work has finished.
+        what: The noun for the steps.
+        total: The number of steps; None if unknown.
+        done: How many steps an earlier start of the same work has finished.
     """
 
     def __init__(self, what: str, total: int | None, done: int = 0):
@@ -177,7 +177,7 @@ class Progress:
         """Print a renderable object above the bar; without a terminal, on standard output.
 
         Args:
-        draw: Returns the object for a console.
+            draw: Returns the object for a console.
         """
         console = self._console if self._terminal else rich_console(soft_wrap=True)
         console.print(draw(console), highlight=False, soft_wrap=not self._terminal)
@@ -228,7 +228,7 @@ def show_table(
     """Print a table; columns whose cells all begin like numbers are aligned right.
 
     Args:
-    stderr: Whether to print on standard error, if standard output is for data.
+        stderr: Whether to print on standard error, if standard output is for data.
     """
     stream = sys.stderr if stderr else sys.stdout
     columns, rows = [*map(one_line, columns)], [[*map(one_line, row)] for row in rows]

@@ -155,7 +155,7 @@ class BulkOptions(Options):
         """Return the engine's settings, by name; None without ``--engine``.
 
         Raises:
-        InputError: One of the options is given without ``--engine``.
+            InputError: One of the options is given without ``--engine``.
         """
         if self.engine is not None:
             return self.model_dump(exclude={"engine"})
@@ -347,7 +347,7 @@ def key_values(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     """Return the mapping from an option's KEY=VALUE texts; values are read as JSON if possible.
 
     Args:
-    texts: The texts, one for each time that the option was given.
+        texts: The texts, one for each time that the option was given.
     """
     found: dict[str, Any] = {}
     for text in texts or ():

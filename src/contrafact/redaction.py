@@ -157,7 +157,7 @@ def hide_in_address(address: str, hidden: dict[str, str]) -> str:
     which is never sent.
 
     Args:
-    hidden: Secrets by their placeholders; a secret that is already there keeps its own.
+        hidden: Secrets by their placeholders; a secret that is already there keeps its own.
     """
 
     def stand_in(secret: str) -> str:

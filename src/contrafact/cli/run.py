@@ -132,8 +132,8 @@ def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None"
     """Run prepared runs, write the report, and print the results; exit with 1 if samples failed.
 
     Args:
-    runs: One run, or the runs of a grid, each in its own folder within the grid's. They are
-        removed from the list, since the report needs the memory of their outputs.
+        runs: One run, or the runs of a grid, each in its own folder within the grid's. They are
+            removed from the list, since the report needs the memory of their outputs.
     """
     from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm, default_folder

@@ -135,7 +135,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         options: The options of every exam.
         own: The options of the family's exam.
 
-        Raises:
+    Raises:
         InputError: The family has no exam, a template or a file of items is unusable, or there are
             fewer items than asked for.
     """
@@ -183,10 +183,10 @@ def run_exam(
     Answers are kept as they come, beside the exam's file, so that nothing is asked twice.
 
     Args:
-    options: The options of every exam.
-    own: The options of the family's exam.
-    confirm: Called with the number of paid calls if there are many; it raises to refuse them.
-        By default, the user is asked on a terminal.
+        options: The options of every exam.
+        own: The options of the family's exam.
+        confirm: Called with the number of paid calls if there are many; it raises to refuse them.
+            By default, the user is asked on a terminal.
 
     Returns:
         The exam, and how many questions had to be asked.

@@ -81,7 +81,7 @@ def executor(options: BulkOptions) -> Executor | None:
     """Return the executor for the engine that ``--engine`` names; None without that option.
 
     Raises:
-    InputError: No installed package provides the engine, or its options have no effect.
+        InputError: No installed package provides the engine, or its options have no effect.
     """
     settings = options.settings()
     if settings is None:
@@ -154,10 +154,10 @@ def run_stage(
             By default, the user is asked.
         keep: Whether the result also holds the output if it is written to a file.
 
-        Returns:
+    Returns:
         The result; None if the output was already finished.
 
-        Raises:
+    Raises:
         InputError: The source, or a row of it, is unusable, or the output cannot be written.
         ModelError: Calls failed, and the stage writes nothing without them.
     """
@@ -171,7 +171,7 @@ def estimate_stage(
     """Return estimates of the calls for the rows of a source, without making any.
 
     Raises:
-    InputError: The source, or a row of it, is unusable, or the output cannot be written.
+        InputError: The source, or a row of it, is unusable, or the output cannot be written.
     """
     with _sink(stage, source, out) as path:
         return _Here(stage, source, path).estimates()

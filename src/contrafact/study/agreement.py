@@ -108,7 +108,7 @@ def read_ratings(
         columns: The file's column for each name that differs (``item``, ``rater``, ``rating``; in
             a wide file, any).
 
-        Raises:
+    Raises:
         InputError: There are fewer than two raters, an item is rated twice by a rater or by two
             whose names look alike, a cell is not a rating, or the columns do not hold ratings,
             since no two raters share a word.

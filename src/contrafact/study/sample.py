@@ -45,8 +45,8 @@ def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
     If two runs share a system, the second run's system gets the name of its folder.
 
     Raises:
-    InputError: A folder is not a run folder of the study's task, or its run has not ended;
-        several files are named, or the file is unusable.
+        InputError: A folder is not a run folder of the study's task, or its run has not ended;
+            several files are named, or the file is unusable.
     """
     if spec.load is not None:
         if len(sources) > 1:

@@ -93,7 +93,7 @@ def read_answers(
     present name of each column of the original sheet.
 
     Raises:
-    InputError: A file is not a sheet, or a person answered an item twice.
+        InputError: A file is not a sheet, or a person answered an item twice.
     """
     answers: list[tuple[str, str, str, str]] = []
     problems: list[str] = []

@@ -21,6 +21,7 @@ from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.family.study import Question
 from contrafact.files.fields import refuse_alike
 from contrafact.files.tables import read_rows
+from contrafact.judges.verifier import reader_of
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.runs.folder import Manifest, now
 from contrafact.runs.items import FAILURES, FLUENCY_ROLE, USAGE, RunItems, read_items
@@ -74,7 +75,9 @@ def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
     return ReportMeta(
         created=now(),
         runs=tuple(facts),
-        embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
+        embedded_judge=any(
+            (reader_of(judge) or judge).startswith(EMBEDDED_NAMES) for judge in judges
+        ),
         panel=pd.concat(panels, ignore_index=True) if panels else None,
     )
 

@@ -14,6 +14,7 @@ from contrafact.families.cobe.read.question import (
     reader_prompt,
     reader_template,
 )
+from contrafact.families.cobe.read.reader import question
 from contrafact.families.cobe.read.told import ToldReading, decide
 from contrafact.families.cobe.synth.compose import compose
 from contrafact.families.cobe.synth.prove import Facts
@@ -114,6 +115,25 @@ def test_what_is_not_said_decides_only_if_a_second_reading_says_so_too():
     assert decided(first, "no JSON")["E1"] is None
     assert decided(first, second)["E1"] is False
     assert decided(first, second)["E2"] is True
+
+
+def test_what_is_implied_and_not_said_is_not_denied_and_needs_no_second_reading():
+    def silent(fact, answer):
+        return answer | {"holds": "unsaid"} if fact.name in facts().implied else answer
+
+    assert set(decided(reply(change=silent)).values()) == {True}
+    subject = subject_of(story(), response()[0])
+    assert question(subject) is not None
+    assert question(subject | {"readings": [reply(change=silent)]}) is None
+
+
+@pytest.mark.parametrize("words", ["a", "e", "t wa", "ther telling", ""])
+def test_a_quotation_is_of_whole_words(words):
+    def letters(fact, answer):
+        return answer | {"words": words}
+
+    whole = words in response()[0].split()
+    assert not whole and set(decided(reply(change=letters)).values()) == {None, True}
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,9 @@ def edit_reward(
     """
     if form not in get_args(Form):
         raise InputError(f"form is {form!r}", hint=f"use {' or '.join(get_args(Form))}")
-    given = [judges] if isinstance(judges, str | Model) else list(judges)
-    models = [judge for judge in given if isinstance(judge, Model)]
-    names = with_reader(judge_names([judge for judge in given if isinstance(judge, str)]), reader)
+    named = [judges] if isinstance(judges, str | Model) else list(judges)
+    models = [judge for judge in named if isinstance(judge, Model)]
+    names = with_reader(judge_names([judge for judge in named if isinstance(judge, str)]), reader)
     judging = Judging(pack or open_pack(), context, causes=causes)
 
     def cobe_reward(

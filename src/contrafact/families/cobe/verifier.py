@@ -83,14 +83,23 @@ def reading_of(facts: Facts, response: str, replies: Sequence[str]) -> ToldReadi
     if isinstance(first, str):
         return first
     unread = dict(first.unread)
-    for name in (name for name, values in first.told.items() if not values):
+    for name in unsaid(facts, first):
         second = others[0] if others else "the reader was not asked twice"
         if isinstance(second, str):
             unread[name] = f"not said, by one reading: {second}"
         elif second.told.get(name, {None}):
             unread[name] = "one reading finds it not said, the other does not"
-    told = {name: values for name, values in first.told.items() if name not in unread}
-    return replace(first, told=told, unread=unread)
+    read = {name: values for name, values in first.told.items() if name not in unread}
+    return replace(first, told=read, unread=unread)
+
+
+def unsaid(facts: Facts, reading: ToldReading) -> list[str]:
+    """Return the facts that a text does not mention, and that decide a criterion by this.
+
+    By E5 they decide nothing: it fails only where a fact is denied.
+    """
+    decide_by_it = {name for key, about in facts.about.items() if key != "E5" for name in about}
+    return [name for name, values in reading.told.items() if not values and name in decide_by_it]
 
 
 def _all_open(reason: str) -> dict[str, Decision]:

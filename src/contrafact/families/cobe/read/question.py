@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.causal.model import Value
 from contrafact.families.cobe.read.told import ToldReading
 from contrafact.families.cobe.synth.prove import Facts
-from contrafact.families.cobe.synth.reading import Claim, Mention
+from contrafact.families.cobe.synth.reading import Claim, Mention, is_whole
 from contrafact.judges.replies import read_json_object
 from contrafact.text.delimit import delimit
 
@@ -193,15 +193,17 @@ def _plain(text: str) -> str:
 
 
 def _quoted(words: object, source: str) -> bool:
-    """Return whether words stand in a text, in order; an ellipsis stands for what is left out."""
+    """Return whether whole words stand in a text, in order; an ellipsis stands for a gap."""
     if not isinstance(words, str):
         return False
     parts = [part.strip(" .,;:!?\"'") for part in _GAP.split(_plain(words))]
     parts = [part for part in parts if part]
     at = 0
     for part in parts:
-        at = source.find(part, at)
-        if at < 0:
+        start = source.find(part, at)
+        while start >= 0 and not is_whole(source, start, start + len(part)):
+            start = source.find(part, start + 1)
+        if start < 0:
             return False
-        at += len(part)
+        at = start + len(part)
     return bool(parts)

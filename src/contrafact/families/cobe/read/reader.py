@@ -1,12 +1,11 @@
 """What a reader is asked next: once, and a second time where what is not said would decide."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from inspect_ai.model import ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.causal.model import Value
 from contrafact.families.cobe.read.question import (
     KINDS,
     OTHERS,
@@ -16,8 +15,7 @@ from contrafact.families.cobe.read.question import (
     reader_prompt,
     reader_template,
 )
-from contrafact.families.cobe.synth.prove import Facts
-from contrafact.families.cobe.verifier import decisions, opened
+from contrafact.families.cobe.verifier import decisions, opened, unsaid
 from contrafact.judges.verifier import Question, Subject
 from contrafact.models.requests import SharedSchema, closed_object
 from contrafact.prompts import open_pack
@@ -61,7 +59,7 @@ def question(subject: Subject) -> Question | None:
     response = subject["response"]
     if replies:
         read = read_reply(replies[0], asked_facts(facts, response, 0), response)
-        if isinstance(read, str) or not _decides(facts, read.told):
+        if isinstance(read, str) or not unsaid(facts, read):
             return None
     else:
         decided = decisions({**subject, "readings": ()})
@@ -71,13 +69,3 @@ def question(subject: Subject) -> Question | None:
     asked = asked_facts(facts, response, len(replies))
     prompt = reader_prompt(template, subject["text"], response, asked)
     return Question(prompt, reply_schema(), _TOKENS * (2 * len(asked) + 2))
-
-
-def _decides(facts: Facts, told: Mapping[str, frozenset[Value | None]]) -> bool:
-    """Return whether something that is not said decides a criterion: by E5 nothing does."""
-    return any(
-        name in about and not values
-        for name, values in told.items()
-        for criterion, about in facts.about.items()
-        if criterion != "E5"
-    )

@@ -16,8 +16,8 @@ both       fails  fails        fails         fails          fails
 From the appendix: E1 "T only if still present and correct, F if missing or changed", E2 "T only if
 changed or removed". From section 3.2: E4 "the direction should align", E5 "should not be changed".
 Ours: what is supposed has to be said (E2); what is left open is neither present (E1) nor as it was
-(E2), and moves nowhere (E4); of two versions the wrong one counts; E5 fails only where
-it is denied.
+(E2), and moves nowhere (E4); of two versions the wrong one counts; E5 fails only where it
+is denied.
 
 E3 looks at the text alone (Q0): a link fails where its effect goes the other way than its causes
 bring about, on every path between them, and is open where paths or readers differ.
@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 from contrafact.causal.model import Model, Value
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.families.cobe.synth.prove import Facts, criterion_problem, direction_of
+from contrafact.families.cobe.synth.prove import Facts, criterion_problem, direction_of, edge_sign
 from contrafact.families.cobe.synth.reading import Claim
 from contrafact.judges.verifier import Decision
 
@@ -159,9 +159,8 @@ def sign_of(model: Model, cause: str, effect: str) -> int | None:
 
     A direct cause moves it as its mechanism says in most settings; another as all paths agree.
     """
-    mechanism = model.mechanism(effect)
-    if cause in mechanism.parents:
-        return _edge(mechanism.table, mechanism.parents.index(cause))
+    if cause in model.mechanism(effect).parents:
+        return edge_sign(model, cause, effect)
     signs = set(_paths(model, cause, effect))
     if not signs:
         return None
@@ -170,19 +169,12 @@ def sign_of(model: Model, cause: str, effect: str) -> int | None:
 
 def _paths(model: Model, cause: str, effect: str) -> Iterator[int]:
     """Yield the product of the signs along every path from a cause to an effect."""
-    mechanism = model.mechanism(effect)
-    for index, parent in enumerate(mechanism.parents):
-        edge = _edge(mechanism.table, index)
+    for parent in model.mechanism(effect).parents:
+        edge = edge_sign(model, parent, effect)
         if parent == cause:
             yield edge
         else:
             yield from (edge * before for before in _paths(model, cause, parent))
-
-
-def _edge(table: Mapping[tuple[Value, ...], Value], index: int) -> int:
-    with_cause = sum(int(value) for key, value in table.items() if key[index])
-    without = sum(int(value) for key, value in table.items() if not key[index])
-    return (with_cause > without) - (with_cause < without)
 
 
 def _causes(facts: Facts, reading: ToldReading) -> Decision:

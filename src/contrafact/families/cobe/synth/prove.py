@@ -284,24 +284,6 @@ def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:
     return "up" if now > before else "down" if now < before else "nowhere"
 
 
-def reverses_cause(facts: Facts, claim: Claim) -> bool:
-    """Return whether a claim reverses the effect of all of its causes, so that nobody accepts it.
-
-    "Because it rained, the ground stayed dry"; "although it rained, the ground got wet".
-    """
-    effect = claim.effect.name
-    parents = facts.model.mechanism(effect).parents
-    if effect in facts.text.quantities or not {cause.name for cause in claim.causes} <= set(
-        parents
-    ):
-        return False
-    return all(
-        (_favoured(facts.model, cause.name, effect, cause.value) == claim.effect.value)
-        != claim.follows
-        for cause in claim.causes
-    )
-
-
 def _connector_problem(facts: Facts, claim: Claim) -> str:
     """Return why a connector of the story is wrong; nothing if it is right.
 
@@ -343,11 +325,16 @@ def _connector_problem(facts: Facts, claim: Claim) -> str:
 
 def _favoured(model: Model, cause: str, effect: str, value: Value | None) -> bool:
     """Return the value of an event that goes with a value of its cause in most of the mechanism."""
+    return bool(value) == (edge_sign(model, cause, effect) == 1)
+
+
+def edge_sign(model: Model, cause: str, effect: str) -> int:
+    """Return which way a direct cause moves an effect in most settings: 1, -1, or 0 for neither."""
     mechanism = model.mechanism(effect)
     index = mechanism.parents.index(cause)
     with_cause = sum(int(v) for key, v in mechanism.table.items() if key[index])
     without = sum(int(v) for key, v in mechanism.table.items() if not key[index])
-    return bool(value) == (with_cause > without)
+    return (with_cause > without) - (with_cause < without)
 
 
 def check_story(row: Mapping[str, Any]) -> list[str]:

@@ -143,13 +143,14 @@ def sign_kept(pair: Pair) -> Iterator[Finding]:
     """A rise stays a rise, a profit a profit, and percent percent: no number changes its sign, its
     kind or its currency.
     """
-    rates = {"percent", "basis points"}
     for old, new in _perturbed(pair):
         spans = (place(old), place(new))
         currencies = old.kind == new.kind == "money" and old.unit and new.unit
-        if (old.kind != new.kind and {old.kind, new.kind} != rates) or (
-            currencies and old.unit != new.unit
-        ):
+        # "A rise of 0.25%" of a policy rate is one of 25 basis points; 10% of revenue are none.
+        rates = {old.kind, new.kind} == {"percent", "basis points"}
+        rates = rates and role_of(pair.original, old) == "policy rate"
+        scale = old.form.number == new.form.number and old.value != new.value
+        if (old.kind != new.kind and not rates) or (currencies and old.unit != new.unit) or scale:
             yield fail("unit-changed", f"'{old.text}' became '{new.text}'", *spans)
         elif worth(old) * worth(new) < 0 or (worth(old) and new.value == 0):
             yield fail("direction-changed", f"'{old.text}' became '{new.text}'", *spans)

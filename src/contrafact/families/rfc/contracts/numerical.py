@@ -34,7 +34,9 @@ from contrafact.text.relations import (
     comparatives,
     earlier_and_later,
     expected_and_actual,
+    is_exact,
     relations,
+    unannounced_relations,
 )
 
 Matched = tuple[Quantity, Quantity]
@@ -399,7 +401,7 @@ def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
     about="numbers",
     paper="S.2, 8",
     manipulations=("numerical",),
-    to_review="off by 1% or less",
+    to_review="off by 1% or less; figures that no word links, of fewer than three digits",
 )
 def related_quantities(
     pair: Pair,
@@ -407,12 +409,17 @@ def related_quantities(
     slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 2.0,
     share: Annotated[float, "ours: share by which they may be off for a person to see"] = 0.01,
 ) -> Iterator[Finding]:
-    """Arithmetic that links the original's numbers links the rewrite's, rounding apart: from, to
-    and the change between them; parts and whole; shares of a whole; price times number; a part of
-    a whole.
+    """Arithmetic that links the original's numbers links the rewrite's, rounding apart, whatever
+    words say so: from, to and the change between them; parts and whole; shares of a whole; price
+    times number; a part of a whole.
     """
-    where = dict(perturbed_quantities(pair))
-    for relation in relations(pair.original):
+    where, found = dict(perturbed_quantities(pair)), pair.original.quantities
+    announced = [(relation, True) for relation in relations(pair.original)]
+    others = [
+        (relation, is_exact([found[i] for i in relation.members]))
+        for relation in unannounced_relations(pair.original)
+    ]
+    for relation, sure in (*announced, *others):
         if any(i not in where for i in relation.members):
             continue
         new = [pair.rewritten.quantities[where[i]] for i in relation.members]
@@ -422,9 +429,9 @@ def related_quantities(
             "related-quantities",
             f"in the original {relation.what}; in the rewrite "
             f"{', '.join(q.text for q in new)} do not fit",
-            place(pair.original.quantities[relation.members[0]]),
+            place(found[relation.members[0]]),
             place(new[0]),
-            for_review=relation.holds(new, slack=slack, share=share),
+            for_review=not sure or relation.holds(new, slack=slack, share=share),
         )
 
 

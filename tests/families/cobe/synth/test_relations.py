@@ -1,8 +1,12 @@
 """What a text settles: the family of all models that agree with it."""
 
-import pytest
+from itertools import product
 
-from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation, family_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.families.cobe.synth.relations import ConnectorClaim, Family, Relation, family_of
 
 GRAPH = {"power": [], "filter": [], "pump": ["power", "filter"], "bill": ["pump"]}
 FACTS = {"power": True, "filter": False, "pump": True, "bill": 400}
@@ -65,3 +69,48 @@ def test_what_cannot_be_is_an_error():
     with pytest.raises(ValueError, match="form 'none' is not known"):
         Relation.of({"says": "", "form": "none", "causes": [], "effect": ""})
     assert Relation.of(ANY.record()) == ANY
+
+
+@st.composite
+def _open_texts(draw: st.DrawFn) -> Family:
+    """Facts of a few events with drawn causes, of which few rules are told: models that differ."""
+    names = [f"e{index}" for index in range(draw(st.integers(2, 5)))]
+    parents = {
+        name: draw(st.lists(st.sampled_from(names[:index]), unique=True, max_size=2))
+        if index
+        else []
+        for index, name in enumerate(names)
+    }
+    facts = {name: draw(st.booleans()) for name in names}
+    rules = [
+        Relation(name, draw(st.sampled_from(["any", "all"])), tuple(parents[name]), name, "shield")
+        for name in names
+        if parents[name] and draw(st.booleans())
+    ]
+    try:
+        return family_of(facts, parents, [], rules, [])
+    except ValueError:
+        return family_of(facts, parents, [], [], [])
+
+
+@given(_open_texts(), st.data())
+def test_what_may_follow_is_what_follows_in_some_model(family: Family, data: st.DataObject):
+    names = list(family.choices)
+    chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+    supposed = {name: not family.facts[name] for name in chosen}
+    possible: dict[str, set[object]] = {name: set() for name in names}
+    for member in product(*family.choices.values()):
+        values: dict[str, bool] = {}
+        for name, choice in zip(names, member, strict=True):
+            setting = sum(values[cause] << bit for bit, cause in enumerate(family.parents[name]))
+            values[name] = supposed.get(name, choice.function[setting])
+            possible[name].add(values[name])
+    assert family.after(supposed) == possible
+
+
+def test_many_events_that_are_left_open_are_worked_through():
+    names = [f"e{index}" for index in range(16)]
+    parents = {name: names[max(0, index - 2) : index] for index, name in enumerate(names)}
+    after = family_of(dict.fromkeys(names, True), parents, [], [], []).after({"e0": False})
+    assert after["e0"] == {False}
+    assert after["e15"] == {False, True}

@@ -12,11 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import prod
 
 from contrafact.causal.model import Value
-
-_MOST_MODELS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +97,37 @@ class Family:
     def after(self, supposed: Mapping[str, Value]) -> dict[str, set[Value]]:
         """Return the values that every event has under an intervention, in any of the models.
 
-        Raises:
-            ValueError: There are too many models.
+        Events are worked through from causes to effects. What is kept are the joint values that
+        the models allow of those events that still have an effect to come; an event whose effects
+        are all known is dropped (variable elimination), as every mechanism is chosen on its own.
         """
-        if prod(len(choices) for choices in self.choices.values()) > _MOST_MODELS:
-            raise ValueError("the text leaves too much open")
-        possible: dict[str, set[Value]] = {name: set() for name in self.choices}
-        for member in product(*self.choices.values()):
-            values: dict[str, bool] = {}
-            for name, choice in zip(self.choices, member, strict=True):
-                if name in supposed:
-                    values[name] = bool(supposed[name])
-                else:
-                    setting = _setting(values[cause] for cause in self.parents[name])
-                    values[name] = choice.function[setting]
-                possible[name].add(values[name])
+        possible: dict[str, set[Value]] = {}
+        left = list(self.choices)
+        frontier: tuple[str, ...] = ()
+        states: set[tuple[bool, ...]] = {()}
+        while left:
+            name = left.pop(0)
+            needed = {cause for other in left for cause in self.parents[other]}
+            kept = tuple(event for event in (*frontier, name) if event in needed)
+            after: set[tuple[bool, ...]] = set()
+            seen: set[Value] = set()
+            for state in states:
+                values = dict(zip(frontier, state, strict=True))
+                for value in self._values(name, values, supposed):
+                    seen.add(value)
+                    joint = values | {name: value}
+                    after.add(tuple(joint[event] for event in kept))
+            possible[name], frontier, states = seen, kept, after
         return possible
+
+    def _values(
+        self, name: str, causes: Mapping[str, bool], supposed: Mapping[str, Value]
+    ) -> set[bool]:
+        """Return the values that an event can have where its causes have these."""
+        if name in supposed:
+            return {bool(supposed[name])}
+        setting = _setting(causes[cause] for cause in self.parents[name])
+        return {choice.function[setting] for choice in self.choices[name]}
 
     def directions(self, number: str, after: Mapping[str, set[Value]]) -> set[str]:
         """Return which ways a number may go: up, down or nowhere; both where no rule says it."""

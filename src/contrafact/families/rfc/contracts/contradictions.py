@@ -22,6 +22,11 @@ def _at(rule: str, message: str, *where: Quantity) -> Finding:
     return fail(rule, message, None, span)
 
 
+def _ladder(names: str) -> dict[str, int]:
+    """Return the rank of each name of a scale, written from the best to the worst."""
+    return {name: -rank for rank, name in enumerate(names.split())}
+
+
 # Directions and levels
 
 
@@ -76,6 +81,87 @@ def _comparisons(side: Side) -> Iterator[Finding]:
         if c.sign * (abs(worth(a)) - abs(worth(b))) < 0:
             message = f"'{side.excerpt(c.words)}' contradicts '{a.text}'"
             yield fail("comparison", message, None, (min(a.start, c.words[0]), c.words[1]))
+
+
+def _ranges(side: Side) -> Iterator[Finding]:
+    """Find "cut to $2.10-2.20 from $1.90-2.00": a range that goes the other way than is said."""
+    figures = side.quantities
+    for (low, high), (other, top) in zip(
+        pairwise(figures), pairwise(figures[2:]), strict=False
+    ):  # four figures in a row, in pairs
+        if low.link is None or low.link[0] != "range" or other.link is None:
+            continue
+        before = side.text[: low.start].split()[-1:]
+        ways = ("".join(before).casefold(), side.text[high.end : other.start].strip().casefold())
+        if ways not in (("to", "from"), ("from", "to")) or not same_measure(low, other):
+            continue
+        old, new = ((other, top), (low, high)) if ways[0] == "to" else ((low, high), (other, top))
+        stated = _stated(side, low.start, other.start)
+        steps = [worth(after) - worth(was) for was, after in zip(old, new, strict=True)]
+        rises, falls = min(steps) >= 0 < max(steps), min(steps) < 0 >= max(steps)
+        if (stated == "down" and rises) or (stated == "up" and falls):
+            yield _at("direction", f"said to go {stated}, and the range does not", low, top)
+
+
+_FROM = re.compile(r"\s(?:in\s\w+\s)?from\s(?:the\s|a\s)?", re.IGNORECASE)
+_UP_BY = re.compile(r"(?:\s\w+){0,3},\s(?:or\s)?(?:up|down)\s(?:by\s)?", re.IGNORECASE)
+
+
+def _changes(side: Side) -> Iterator[Finding]:
+    """Find "fell to 411,000, up 13.5% from 443,956": a change that goes the other way."""
+    for new, change, old in zip(
+        side.quantities, side.quantities[1:], side.quantities[2:], strict=False
+    ):
+        if change.kind != "percent" or change.direction is None or new.kind != old.kind:
+            continue
+        words = (side.text[new.end : change.start], side.text[change.end : old.start])
+        if not (_UP_BY.fullmatch(words[0]) and _FROM.fullmatch(words[1])):
+            continue
+        if new.value != old.value and (worth(new) > worth(old)) != (change.direction == "up"):
+            way = f"said to be {change.direction} from '{old.text}'"
+            yield _at("direction", f"'{new.text}' is {way}", new, old)
+
+
+_GRADES = _ladder("AAA AA+ AA AA- A+ A A- BBB+ BBB BBB- BB+ BB BB- B+ B B- CCC+ CCC CCC-")
+_MOODYS = _ladder("Aaa Aa1 Aa2 Aa3 A1 A2 A3 Baa1 Baa2 Baa3 Ba1 Ba2 Ba3 B1 B2 B3 Caa1 Caa2 Caa3")
+_ADVICE = {
+    **dict.fromkeys(("buy", "strong buy", "outperform", "overweight", "accumulate", "add"), 2),
+    **dict.fromkeys(("hold", "neutral", "equal weight", "equal-weight", "market perform"), 1),
+    **dict.fromkeys(("sector perform", "peer perform", "in-line", "in line"), 1),
+    **dict.fromkeys(("sell", "strong sell", "underperform", "underweight", "reduce"), 0),
+}
+_SCALES = (_GRADES, _MOODYS, _ADVICE)
+_RATING = "|".join(
+    sorted((re.escape(name) for scale in _SCALES for name in scale), key=len, reverse=True)
+)
+_RATED = re.compile(
+    rf"\b(?:(?P<up>upgrad|rais|lift)|(?P<down>downgrad|cut|lower))\w*\s(?:[^.;]{{0,80}}?\s)?"
+    rf"(?P<lead>to|from)\s[“\"']?(?P<one>{_RATING})(?![\w+-])[”\"']?\s(?P<then>from|to)\s"
+    rf"[“\"']?(?P<two>{_RATING})(?![\w+-])",
+    re.IGNORECASE,
+)
+
+
+def _ratings(side: Side) -> Iterator[Finding]:
+    """Find "downgraded to Overweight from Equal Weight": a rating that goes the other way."""
+    for match in _RATED.finditer(side.text):
+        if match["lead"].casefold() == match["then"].casefold():
+            continue
+        ends = (match["one"], match["two"])
+        new, old = ends if match["lead"].casefold() == "to" else reversed(ends)
+        ranks = [(_rank(new, scale), _rank(old, scale)) for scale in _SCALES]
+        for after, before in ranks:
+            if after is None or before is None or after == before:
+                continue
+            stated = "up" if match["up"] else "down"
+            if (after > before) != (stated == "up"):
+                message = f"said to go {stated} from '{old}' to '{new}'"
+                yield fail("direction", message, None, match.span())
+            break
+
+
+def _rank(rating: str, scale: dict[str, int]) -> int | None:
+    return scale.get(rating if scale is not _ADVICE else rating.casefold())
 
 
 _PARTS = re.compile(
@@ -156,7 +242,8 @@ def contradictions(text: str) -> list[Finding]:
 def contradictions_of(side: Side) -> list[Finding]:
     """Return the contradictions in one side of a pair; see `contradictions`."""
     found: list[Finding] = []
-    for reader in (_moves, _parts, _comparisons, _world) if side.quantities else ():
+    readers = (_moves, _ranges, _changes, _parts, _comparisons, _world) if side.quantities else ()
+    for reader in (*readers, _ratings):
         for one in reader(side):
             # Overlapping findings of two readers are one contradiction.
             if not any(_span(one)[0] < _span(o)[1] and _span(o)[0] < _span(one)[1] for o in found):

@@ -67,6 +67,7 @@ _INDEX = re.compile(r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|baromete
 _OF_THE_WORLD = expression("exempt", "of_the_world")
 _COUNTED = re.compile(r"\s(?:\w+\s)?[a-z]+(?:s|people|men|women)\b")
 _OF_A_LINE = re.compile(r"\s(?:series|models?|lines?|handsets?|jets|consoles?)\b")
+_ONE_MODEL = re.compile(r"\s(?:series|model|handset|jet|console)\b")
 _NAMED = re.compile(r"\b([A-Z][\w-]{0,60})\s\Z")
 
 
@@ -82,6 +83,8 @@ def is_version(side: Side, quantity: Quantity) -> bool:
     if _LISTED.match(text, end) and _LIST_START.search(before):
         return sentence.titled or start > sentence.start
     if _is_constant(side, quantity, before):
+        return True
+    if quantity.form.style == "digits" and _ONE_MODEL.match(text, end) and quantity.value != 1:
         return True
     named = _NAMED.search(before)
     if quantity.form.style != "digits" or named is None or sentence.titled or quantity.unit:

@@ -34,7 +34,9 @@ from contrafact.text.relations import (
     comparatives,
     earlier_and_later,
     expected_and_actual,
+    is_exact,
     relations,
+    unannounced_relations,
 )
 
 Matched = tuple[Quantity, Quantity]
@@ -143,13 +145,14 @@ def sign_kept(pair: Pair) -> Iterator[Finding]:
     """A rise stays a rise, a profit a profit, and percent percent: no number changes its sign, its
     kind or its currency.
     """
-    rates = {"percent", "basis points"}
     for old, new in _perturbed(pair):
         spans = (place(old), place(new))
         currencies = old.kind == new.kind == "money" and old.unit and new.unit
-        if (old.kind != new.kind and {old.kind, new.kind} != rates) or (
-            currencies and old.unit != new.unit
-        ):
+        # "A rise of 0.25%" of a policy rate is one of 25 basis points; 10% of revenue are none.
+        rates = {old.kind, new.kind} == {"percent", "basis points"}
+        rates = rates and role_of(pair.original, old) == "policy rate"
+        scale = old.form.number == new.form.number and old.value != new.value
+        if (old.kind != new.kind and not rates) or (currencies and old.unit != new.unit) or scale:
             yield fail("unit-changed", f"'{old.text}' became '{new.text}'", *spans)
         elif worth(old) * worth(new) < 0 or (worth(old) and new.value == 0):
             yield fail("direction-changed", f"'{old.text}' became '{new.text}'", *spans)
@@ -398,7 +401,7 @@ def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
     about="numbers",
     paper="S.2, 8",
     manipulations=("numerical",),
-    to_review="off by 1% or less",
+    to_review="off by 1% or less; figures that no word links, of fewer than three digits",
 )
 def related_quantities(
     pair: Pair,
@@ -406,12 +409,17 @@ def related_quantities(
     slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 2.0,
     share: Annotated[float, "ours: share by which they may be off for a person to see"] = 0.01,
 ) -> Iterator[Finding]:
-    """Arithmetic that links the original's numbers links the rewrite's, rounding apart: from, to
-    and the change between them; parts and whole; shares of a whole; price times number; a part of
-    a whole.
+    """Arithmetic that links the original's numbers links the rewrite's, rounding apart, whatever
+    words say so: from, to and the change between them; parts and whole; shares of a whole; price
+    times number; a part of a whole.
     """
-    where = dict(perturbed_quantities(pair))
-    for relation in relations(pair.original):
+    where, found = dict(perturbed_quantities(pair)), pair.original.quantities
+    announced = [(relation, True) for relation in relations(pair.original)]
+    others = [
+        (relation, is_exact([found[i] for i in relation.members]))
+        for relation in unannounced_relations(pair.original)
+    ]
+    for relation, sure in (*announced, *others):
         if any(i not in where for i in relation.members):
             continue
         new = [pair.rewritten.quantities[where[i]] for i in relation.members]
@@ -421,9 +429,9 @@ def related_quantities(
             "related-quantities",
             f"in the original {relation.what}; in the rewrite "
             f"{', '.join(q.text for q in new)} do not fit",
-            place(pair.original.quantities[relation.members[0]]),
+            place(found[relation.members[0]]),
             place(new[0]),
-            for_review=relation.holds(new, slack=slack, share=share),
+            for_review=not sure or relation.holds(new, slack=slack, share=share),
         )
 
 

@@ -58,10 +58,23 @@ class Pair:
         a, b = self.spans(change)
         return self.original.excerpt(a), self.rewritten.excerpt(b)
 
-    def goes_with_cause(self, start: int, end: int, *, reach: int = 3) -> bool:
+    def goes_with_cause(self, start: int, end: int, *, reach: int = 3, least: int = 1) -> bool:
         """Return whether words near a stretch of the original are changed too, in a causal pair."""
-        if self.manipulation != "causal":
-            return False
-        own = self.original.span_tokens(start, end)
+        changed = self._changed_near(self.original, start, end, reach)
+        return self.manipulation == "causal" and changed >= least
+
+    def is_of_the_causes(self, old: Span, new: Span) -> bool:
+        """Return whether stretches of both texts stand amid exchanged words, in a causal pair.
+
+        Such a figure may be the replaced cause's; one of the effect stands amid words that stay.
+        """
+        after = self._changed_near(self.rewritten, *new, 3)
+        return self.goes_with_cause(*old, least=2) and after >= 2
+
+    def _changed_near(self, side: Side, start: int, end: int, reach: int) -> int:
+        own = side.span_tokens(start, end)
         near = range(own.start - reach, own.stop + reach)
-        return any(i not in own and self.alignment.change_in_original(i) for i in near)
+        changes = self.alignment
+        original = side is self.original
+        change_of = changes.change_in_original if original else changes.change_in_rewritten
+        return sum(change_of(i) is not None for i in near if i not in own)

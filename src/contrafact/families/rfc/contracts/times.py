@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contrafact.families.rfc.contracts.numbers import place
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import expression
+from contrafact.families.rfc.contracts.vocabulary import expression, groups
 from contrafact.text.quantities import Identifier
 from contrafact.text.times import time_parts
 
@@ -22,7 +22,7 @@ from contrafact.text.times import time_parts
     about="times",
     paper="Q.2; S.2, 3; S.3, 1",
     to_review='"last year" dropped or new; times in another order; part of a date dropped; in '
-    "causal distortion, what is lost with the words around it",
+    "causal distortion, what changes with the words around it",
 )
 def times_kept(pair: Pair) -> Iterator[Finding]:
     """Dates, years, quarters, weekdays and "last year" stay; they compare by value."""
@@ -48,7 +48,8 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
                     f"'{time.text}' became '{other.text}'",
                     place(time),
                     place(other),
-                    for_review=parts <= kept and others <= known and not same_words_around,
+                    for_review=(parts <= kept and others <= known and not same_words_around)
+                    or pair.is_of_the_causes(place(time), place(other)),
                 )
                 continue
         if not parts & kept:
@@ -63,8 +64,17 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
     for token, time in places.items():
         if token not in matched and not time_parts(time.value) <= known:
             yield Finding(
-                "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
+                "date-added",
+                f"'{time.text}' is new",
+                None,
+                place(time),
+                for_review=time.relative,
             )
+
+
+def office_of(word: str) -> str:
+    """Return the office that a word in lower case names; empty if it names none."""
+    return next((office for office, names in groups("offices").items() if word in names), "")
 
 
 _ORDINAL = expression("times", "ordinal")
@@ -76,15 +86,30 @@ _GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3]
 _GRADES = re.compile(rf"(?<![\w-]){_GRADE}")
 
 
-@rule("identifier-changed", about="times", paper="R.1; S.1, 3")
+@rule("identifier-changed", about="times", paper="R.1; R.2; S.1, 3")
 def grades_kept(pair: Pair) -> Iterator[Finding]:
-    """Credit ratings keep their grades; flipping may swap the old one and the new."""
-    had, has = (Counter(_GRADES.findall(side.text)) for side in (pair.original, pair.rewritten))
+    """Credit ratings keep their grades and order; flipping may swap the old one and the new."""
+    grades = [_GRADES.findall(side.text) for side in (pair.original, pair.rewritten)]
+    had, has = map(Counter, grades)
     if had and has and had != has:
         new = next(iter(has - had), None)
         old = next(iter(had - has), None)
         if new and old:
             yield fail("identifier-changed", f"'{old}' became '{new}'")
+    elif grades[0] != grades[1] and pair.manipulation == "numerical":
+        yield fail("identifier-changed", f"{' and '.join(grades[0])} trade places")
+
+
+@rule("identifier-changed", about="times", paper="Q.1, 2; R.2")
+def offices_kept(pair: Pair) -> Iterator[Finding]:
+    """An office stays: no chief financial officer becomes a chief executive."""
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        old, new = ([office_of(token.key) for token in tokens] for tokens in (before, after))
+        gone, came = {*old} - {*new, ""}, {*new} - {*old, ""}
+        if gone and came:
+            message = "'{}' became '{}'".format(*pair.texts(change))
+            yield fail("identifier-changed", message, *pair.spans(change))
 
 
 @rule("identifier-changed", about="times", paper="R.2; S.2, 3")

@@ -53,8 +53,15 @@ from contrafact.runs.folder import (
     place,
     write_manifest,
 )
-from contrafact.runs.items import Failure, tables_of, write_tables
-from contrafact.runs.score_stage import PARTS, is_direct, judge_direct
+from contrafact.runs.items import (
+    PARTS,
+    Failure,
+    finished_parts,
+    tables_of,
+    tables_of_parts,
+    write_tables,
+)
+from contrafact.runs.judging import is_direct, judge_direct
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
@@ -140,10 +147,14 @@ def execute(
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                if is_direct(prepared):
-                    tables = judge_direct(folder, prepared, models.judges)
-                else:
-                    with Progress("samples", samples, _finished_before(folder)) as progress:
+                direct = is_direct(prepared)
+                parts = finished_parts(folder) if direct else set()
+                before = len(parts) if direct else _finished_before(folder)
+                with Progress("samples", samples, before) as progress:
+                    if direct:
+                        judged = judge_direct(prepared, models.judges, parts, progress.step)
+                        tables = tables_of_parts(prepared, folder, judged)
+                    else:
                         logs = _evaluate(prepared, folder, models, progress, seen)
                         tables = tables_of(prepared, logs)
                 write_tables(folder, prepared, tables, scorer())

@@ -559,7 +559,10 @@ class _Found:
                     outputs[sample_id, sample.epoch] = kept
             verdicts = [row for row in earlier if row["system"] == name]
             costs = written.get(name, {})
-            systems[name] = RecordedSystem(*columns.values(), outputs, verdicts, costs)
+            systems[name] = RecordedSystem(
+                name, columns["model"], columns["method"], columns["shots"],
+                outputs, verdicts, costs,
+            )  # fmt: skip
         return {name: one for name, one in systems.items() if one.outputs}, left_out
 
     def _costs(self) -> dict[str, _Costs]:

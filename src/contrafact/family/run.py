@@ -22,7 +22,7 @@ from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
 from contrafact.family.settings import RunSettings
 from contrafact.family.verifier import reader_estimates
 from contrafact.files.tables import table_file
-from contrafact.judges.verifier import Subject
+from contrafact.judges.verifier import JUDGING, Subject
 from contrafact.models.asking import answered_calls
 from contrafact.models.estimate import (
     CallEstimate,
@@ -406,14 +406,14 @@ def cost_columns(
 ) -> dict[str, Any]:
     """Return the cost of writing a sample's outputs, including ``local`` (`TaskRun.local_calls`).
 
-    It is ``calls`` without the judge's, ``tokens`` sent and received, and ``dollars`` at list
+    It is ``calls`` without those of judges, ``tokens`` sent and received, and ``dollars`` at list
     price, NaN if unknown; empty if nothing was written.
     """
     used: dict[str, list[Tokens]] = {}
     for read, written in local:
         used.setdefault(model, []).append(Tokens(read, written))
     for event in answered_calls(sample):
-        if event.role != "grader":
+        if event.role not in JUDGING:
             used.setdefault(event.model, []).append(Tokens.of(event.output.usage))
     if not used:
         return {}

@@ -17,7 +17,7 @@ from contrafact.family.run import COST_COLUMNS, Prepared, TaskRun
 from contrafact.family.task import number
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
-from contrafact.judges.verifier import is_verifier
+from contrafact.judges.verifier import JUDGING, is_verifier
 from contrafact.models.asking import answered_calls, cause_of
 from contrafact.models.calls import is_cut
 from contrafact.models.fluency import FLUENCY
@@ -78,7 +78,7 @@ VOTES = "verdicts"
 SUBJECT = "subject"
 JUDGE = "judge"
 FLUENCY_ROLE = "fluency"
-"""The roles of models in a run's usage: writer, judge, fluency scorer."""
+"""The roles of models in a run's usage: writer, judge, fluency scorer; and a judge's `READER`."""
 
 
 @dataclass(frozen=True)
@@ -546,7 +546,7 @@ def _calls(
         rows = list(run.rows([sample], facts))
         shared = {n: rows[0][n] for n in names if rows and len({row[n] for row in rows}) == 1}
         for event in answered_calls(sample) if rows else ():
-            if event.role == "grader":
+            if event.role in JUDGING:
                 continue
             several = len(event.input) > 1
             prompt = "\n\n".join(

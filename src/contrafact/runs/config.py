@@ -28,20 +28,7 @@ from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
-__all__ = [
-    "NOT_IN_A_GRID",
-    "PROMPTS",
-    "Command",
-    "RunConfig",
-    "Source",
-    "config_model",
-    "config_text",
-    "dump_config",
-    "make_config",
-    "model_of",
-    "score_model",
-    "task_options",
-]
+__all__ = ["Command", "RunConfig", "Source", "config_model", "make_config", "score_model"]
 
 
 class Command(BaseModel):

@@ -41,25 +41,11 @@ __all__ = [
     "FAILURES",
     "FLUENCY_ROLE",
     "ITEMS",
-    "JUDGE",
-    "PARTS",
     "USAGE",
-    "VERDICTS",
-    "VOTES",
-    "Failure",
     "RunItems",
-    "RunTables",
     "agreement",
     "cluster_labels",
-    "failure_of",
-    "finished_parts",
     "read_items",
-    "sample_rows",
-    "tables_of",
-    "tables_of_parts",
-    "verdict_rows",
-    "with_verdicts",
-    "write_tables",
 ]
 
 ITEMS = "items.parquet"
@@ -242,9 +228,19 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
 
 
 def finished_parts(folder: Path) -> set[int]:
-    """Return the numbers of the samples whose rows are in the parts of an earlier start."""
+    """Return the numbers of the samples whose rows are in the parts of an earlier start.
+
+    Raises:
+        InputError: If the parts are of an earlier version.
+    """
     from pyarrow import parquet  # type: ignore[import-untyped]
 
+    if any((folder / PARTS).glob("*.parquet")):
+        raise InputError(
+            "holds parts of an earlier version, which divided the outputs differently",
+            file=folder / PARTS,
+            hint="finish the run with that version, or remove the folder to judge them again",
+        )
     numbers: set[int] = set()
     for part in _parts(folder, KEPT):
         numbers.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())

@@ -36,8 +36,6 @@ from contrafact.models.opening import NO_MODEL
 from contrafact.stages.run import PART, awake
 from contrafact.text.degenerate import unload_languages
 
-__all__ = ["OutputJudge", "RecordedSample", "is_direct", "judge_direct", "recorded_samples"]
-
 MOST_LOGGED = 500
 """The number of outputs above which a run that no model judges has no log."""
 

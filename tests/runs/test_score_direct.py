@@ -196,6 +196,7 @@ def test_parts_of_an_earlier_version_are_refused_and_stay(tmp_path, monkeypatch,
     with pytest.raises(KeyboardInterrupt):
         scored("cobe", tmp_path)
     earlier = tmp_path / "run" / PARTS / "items-000000.parquet"
+    earlier.parent.mkdir()
     earlier.write_bytes(b"of a batch")
     with pytest.raises(InputError, match="an earlier version") as refused:
         scored("cobe", tmp_path)

@@ -116,10 +116,8 @@ async def decision_by(
         content=prompt,
         metadata={METADATA: {"criterion": criterion, "subject": dict(subject or {})}},
     )
-    if not reader_of(judge):
-        output = await judge.generate([message], cache=cache)
-    else:  # the reader's replies are kept, from which a resumed run counts its tokens
-        token = reading_cache.set(cache)
-        output = await judge.generate([message])
-        reading_cache.reset(token)
+    if reader_of(judge):  # its replies are kept instead, from which a resumed run counts its tokens
+        reading_cache.set(cache)
+        cache = False
+    output = await judge.generate([message], cache=cache)
     return Decision(**json.loads(output.completion))

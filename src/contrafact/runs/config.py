@@ -1,8 +1,7 @@
 """A run as a flat set of options, the same on the command line, in config files and in Python.
 
 One model defines each option once, with its bounds and its help. From it come the options of
-``contrafact run`` and ``score``, the JSON schema by which editors check a config file, and the
-``config.yaml`` of every run folder, which repeats the run.
+``contrafact run`` and ``score``, and ``config.yaml`` in every run folder, which repeats the run.
 """
 
 import os

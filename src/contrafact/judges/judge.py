@@ -80,10 +80,9 @@ async def judge_once(
 ) -> Verdict:
     """Ask one judge one criterion about one text.
 
-    A reply that is neither true nor false is an invalid verdict with its reason. A call that fails
-    raises: a judge's failure is an error of the sample, never a "false". ``structured`` asks the
-    provider to enforce the schema; ``subject`` holds the data that a verifier judges. ``graded``
-    are the texts that the prompt shows: parts of a reply that repeat them are not read as verdicts.
+    ``structured`` asks the provider to enforce the schema; ``subject`` holds the data that a
+    verifier judges. ``graded`` are the texts that the prompt shows: parts of a reply that repeat
+    them are not read as verdicts.
     """
     if is_verifier(model):
         return await _verified(Verdict, model, prompt, criterion, subject, cache)

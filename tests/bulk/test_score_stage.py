@@ -9,7 +9,8 @@ import pytest
 from tests.support.stages import made_by, part_rows
 
 from contrafact.errors import InputError
-from contrafact.runs.score_stage import VERDICTS, ScoreStage
+from contrafact.runs.items import VOTES
+from contrafact.runs.score_stage import ScoreStage
 from contrafact.stages.stage import KEPT, REJECTS, InputRow
 from contrafact_ray.run import run_on_ray
 from contrafact_ray.tables import from_bytes, part_bytes
@@ -114,7 +115,7 @@ def test_the_tables_are_those_of_a_run(
     expected = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert_same(found[KEPT], expected)
     if judges:
-        assert_same(found[VERDICTS], pd.read_parquet(tmp_path / "run" / "verdicts.parquet"))
+        assert_same(found[VOTES], pd.read_parquet(tmp_path / "run" / "verdicts.parquet"))
     reasons = {row["index"]: row["reason"] for row in found.get(REJECTS, [])}
     by_row = defaultdict(list)
     for row in found[KEPT]:
@@ -156,7 +157,7 @@ def test_rows_are_judged_on_a_cluster(quick_contrafact, nodes, tmp_path):
     assert "9 rows in 2 partitions: 9 kept, 0 rejected, 0 failed" in done.stderr
     found = in_partitions(ScoreStage("cobe", "in", given={"judges": ("verifier/proof",)}), rows, 5)
     assert_same(part_rows(tmp_path / "out"), pd.DataFrame(found[KEPT]).drop(columns="index"))
-    verdicts = pd.DataFrame(found[VERDICTS]).drop(columns="index")
+    verdicts = pd.DataFrame(found[VOTES]).drop(columns="index")
     assert_same(part_rows(tmp_path / "out", "_verdicts"), verdicts)
     again = quick_contrafact(*command)
     assert "2 of the partitions were finished before" in again.stderr

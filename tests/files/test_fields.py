@@ -8,7 +8,7 @@ from contrafact.corpus.news_items import item_of
 from contrafact.families.finforce.data import raw_items
 from contrafact.families.rfc.data import load_pairs
 from contrafact.files.fields import FIELD_NAMES, column_of, fold, fold_row, names_of, pick
-from contrafact.files.tables import line_list
+from contrafact.files.tables import line_list, read_rows
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_of_several_columns_the_first_that_is_filled_counts():
 def test_a_headline_is_not_taken_from_another_column_because_its_own_is_empty(tmp_path):
     path = tmp_path / "news.csv"
     path.write_text("Headline,Text\n,The whole article.\n", encoding="utf-8")
-    assert [item.headline for item in raw_items(path)] == [""]
+    assert [item.headline for item in raw_items(path, read_rows(path))] == [None]
 
 
 def test_every_loader_matches_names_by_this_rule(tmp_path):
     headlines = tmp_path / "headlines.csv"
     headlines.write_text("News Headline,Risk Counterfactual\nOre rises,Ore falls\n", "utf-8")
-    (item,) = raw_items(headlines)
+    (item,) = raw_items(headlines, read_rows(headlines))
     assert (item.headline, item.risk) == ("Ore rises", "Ore falls")
     news = item_of({"News Headline": "Ore rises", "Pub-Date": "2025-04-18", "Stock Ticker": "ORE"})
     assert (news.title, news.date, news.ticker) == ("Ore rises", "2025-04-18", "ORE")

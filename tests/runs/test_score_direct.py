@@ -11,12 +11,13 @@ from contrafact.families.cobe import verifier
 from contrafact.families.cobe.data import load_stories
 from contrafact.report.build import build_report
 from contrafact.report.frames import read_tasks
-from contrafact.runs import score_stage
+from contrafact.runs import judging
 from contrafact.runs.config import Source
 from contrafact.runs.execute import execute
+from contrafact.runs.items import PARTS
 from contrafact.runs.score import prepare_score
 
-FAMILIES = Path(score_stage.__file__).parents[1] / "families"
+FAMILIES = Path(judging.__file__).parents[1] / "families"
 STORIES = FAMILIES / "cobe" / "samples" / "stories.json"
 LAST = "Nobody saw it."
 PAIRS = FAMILIES / "rfc" / "samples" / "pairs.jsonl"
@@ -24,8 +25,8 @@ PAIRS = FAMILIES / "rfc" / "samples" / "pairs.jsonl"
 
 @pytest.fixture
 def parts(monkeypatch):
-    monkeypatch.setattr(score_stage, "MOST_LOGGED", 0)
-    monkeypatch.setattr(score_stage, "PART", 6)
+    monkeypatch.setattr(judging, "MOST_LOGGED", 0)
+    monkeypatch.setattr(judging, "PART", 6)
 
 
 def edits(folder):
@@ -100,11 +101,11 @@ def what_it_says(folder):
 @pytest.mark.parametrize("task", TASKS)
 def test_tables_and_report_are_those_of_a_run_with_a_log(task, tmp_path, monkeypatch):
     logged = scored(task, tmp_path / "logged").folder
-    monkeypatch.setattr(score_stage, "MOST_LOGGED", 0)
-    monkeypatch.setattr(score_stage, "PART", 6)
+    monkeypatch.setattr(judging, "MOST_LOGGED", 0)
+    monkeypatch.setattr(judging, "PART", 6)
     found = scored(task, tmp_path / "direct").folder
     assert list(logged.glob("*logs/*.eval"))
-    assert not list(found.glob("*logs")) and not (found / score_stage.PARTS).exists()
+    assert not list(found.glob("*logs")) and not (found / PARTS).exists()
     for table in ("items.parquet", "verdicts.parquet"):
         if (logged / table).exists():
             pd.testing.assert_frame_equal(
@@ -194,7 +195,8 @@ def test_parts_of_an_earlier_version_are_refused_and_stay(tmp_path, monkeypatch,
     monkeypatch.setattr(verifier, "proof", proof_that(killed)[0])
     with pytest.raises(KeyboardInterrupt):
         scored("cobe", tmp_path)
-    earlier = tmp_path / "run" / score_stage.PARTS / "items-000000.parquet"
+    earlier = tmp_path / "run" / PARTS / "items-000000.parquet"
+    earlier.parent.mkdir()
     earlier.write_bytes(b"of a batch")
     with pytest.raises(InputError, match="an earlier version") as refused:
         scored("cobe", tmp_path)

@@ -43,11 +43,10 @@ def run_task(prepared: Prepared, method: str) -> Task:
     if len(task.dataset) > len(asked):
         task.dataset = task.dataset.filter(lambda sample: str(sample.id) in asked)
     system = prepared.recorded.systems[prepared.baselines[method].name]
-    facts = {"model": system.model, "method": system.method, "shots": system.shots}
     return task_with(
         task,
         name="-".join([prepared.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
-        metadata={**(task.metadata or {}), **facts, "system": system.name},
+        metadata={**(task.metadata or {}), **system.columns},
     )
 
 

@@ -137,6 +137,12 @@ class RecordedSystem:
     costs: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """The system as columns, in the form of `TaskRun.system_of`."""
+        named = {"system": self.name, "model": self.model}
+        return {**named, "method": self.method, "shots": self.shots}
+
+    @property
     def draws(self) -> int:
         """The largest number of outputs for an item."""
         return max((draw for _, draw in self.outputs), default=1)

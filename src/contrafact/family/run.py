@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from contrafact.errors import InputError
+from contrafact.family import Lazy
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
 from contrafact.family.settings import RunSettings
 from contrafact.family.verifier import reader_estimates
 from contrafact.files.tables import table_file
-from contrafact.judges.verifier import Subject
+from contrafact.judges.verifier import JUDGING, Subject
 from contrafact.models.asking import answered_calls
 from contrafact.models.estimate import (
     CallEstimate,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
     from inspect_ai.scorer import Scorer
 
+    from contrafact.family.report import ReportSpec
     from contrafact.family.task import Solving
     from contrafact.models.whitebox.weights import CausalModel
 
@@ -142,6 +144,21 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
             return f"baseline · {method}"
         return system_label(model, method, shots)
 
+    def system_of(
+        self, model: str, metadata: Mapping[str, Any], settings: RunSettings
+    ) -> dict[str, Any]:
+        """Return a log's system as columns: system, model, method, shots.
+
+        ``metadata`` are the task's (`inspect_tasks.run_task`); recorded outputs name their system.
+        """
+        method, shots = str(metadata["method"]), int(metadata["shots"])
+        return {
+            "system": metadata.get("system") or self.label(model, method, shots, settings),
+            "model": metadata.get("model") or model,
+            "method": method,
+            "shots": shots,
+        }
+
     def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return the output in a row of outputs made elsewhere; invalid outputs with their reason.
 
@@ -223,6 +240,7 @@ class Prepared:
         manifest: The manifest for its folder, as before the start.
         items: The items after the limit; ``units`` are the methods' inputs made from them.
         methods: The methods that ask a model, run with every model; ``baselines`` are run once.
+        report: The task's report, which says how its rows are told apart and measured.
         judging: The judging object (`TaskRun.judging`); None if no judge was named.
         recorded: Outputs made elsewhere, whose systems are among the baselines; None in a run that
             makes its own outputs.
@@ -235,6 +253,7 @@ class Prepared:
     items: Sequence[Any]
     units: Sequence[Any]
     methods: Mapping[str, Method[Any, Any]]
+    report: "Lazy[ReportSpec]"
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
     recorded: RecordedOutputs | None = None
@@ -266,11 +285,10 @@ class Prepared:
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
-    def facts(self, system: str, model: str, method: str, shots: int) -> dict[str, Any]:
-        """Return the columns that all rows of a system share, with the judges' names joined."""
-        judge = " + ".join(self.settings.judges) or None
-        named = {"system": system, "model": model, "method": method, "shots": shots}
-        return {**named, "judge": judge}
+    @property
+    def judge(self) -> str | None:
+        """The judges' names joined, a column of all rows; None without a judge."""
+        return " + ".join(self.settings.judges) or None
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return an estimate for every model and method, and one for every judge.
@@ -388,14 +406,14 @@ def cost_columns(
 ) -> dict[str, Any]:
     """Return the cost of writing a sample's outputs, including ``local`` (`TaskRun.local_calls`).
 
-    It is ``calls`` without the judge's, ``tokens`` sent and received, and ``dollars`` at list
+    It is ``calls`` without those of judges, ``tokens`` sent and received, and ``dollars`` at list
     price, NaN if unknown; empty if nothing was written.
     """
     used: dict[str, list[Tokens]] = {}
     for read, written in local:
         used.setdefault(model, []).append(Tokens(read, written))
     for event in answered_calls(sample):
-        if event.role != "grader":
+        if event.role not in JUDGING:
             used.setdefault(event.model, []).append(Tokens.of(event.output.usage))
     if not used:
         return {}

@@ -15,7 +15,7 @@ class Cost(BaseModel):
 
     model: str = Field(description="The model.")
     method: str | None = Field(description="The method; null if the cost belongs to no method.")
-    role: str = Field(description="subject, judge or fluency.")
+    role: str = Field(description="subject, judge, reader or fluency.")
     dollars: float | None = Field(description="US dollars at list price; null if unknown.")
     price: str = Field(description="Where the price comes from: free, listed or unknown.")
 

@@ -13,7 +13,6 @@ from pydantic import (
     Field,
     SerializeAsAny,
     ValidatorFunctionWrapHandler,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -188,7 +187,6 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
 Names = Annotated[
     tuple[str, ...],
     BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """A name or a list of names."""
 

@@ -7,13 +7,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput
+from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput, get_model
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.family import families, family_named
 from contrafact.judges.judge import JUDGE_CONFIG
-from contrafact.judges.verifier import METADATA, VERIFIER, Decision, Subject, reader_of
+from contrafact.judges.verifier import (
+    METADATA,
+    READER,
+    VERIFIER,
+    Decision,
+    Subject,
+    reader_of,
+    reading_cache,
+)
 from contrafact.models.asking import answer, no_answer
 from contrafact.models.estimate import CallEstimate, judge_estimates
 from contrafact.models.opening import IN_PROCESS, open_model
@@ -44,7 +52,7 @@ def reader_estimates(
             length = max((question.tokens for question in questions), default=0) // 2
             prompts = [question.prompt for question in questions]
             rows += judge_estimates(
-                [reader], prompts, times, reply_tokens=length, tokens=tokens, role="reader"
+                [reader], prompts, times, reply_tokens=length, tokens=tokens, role=READER
             )
     return rows
 
@@ -70,7 +78,8 @@ class VerifierAPI(ModelAPI):
             raise InputError(f"there is no verifier '{self._name}'", hint=f"use {', '.join(names)}")
         self._reader: Model | None = None
         if reader := reader_of(f"{VERIFIER}{model_name}"):
-            self._reader = open_model(reader, config=config, **model_args)
+            opened = open_model(reader, config=config, **model_args)
+            self._reader = get_model(role=READER, default=opened)
         elif model_args:
             raise InputError(
                 f"a verifier takes no argument '{next(iter(model_args))}'",
@@ -89,6 +98,8 @@ class VerifierAPI(ModelAPI):
         if reading is None or reading.cancelled() or (reading.done() and reading.exception()):
             reading = asyncio.ensure_future(self._replies(subject))
             self._readings[key] = reading
+            if reading_cache.get():  # it has them from now on, and the log of whoever asks again
+                reading.add_done_callback(lambda _: self._readings.pop(key, None))
             if len(self._readings) > _KEPT:
                 self._readings.popitem(last=False)
         return {**subject, "readings": await asyncio.shield(reading)}
@@ -100,7 +111,8 @@ class VerifierAPI(ModelAPI):
             config = JUDGE_CONFIG.model_copy(update={"response_schema": question.schema})
             if str(self._reader).startswith(IN_PROCESS):  # it does not reason
                 config = config.model_copy(update={"max_tokens": question.tokens})
-            output = await answer(self._reader, question.prompt, config)
+            cache = reading_cache.get()
+            output = await answer(self._reader, question.prompt, config, cache)
             replies.append(output.completion if no_answer(output) is None else "")
         return replies
 

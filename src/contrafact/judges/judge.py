@@ -29,6 +29,7 @@ from contrafact.judges.probabilities import answer_masses
 from contrafact.judges.replies import answer_in, read_bool, read_letter
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier, reader_of
 from contrafact.models.asking import CUT_OFF, answer, cut_off, no_answer
+from contrafact.models.opening import IN_PROCESS
 from contrafact.models.requests import SharedSchema, closed_object
 from contrafact.records import Verdict
 from contrafact.stats.votes import majority
@@ -79,10 +80,9 @@ async def judge_once(
 ) -> Verdict:
     """Ask one judge one criterion about one text.
 
-    A reply that is neither true nor false is an invalid verdict with its reason. A call that fails
-    raises: a judge's failure is an error of the sample, never a "false". ``structured`` asks the
-    provider to enforce the schema; ``subject`` holds the data that a verifier judges. ``graded``
-    are the texts that the prompt shows: parts of a reply that repeat them are not read as verdicts.
+    ``structured`` asks the provider to enforce the schema; ``subject`` holds the data that a
+    verifier judges. ``graded`` are the texts that the prompt shows: parts of a reply that repeat
+    them are not read as verdicts.
     """
     if is_verifier(model):
         return await _verified(Verdict, model, prompt, criterion, subject, cache)
@@ -156,7 +156,7 @@ async def judge_letter(
     config = JUDGE_CONFIG
     if logprobs:
         config = config.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
-    if str(model).startswith(("embedded/", "whitebox/")):
+    if str(model).startswith(IN_PROCESS):
         # It does not reason, so that only its first token is read, and it would not
         # stop by itself. Others may need tokens to reason with before they answer.
         config = config.merge(GenerateConfig(max_tokens=1))

@@ -13,6 +13,7 @@ An undecided verdict is invalid, with its reason: it casts no vote, and the veri
 
 import json
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from inspect_ai.model import CachePolicy, Model, ResponseSchema
 
 __all__ = [
+    "JUDGING",
     "METADATA",
+    "READER",
     "UNDECIDED",
     "VERIFIER",
     "Decision",
@@ -30,10 +33,17 @@ __all__ = [
     "decision_by",
     "is_verifier",
     "reader_of",
+    "reading_cache",
 ]
 
 VERIFIER = "verifier/"
 """The provider of verifiers, in a model's name."""
+
+READER = "reader"
+"""The role, in a log, of the model that reads for a verifier."""
+
+JUDGING = ("grader", READER)
+"""The roles, in a log, of the models that judge."""
 
 UNDECIDED = "undecided"
 """The begin of the reason why a verifier gives no verdict."""
@@ -87,6 +97,10 @@ def reader_of(judge: "Model | str") -> str:
     return str(judge).partition(":")[2] if is_verifier(judge) else ""
 
 
+reading_cache: "ContextVar[bool | CachePolicy]" = ContextVar("reading_cache", default=False)
+"""How the replies of the reader are kept of the verifier that is being asked."""
+
+
 async def decision_by(
     judge: "Model",
     prompt: str,
@@ -102,6 +116,8 @@ async def decision_by(
         content=prompt,
         metadata={METADATA: {"criterion": criterion, "subject": dict(subject or {})}},
     )
+    if reader_of(judge):  # its replies are kept instead, from which a resumed run counts its tokens
+        reading_cache.set(cache)
+        cache = False
     output = await judge.generate([message], cache=cache)
-    reply = json.loads(output.completion)
-    return Decision(**reply)
+    return Decision(**json.loads(output.completion))

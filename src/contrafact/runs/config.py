@@ -1,8 +1,7 @@
 """A run as a flat set of options, the same on the command line, in config files and in Python.
 
 One model defines each option once, with its bounds and its help. From it come the options of
-``contrafact run`` and ``score``, the JSON schema by which editors check a config file, and the
-``config.yaml`` of every run folder, which repeats the run.
+``contrafact run`` and ``score``, and ``config.yaml`` in every run folder, which repeats the run.
 """
 
 import os
@@ -28,20 +27,7 @@ from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
-__all__ = [
-    "NOT_IN_A_GRID",
-    "PROMPTS",
-    "Command",
-    "RunConfig",
-    "Source",
-    "config_model",
-    "config_text",
-    "dump_config",
-    "make_config",
-    "model_of",
-    "score_model",
-    "task_options",
-]
+__all__ = ["Command", "RunConfig", "Source", "config_model", "make_config", "score_model"]
 
 
 class Command(BaseModel):

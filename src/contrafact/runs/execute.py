@@ -6,7 +6,6 @@ calls of unfinished samples are replayed from the run's own cache.
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,13 +18,9 @@ from inspect_ai import Task, eval_set, task_with
 from inspect_ai.log import (
     EvalLog,
     EvalLogInfo,
-    EvalSample,
-    EvalSpec,
     list_eval_logs,
     read_eval_log,
-    read_eval_log_sample,
     read_eval_log_sample_summaries,
-    write_eval_log,
 )
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
@@ -43,7 +38,6 @@ from contrafact.models.estimate import ASK_ABOVE
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.models.requests import InProcessAPI
-from contrafact.redaction import redacted, secrets_dropped, without_secrets
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
@@ -53,12 +47,18 @@ from contrafact.runs.folder import (
     place,
     write_manifest,
 )
-from contrafact.runs.items import Failure, tables_of, write_tables
-from contrafact.runs.score_stage import PARTS, is_direct, judge_direct
+from contrafact.runs.items import (
+    PARTS,
+    Failure,
+    finished_parts,
+    tables_of,
+    tables_of_parts,
+    write_tables,
+)
+from contrafact.runs.judging import is_direct, judge_direct
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
-_COLOURED = re.compile(r'"traceback_ansi":"(?:[^"\\]|\\.)*"')
 CACHE = "cache"
 _CACHE_DIR = "INSPECT_CACHE_DIR"
 _CALLS = ".calls"
@@ -136,14 +136,17 @@ def execute(
             ready()
         write_manifest(folder, manifest)
         _set_torn_logs_aside(folder)
-        _clean_logs(folder)
         prepared = place(prepared, folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                if is_direct(prepared):
-                    tables = judge_direct(folder, prepared, models.judges)
-                else:
-                    with Progress("samples", samples, _finished_before(folder)) as progress:
+                direct = is_direct(prepared)
+                parts = finished_parts(folder) if direct else set()
+                before = len(parts) if direct else _finished_before(folder)
+                with Progress("samples", samples, before) as progress:
+                    if direct:
+                        judged = judge_direct(prepared, models.judges, parts, progress.step)
+                        tables = tables_of_parts(prepared, folder, judged)
+                    else:
                         logs = _evaluate(prepared, folder, models, progress, seen)
                         tables = tables_of(prepared, logs)
                 write_tables(folder, prepared, tables, scorer())
@@ -313,60 +316,6 @@ def _set_torn_logs_aside(folder: Path) -> None:
         except Exception:  # noqa: BLE001 - from Inspect, zipfile or any parser of the contents
             path.replace(path.with_name(f"{path.name}.damaged"))
             say_once(f"{path}: is damaged and was set aside; its samples are run again")
-
-
-def _clean_logs(folder: Path) -> None:
-    """Remove secrets from the logs' records of models and failures, which a rerun's logs repeat.
-
-    In earlier versions Inspect wrote them. A rerun finds its logs by the cleaned records.
-    """
-    for info in _logs(folder):
-        head = read_eval_log(info, header_only=True)
-        shown = EvalSpec.model_validate(_shown(head.eval.model_dump()))
-        if shown == head.eval and (head.status == "success" or not _failures_to_clean(info)):
-            continue
-        log = read_eval_log(info)
-        samples = [_sample_shown(sample) for sample in log.samples or []]
-        if shown != head.eval or samples != (log.samples or []):
-            log.eval, log.samples = shown, samples
-            write_eval_log(log, info.name)
-
-
-def _failures_to_clean(info: EvalLogInfo) -> bool:
-    """Return whether a failed sample of a log holds a secret; read one sample at a time."""
-    return any(
-        _sample_shown(sample) is not sample
-        for summary in read_eval_log_sample_summaries(info)
-        if summary.error or summary.retries
-        for sample in [read_eval_log_sample(info, summary.id, summary.epoch)]
-    )
-
-
-def _sample_shown(sample: EvalSample) -> EvalSample:
-    if sample.error is None and not sample.error_retries:
-        return sample
-    text = sample.model_dump_json()
-    if (shown := redacted(text)) == text:
-        return sample
-    # The coloured traceback may split a key into pieces; the plain one has the same text.
-    return EvalSample.model_validate_json(_COLOURED.sub('"traceback_ansi":""', shown))
-
-
-def _shown(spec: dict[str, Any]) -> dict[str, Any]:
-    def model(config: dict[str, Any]) -> dict[str, Any]:
-        args = secrets_dropped(without_secrets(config["args"]))
-        return {**config, "args": args, "base_url": without_secrets(config["base_url"])}
-
-    roles = {
-        role: [model(one) for one in found] if isinstance(found, list) else model(found)
-        for role, found in (spec["model_roles"] or {}).items()
-    }
-    return {
-        **spec,
-        "model_args": secrets_dropped(without_secrets(spec["model_args"])),
-        "model_base_url": without_secrets(spec["model_base_url"]),
-        "model_roles": roles or None,
-    }
 
 
 def _logs_so_far(folder: Path) -> list[EvalLog]:

@@ -30,13 +30,10 @@ __all__ = [
     "MANIFEST",
     "Manifest",
     "begin",
-    "finish",
     "now",
-    "place",
     "read_manifest",
     "read_prompts",
     "run_folder",
-    "write_manifest",
 ]
 
 MANIFEST = "manifest.json"

@@ -13,18 +13,18 @@ import numpy as np
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
-from contrafact.family import task_named
 from contrafact.family.run import COST_COLUMNS, Prepared, TaskRun
 from contrafact.family.task import number
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
-from contrafact.judges.verifier import is_verifier
+from contrafact.judges.verifier import JUDGING, is_verifier
 from contrafact.models.asking import answered_calls, cause_of
 from contrafact.models.calls import is_cut
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.redaction import redacted
 from contrafact.runs.folder import Manifest, read_manifest
+from contrafact.stages.stage import INDEX, KEPT
 from contrafact.stats import agreement as coefficients
 
 if TYPE_CHECKING:
@@ -33,29 +33,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contrafact.family.outputs import RecordedOutputs, RecordedSystem
-    from contrafact.family.report import ReportSpec
     from contrafact.models.whitebox.weights import CausalModel
+    from contrafact.runs.judging import RecordedSample
 
 __all__ = [
     "AGREEMENT",
     "FAILURES",
     "FLUENCY_ROLE",
     "ITEMS",
-    "JUDGE",
     "USAGE",
-    "VERDICTS",
-    "Failure",
     "RunItems",
-    "RunTables",
     "agreement",
     "cluster_labels",
-    "failure_of",
     "read_items",
-    "tables_of",
-    "verdict_rows",
-    "verifier_usage",
-    "with_verdicts",
-    "write_tables",
 ]
 
 ITEMS = "items.parquet"
@@ -65,10 +55,16 @@ CALLS = "calls.parquet"
 FAILURES = "failures.csv"
 USAGE = "usage.csv"
 
+PARTS = "parts"
+"""The folder of finished parts while a run without a log is under way."""
+
+VOTES = "verdicts"
+"""The table of verdicts among a part's, whose items are in the table `KEPT`."""
+
 SUBJECT = "subject"
 JUDGE = "judge"
 FLUENCY_ROLE = "fluency"
-"""The roles of models in a run's usage: writer, judge, fluency scorer."""
+"""The roles of models in a run's usage: writer, judge, fluency scorer; and a judge's `READER`."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +198,7 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     """Return the results of a run, given the headers of its logs."""
     import pandas as pd
 
-    run = prepared.run
+    run, settings = prepared.run, prepared.settings
     places = {str(unit.id): position for position, unit in enumerate(prepared.units)}
     evaluated: list[tuple[dict[str, Any], list[EvalSample]]] = []
     failures: list[Failure] = []
@@ -211,22 +207,19 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
         # A log stores long texts separately, so it is read whole for prompts and replies.
         log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
-        facts: Mapping[str, Any] = log.eval.metadata or {}
-        model, method, shots = log.eval.model, str(facts["method"]), int(facts["shots"])
-        label = facts.get("system") or run.label(model, method, shots, prepared.settings)
+        of_system = run.system_of(log.eval.model, log.eval.metadata or {}, settings)
         scored: list[EvalSample] = []
         for sample in sorted(log.samples or [], key=lambda s: (s.epoch, places[str(s.id)])):
             if sample.error is not None or not sample.scores:
-                failures.append(failure_of(label, sample))
+                failures.append(failure_of(of_system["system"], sample))
             else:
                 scored.append(sample)
-        wrote = facts.get("model") or model
-        evaluated.append((prepared.facts(label, wrote, method, shots), scored))
-    evaluated.sort(key=lambda of_system: of_system[0]["method"] in prepared.baselines)
+        evaluated.append(({**of_system, "judge": prepared.judge}, scored))
+    evaluated.sort(key=lambda one: one[0]["method"] in prepared.baselines)
     rows: list[Mapping[str, Any]] = []
     verdicts: list[Mapping[str, Any]] = []
     calls: list[dict[str, Any]] = []
-    key = _report_of(prepared).key
+    key = prepared.report.load().key
     for of_all, samples in evaluated:
         rows += run.rows(samples, of_all)
         verdicts += verdict_rows(run, of_all["system"], samples)
@@ -234,8 +227,82 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
     return RunTables(pd.DataFrame(rows), pd.DataFrame(verdicts), usage, failures, calls)
 
 
-def _report_of(prepared: Prepared) -> "ReportSpec":
-    return task_named(prepared.settings.task).report.load()
+def finished_parts(folder: Path) -> set[int]:
+    """Return the numbers of the samples whose rows are in the parts of an earlier start.
+
+    Raises:
+        InputError: If the parts are of an earlier version.
+    """
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    if any((folder / PARTS).glob("*.parquet")):
+        raise InputError(
+            "holds parts of an earlier version, which divided the outputs differently",
+            file=folder / PARTS,
+            hint="finish the run with that version, or remove the folder to judge them again",
+        )
+    numbers: set[int] = set()
+    for part in _parts(folder, KEPT):
+        numbers.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())
+    return numbers
+
+
+def tables_of_parts(
+    prepared: Prepared,
+    folder: Path,
+    judged: "Iterable[Sequence[tuple[RecordedSample, EvalSample]]]",
+) -> RunTables:
+    """Return the results of a run that is judged part by part, without a log.
+
+    The rows of each part are written at once, so that a killed run goes on behind the last.
+    """
+    import pandas as pd
+
+    failures: list[Failure] = []
+    for place, part in enumerate(judged, start=len(_parts(folder, KEPT))):
+        tables: dict[str, list[Mapping[str, Any]]] = {VOTES: [], KEPT: []}
+        for asked, sample in part:
+            if sample.error is not None:
+                failures.append(failure_of(asked.system.name, sample))
+                continue
+            for name, rows in sample_rows(prepared, asked.system, sample).items():
+                tables[name] += ({INDEX: asked.number, **row} for row in rows)
+        for name, rows in tables.items():  # a part is finished when its items are written
+            frame = pd.DataFrame(rows, columns=None if rows else [INDEX])
+            write_frame(frame, folder / PARTS / name / f"{place:06}.parquet")
+    verdicts, items = (_whole(_parts(folder, name)) for name in (VOTES, KEPT))
+    assert prepared.recorded is not None
+    usage = _verifier_usage(prepared.recorded, verdicts)
+    return RunTables(items, verdicts, usage, failures)
+
+
+def sample_rows(
+    prepared: Prepared, system: "RecordedSystem", sample: EvalSample
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Return a judged sample's rows for the tables of verdicts and items."""
+    facts = {**system.columns, "judge": prepared.judge}
+    return {
+        VOTES: [*verdict_rows(prepared.run, system.name, [sample])],
+        KEPT: [*prepared.run.rows([sample], facts)],
+    }
+
+
+def _parts(folder: Path, table: str) -> list[Path]:
+    return sorted((folder / PARTS / table).glob("*.parquet"))
+
+
+def _whole(parts: Sequence[Path]) -> "pd.DataFrame":
+    """Return the whole table made from its parts, in the order of the samples."""
+    from pyarrow import concat_tables, parquet
+
+    table = concat_tables(
+        [parquet.read_table(path) for path in parts], promote_options="permissive"
+    )
+    whole: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    numbers = whole.pop(INDEX)
+    if numbers.is_monotonic_increasing:  # not so if some failed and were judged later
+        return whole
+    return whole.iloc[numbers.argsort(kind="stable")].reset_index(drop=True)
 
 
 def write_tables(
@@ -244,7 +311,7 @@ def write_tables(
     """Write a run's tables: items, judges' verdicts, models' usage, and failures."""
     import pandas as pd
 
-    spec, run, verdicts = _report_of(prepared), prepared.run, made.verdicts
+    spec, run, verdicts = prepared.report.load(), prepared.run, made.verdicts
     columns = [*dict.fromkeys((*run.columns, *made.rows.columns))]
     items = run.finish(made.rows.reindex(columns=columns), scorer, folder)
     items = run.check_across(items)
@@ -438,7 +505,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     return [of_model.row(model, method, role) for (model, role), of_model in used.items()]
 
 
-def verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> list[dict[str, Any]]:
+def _verifier_usage(recorded: "RecordedOutputs", verdicts: "pd.DataFrame") -> list[dict[str, Any]]:
     """Return verifiers' usage for outputs that no model judges: one call per verdict."""
     if not len(verdicts):
         return []
@@ -475,7 +542,7 @@ def _calls(
         rows = list(run.rows([sample], facts))
         shared = {n: rows[0][n] for n in names if rows and len({row[n] for row in rows}) == 1}
         for event in answered_calls(sample) if rows else ():
-            if event.role == "grader":
+            if event.role in JUDGING:
                 continue
             several = len(event.input) > 1
             prompt = "\n\n".join(

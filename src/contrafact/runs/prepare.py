@@ -81,7 +81,8 @@ def prepare(settings: RunSettings) -> Prepared:
     for name, hint in load_preset(settings.preset).get("needs", {}).items():
         if getattr(settings, name) is None:
             raise InputError(f"the preset '{settings.preset}' needs --{name}", hint=hint)
-    run = task_named(settings.task).run.load()
+    task = task_named(settings.task)
+    run = task.run.load()
     # Methods are written in canonical form, since their options are part of the run's identity.
     specs = tuple(
         dict.fromkeys(run.methods.spec(name, settings.generation) for name in settings.methods)
@@ -123,6 +124,7 @@ def prepare(settings: RunSettings) -> Prepared:
         items=limited,
         units=run.units(limited),
         methods={name: methods[name] for name in asking},
+        report=task.report,
         baselines={name: methods[name] for name in baselines},
         judging=judging,
     )

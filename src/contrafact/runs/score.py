@@ -355,6 +355,7 @@ def _scored(
         items=items,
         units=[unit for unit in run.units(items) if str(unit.id) in recorded.asked],
         methods={},
+        report=task_named(settings.task).report,
         baselines=answering,
         judging=judging,
         recorded=recorded,
@@ -543,9 +544,8 @@ class _Found:
             if row["judge"] in settings.judges:
                 row["judge"] = f"{row['judge']} [{self.name}]"
         for log in self.logs:
-            metadata: Mapping[str, Any] = log.eval.metadata or {}
-            model, method, shots = log.eval.model, str(metadata["method"]), int(metadata["shots"])
-            name = str(metadata.get("system") or run.label(model, method, shots, settings))
+            columns = run.system_of(log.eval.model, log.eval.metadata or {}, settings)
+            name = columns["system"]
             if name in systems:
                 raise InputError(f"two systems are called '{name}'", file=self.source)
             outputs: dict[tuple[str, int], Mapping[str, Any]] = {}
@@ -558,8 +558,11 @@ class _Found:
                 elif (kept := sample.store.get(OUTPUT)) is not None:
                     outputs[sample_id, sample.epoch] = kept
             verdicts = [row for row in earlier if row["system"] == name]
-            facts = (name, str(metadata.get("model") or model), method, shots)
-            systems[name] = RecordedSystem(*facts, outputs, verdicts, written.get(name, {}))
+            costs = written.get(name, {})
+            systems[name] = RecordedSystem(
+                name, columns["model"], columns["method"], columns["shots"],
+                outputs, verdicts, costs,
+            )  # fmt: skip
         return {name: one for name, one in systems.items() if one.outputs}, left_out
 
     def _costs(self) -> dict[str, _Costs]:

@@ -1,61 +1,31 @@
-"""Judge existing outputs without a log: in this process, or by an executor.
-
-An output is judged by the solver and the scorer of its task without an evaluation, so that its rows
-equal those of a run with a log (`OutputJudge`). `judge_direct` judges the outputs of a run;
-`ScoreStage` reads outputs from rows, which may be those of a partition.
-
-Outputs that a language model judges on one machine use Inspect's evaluation set instead: its log
-has the judge's prompts and replies, which `inspect view` shows, ``score RUN`` judges again and
-`contrafact.runs.items` counts tokens and dollars from; the set also has batch mode, limits and
-retries. A verifier's calls need none of that, and a log takes about 38 ms per output: logging 500
-outputs takes as long as judging 5,000 without a log.
-"""
+"""The stage that judges outputs in the rows of a file or of a partition, under ``--engine ray``."""
 
 import asyncio
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
-from itertools import count, islice
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalError, EvalSample
-from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelName, ModelOutput
-from inspect_ai.scorer import Target
-from inspect_ai.solver import TaskState
-from inspect_ai.util import registry_info
+from inspect_ai.log import EvalSample
+from inspect_ai.model import GenerateConfig, Model
 
-from contrafact.console import Progress, show_table
+from contrafact.console import show_table
 from contrafact.errors import InputError
-from contrafact.family.inspect_tasks import solver_and_scorer
 from contrafact.family.manifest import hash_file
-from contrafact.family.outputs import RecordedSystem
-from contrafact.family.run import Prepared, TaskRun, forget_loaded
+from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
-from contrafact.files.tables import write_frame
-from contrafact.judges.judge import bound_judges
-from contrafact.judges.verifier import is_verifier, reader_of
-from contrafact.models.asking import failure_cause
+from contrafact.judges.verifier import is_verifier
 from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
 from contrafact.runs.folder import place
-from contrafact.runs.items import (
-    Failure,
-    RunTables,
-    failure_of,
-    verdict_rows,
-    verifier_usage,
-    with_verdicts,
-)
+from contrafact.runs.items import VOTES, sample_rows, with_verdicts
+from contrafact.runs.judging import OutputJudge, RecordedSample, recorded_samples
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
-from contrafact.stages.run import PART, awake
 from contrafact.stages.stage import (
     INDEX,
     KEPT,
@@ -68,219 +38,13 @@ from contrafact.stages.stage import (
     Work,
     Wrap,
 )
-from contrafact.text.degenerate import unload_languages
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["PARTS", "VERDICTS", "ScoreStage", "is_direct", "judge_direct"]
-
-VERDICTS = "verdicts"
-
-MOST_LOGGED = 500
-"""The number of outputs above which a run that no model judges has no log."""
-
-PARTS = "parts"
-"""The folder of finished parts while a run is under way."""
-
-_SAMPLES_AT_ONCE = 500
-"""The number of items whose samples are made at once when a run's outputs are judged."""
-
-_PARTED = (VERDICTS, KEPT)
-"""The tables of a part, in the order of writing: a part is finished when its items are written."""
+__all__ = ["ScoreStage"]
 
 _NO_FACTS = ("transport", "shared_cache", "preset", "task", "judges", "judge_args", "limit")
 """Settings that do not affect verdicts, or that are facts of their own."""
 
 _PASSED = {1.0: "passed", 0.0: "failed"}
-
-
-class RecordedSample(NamedTuple):
-    """A sample of a run's recorded outputs, with its number from 0 in the order of the table."""
-
-    number: int
-    spec: str
-    system: RecordedSystem
-    draw: int
-    sample: Sample
-
-
-def recorded_samples(prepared: Prepared) -> Iterator[RecordedSample]:
-    """Yield the samples of a run's recorded outputs, each made when it is needed."""
-    assert prepared.recorded is not None
-    asked, items, number = prepared.recorded.asked, prepared.items, 0
-    systems: Mapping[str, Any] = prepared.baselines
-    for spec, system in systems.items():
-        for draw in range(1, system.draws + 1):
-            for start in range(0, len(items), _SAMPLES_AT_ONCE):
-                for sample in prepared.run.samples(items[start : start + _SAMPLES_AT_ONCE], None):
-                    if str(sample.id) in asked:
-                        yield RecordedSample(number, spec, system, draw, sample)
-                        number += 1
-
-
-class OutputJudge:
-    """Judges the outputs of a run.
-
-    Args:
-        slots: Limits how many outputs are judged at once in the process; without it, outputs are
-            judged one after the other.
-    """
-
-    def __init__(
-        self, prepared: Prepared, judges: Sequence[Model], slots: asyncio.Semaphore | None = None
-    ) -> None:
-        self._prepared, self._judges, self._slots = prepared, judges, slots
-        # The solver and scorer of each system, made once.
-        self._work_of: Callable[[str], tuple[Any, Any]] = cache(
-            partial(solver_and_scorer, prepared)
-        )
-
-    async def judge(
-        self, samples: Sequence[RecordedSample], each: Callable[[], None] = lambda: None
-    ) -> list[EvalSample]:
-        """Return the samples in the form of a log; ``each`` is called when a sample is done.
-
-        An unusable judge raises `InputError`; any other error is recorded in its sample.
-        """
-        bound_judges.set(self._judges)
-
-        async def one(asked: RecordedSample) -> EvalSample:
-            async with self._slots or nullcontext():
-                found = await self._judged(asked)
-            each()
-            return found
-
-        if self._slots is None:  # nothing to wait for, and tasks would take a tenth more time
-            return [await one(asked) for asked in samples]
-        return await asyncio.gather(*map(one, samples))
-
-    async def _judged(self, asked: RecordedSample) -> EvalSample:
-        sample = asked.sample
-        solver, scorer = self._work_of(asked.spec)
-        target = Target(sample.target or "")
-        state = TaskState(
-            model=ModelName(NO_MODEL),
-            sample_id=sample.id or "",
-            epoch=asked.draw,
-            input=sample.input,
-            messages=[ChatMessageUser(content=str(sample.input))],
-            target=target,
-            output=ModelOutput(),
-            metadata=dict(sample.metadata or {}),
-        )
-        whole: dict[str, Any] = {
-            "id": sample.id,
-            "epoch": asked.draw,
-            "input": sample.input,
-            "target": sample.target or "",
-            "metadata": state.metadata,
-        }
-        try:
-            state = await solver(state, None)
-            # A log names scorers without the package, the first part of their names.
-            scores = {registry_info(scorer).name.partition("/")[2]: await scorer(state, target)}
-        except InputError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the sample's reason; a rerun asks again
-            problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
-            return EvalSample(**whole, error=problem)
-        return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
-
-    def rows(self, asked: RecordedSample, judged: EvalSample) -> dict[str, list[Mapping[str, Any]]]:
-        """Return a judged sample's rows for the tables of a run, by table."""
-        prepared, system = self._prepared, asked.system
-        facts = prepared.facts(system.name, system.model, system.method, system.shots)
-        return {
-            VERDICTS: [*verdict_rows(prepared.run, system.name, [judged])],
-            KEPT: [*prepared.run.rows([judged], facts)],
-        }
-
-
-def is_direct(prepared: Prepared) -> bool:
-    """Return whether a run is judged without a log: it has many outputs and asks no model."""
-    many = prepared.recorded is not None and prepared.samples > MOST_LOGGED
-    return many and all(is_verifier(j) and not reader_of(j) for j in prepared.settings.judges)
-
-
-def judge_direct(folder: Path, prepared: Prepared, judges: Sequence[Model]) -> RunTables:
-    """Judge the outputs of a run, resuming an earlier start, and return the results.
-
-    Raises:
-        InputError: If there are parts from an earlier version.
-    """
-    import pandas as pd
-    from pyarrow import parquet  # type: ignore[import-untyped]
-
-    parts = folder / PARTS
-    _begin_parts(parts)
-    done: set[int] = set()
-    for part in _parts(parts, KEPT):
-        done.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())
-    judge = OutputJudge(prepared, judges)
-    failures: list[Failure] = []
-    left = (asked for asked in recorded_samples(prepared) if asked.number not in done)
-    with Progress("samples", prepared.samples, len(done)) as shown, asyncio.Runner() as runner:
-        for number in count(len(_parts(parts, KEPT))):
-            if not (some := list(islice(left, PART))):
-                break
-            tables: dict[str, list[Mapping[str, Any]]] = {table: [] for table in _PARTED}
-            samples = runner.run(awake(judge.judge(some, shown.step)))
-            for asked, judged in zip(some, samples, strict=True):
-                if judged.error is not None:
-                    failures.append(failure_of(asked.system.name, judged))
-                    continue
-                for table, rows in judge.rows(asked, judged).items():
-                    tables[table] += ({INDEX: asked.number, **row} for row in rows)
-            for table, rows in tables.items():
-                frame = pd.DataFrame(rows, columns=None if rows else [INDEX])
-                write_frame(frame, parts / table / f"{number:06}.parquet")
-    assert prepared.recorded is not None
-    _let_go(prepared)
-    items, verdicts = (_whole(_parts(parts, table)) for table in (KEPT, VERDICTS))
-    usage = verifier_usage(prepared.recorded, verdicts)
-    return RunTables(items, verdicts, usage, failures)
-
-
-def _begin_parts(folder: Path) -> None:
-    """Create the folder of parts; refuse parts of an earlier version."""
-    for table in _PARTED:
-        (folder / table).mkdir(parents=True, exist_ok=True)
-    if any(folder.glob("*.parquet")):
-        raise InputError(
-            "holds parts of an earlier version, which divided the outputs differently",
-            file=folder,
-            hint="finish the run with that version, or remove the folder to judge them again",
-        )
-
-
-def _let_go(prepared: Prepared) -> None:
-    """Release a run's items and outputs after judging, since tables need the memory."""
-    systems = () if prepared.recorded is None else prepared.recorded.systems.values()
-    for held in (prepared.items, prepared.units, *(one.outputs for one in systems)):
-        if isinstance(held, list | dict):
-            held.clear()
-    forget_loaded()
-    unload_languages()
-    gc.collect()  # solvers also hold items, in reference cycles
-
-
-def _parts(folder: Path, table: str) -> list[Path]:
-    return sorted((folder / table).glob("*.parquet"))
-
-
-def _whole(parts: Sequence[Path]) -> "pd.DataFrame":
-    """Return the whole table made from its parts, in the order of the samples."""
-    from pyarrow import concat_tables, parquet
-
-    table = concat_tables(
-        [parquet.read_table(path) for path in parts], promote_options="permissive"
-    )
-    found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
-    numbers = found.pop(INDEX)
-    if numbers.is_monotonic_increasing:  # not so if some failed and were judged later
-        return found
-    return found.iloc[numbers.argsort(kind="stable")].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -364,10 +128,11 @@ class ScoreStage(Stage):
             with TemporaryDirectory(prefix="contrafact-score-") as folder:
                 reader, prepared = self._prepare(rows, Path(folder), made)
                 if prepared is not None:
+                    asked = [*_samples_with_rows(reader, prepared, rows)]
                     judge = OutputJudge(prepared, judges, slots)
-                    given = _given(reader, prepared, rows)
-                    tables = await _judged_tables(judge, given, prepared.run, made)
-                    _add_finished(made, tables, prepared.run, Path(folder))
+                    samples = await judge.judge([sample for sample, _ in asked])
+                    given = [*zip(asked, samples, strict=True)]
+                    _add_judged(made, prepared, given, Path(folder))
             return made
 
         return work
@@ -421,7 +186,7 @@ class ScoreStage(Stage):
         return rename_row(own, self.columns)[0] if self.columns else own
 
 
-def _given(
+def _samples_with_rows(
     reader: OutputReader, prepared: Prepared, rows: Sequence[InputRow]
 ) -> Iterator[tuple[RecordedSample, dict[str, InputRow]]]:
     """Yield each sample that has an output, with the rows that gave the output's parts.
@@ -434,39 +199,28 @@ def _given(
             yield asked, {part: by_line[line] for part, (line, _) in held.items()}
 
 
-async def _judged_tables(
-    judge: OutputJudge,
-    given: Iterable[tuple[RecordedSample, Mapping[str, InputRow]]],
-    run: TaskRun[Any, Any],
+def _add_judged(
     made: StageOutput,
-) -> dict[str, list[dict[str, Any]]]:
-    """Return rows by table, each with the index of its source row; add failures to ``made``."""
-    tables: dict[str, list[dict[str, Any]]] = {KEPT: [], VERDICTS: []}
-    given = list(given)
-    samples = await judge.judge([asked for asked, _ in given])
-    for (asked, parts), sample in zip(given, samples, strict=True):
+    prepared: Prepared,
+    judged: Iterable[tuple[tuple[RecordedSample, Mapping[str, InputRow]], EvalSample]],
+    folder: Path,
+) -> None:
+    """Add the rows of judged outputs, each at the row that it came from, and the failures."""
+    import pandas as pd
+
+    run = prepared.run
+    tables: dict[str, list[dict[str, Any]]] = {VOTES: [], KEPT: []}
+    for (asked, parts), sample in judged:
         if sample.error is not None:
             cause = sample.error.message
             for source in {row.index: row for row in parts.values()}.values():
                 made.fail(source, cause, cause=cause)
             continue
-        for table, rows in judge.rows(asked, sample).items():
+        for name, rows in sample_rows(prepared, asked.system, sample).items():
             for row in rows:
                 if (giver := parts.get(row.get(run.part_column, "")) or parts.get("")) is not None:
-                    tables[table].append({**row, INDEX: giver.index})
-    return tables
-
-
-def _add_finished(
-    made: StageOutput,
-    tables: Mapping[str, list[dict[str, Any]]],
-    run: TaskRun[Any, Any],
-    folder: Path,
-) -> None:
-    """Add the rows of judged outputs, with the columns computed for a whole partition."""
-    import pandas as pd
-
-    items, votes = tables[KEPT], tables[VERDICTS]
+                    tables[name].append({**row, INDEX: giver.index})
+    items, votes = tables[KEPT], tables[VOTES]
     if not items:
         return
     columns = list(dict.fromkeys((*run.columns, *(name for row in items for name in row))))
@@ -475,6 +229,6 @@ def _add_finished(
     for record in table.to_dict("records"):
         made.add(KEPT, record[INDEX], {str(name): value for name, value in record.items()})
     for row in votes:
-        made.add(VERDICTS, row[INDEX], row)
+        made.add(VOTES, row[INDEX], row)
         what = _PASSED.get(row["passed"], "invalid")
         made.counts[row["system"], row["criterion"], row["judge"], what] += 1

@@ -282,8 +282,8 @@ class _Here:
                 typer.echo(f"resuming: {known:,} answers are kept from before", err=True)
             for line, remark in self.remarks:
                 typer.echo(f"{self.name}:{line}: {remark}", err=True)
-            pieces = self._pieces(work, held)
-            self._write(pieces, journal if self.keeps_record else None, keep=keep)
+            pieces = self._pieces(work, held, keep=keep or self.out is None)
+            self._write(pieces, journal if self.keeps_record else None)
             if journal is not None and self.keeps_record and not self.result.causes:
                 journal.finish(0 if calls is None else calls.repeated())
         for note in self.notes.lines():
@@ -325,8 +325,8 @@ class _Here:
         if self.progress is not None:
             self.progress.step()
 
-    def _pieces(self, work: Work, held: ExitStack) -> Iterator[StageOutput]:
-        """Yield the outputs of the rows, part by part."""
+    def _pieces(self, work: Work, held: ExitStack, *, keep: bool) -> Iterator[StageOutput]:
+        """Yield the outputs of the rows, part by part; ``keep`` collects them in the result."""
         stage = self.stage
         if stage.asked is not None or (self.shows_progress and not stage.whole):
             self.progress = held.enter_context(Progress(stage.noun, self.total))
@@ -336,6 +336,8 @@ class _Here:
         while part := list(islice(rows, None if stage.whole else PART)):
             done = 0 if progress is None else progress.done
             made = self._part(part, work, runner)
+            summed = made if keep else StageOutput(counts=made.counts, figures=made.figures)
+            self.result.made.merge(summed)
             if progress is not None and (left := done + len(part) - progress.done) > 0:
                 progress.step(left)
             yield made
@@ -380,8 +382,6 @@ class _Here:
             made.sort()
         result.given += len(part)
         result.rows.update({name: len(rows) for name, rows in made.tables.items()})
-        result.made.counts.update(made.counts)
-        result.made.figures += made.figures
         return made
 
     def _refuse(self, made: StageOutput) -> None:
@@ -389,14 +389,6 @@ class _Here:
         for failure in made.failed:
             if not (failure.cause or self.stage.keeps_bad):
                 raise failure.error.at(self.name, failure.row.line)
-
-    def _keeping(self, pieces: Iterable[StageOutput]) -> Iterator[StageOutput]:
-        """Yield the pieces, and collect all of them in the result."""
-        whole = StageOutput()
-        for made in pieces:
-            whole.merge(made)
-            yield made
-        self.result.made = whole
 
     def _refuse_changed(self, journal: Journal) -> None:
         """Refuse an output that others changed; our own may be rewritten after failed calls."""
@@ -412,10 +404,8 @@ class _Here:
                 hint="move it away and run the command again",
             )
 
-    def _write(self, pieces: Iterator[StageOutput], record: Journal | None, *, keep: bool) -> None:
+    def _write(self, pieces: Iterator[StageOutput], record: Journal | None) -> None:
         stage, out = self.stage, self.out
-        if out is None or keep:
-            pieces = self._keeping(pieces)
         if out is None:
             for _ in pieces:
                 pass

@@ -3,13 +3,14 @@ from tests.support.lines import write_lines
 
 from contrafact.families.finforce.data import PUBLISHED_COUNTS, raw_items
 from contrafact.families.finforce.data_check import check_items
+from contrafact.files.tables import read_rows
 
 LONG = "A long enough headline"
 
 
 def check(tmp_path, rows):
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    return check_items(raw_items(file))
+    return check_items(raw_items(file, read_rows(file)))
 
 
 def headline(text, category="Technology & innovation", **more):

@@ -17,7 +17,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.finforce.records import SIDES, ForwardPair, Headline
 from contrafact.family.data import contradictions
-from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, pick
+from contrafact.files.fields import column_of, columns_found, fold_row, pick
 from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.text.delimit import replace_surrogates
 
@@ -82,19 +82,31 @@ class RawItem:
     """Whether a text held a lone surrogate, which is now U+FFFD."""
 
 
-def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[RawItem]:
-    """Yield the fields of each row of a headline file, read by the row's layout."""
-    for line, row in read_rows(path) if rows is None else rows:
-        item = row.get("input_item")
-        try:
-            fields = _supplement(row, item) if isinstance(item, dict) else _table(row)
-        except InputError as error:
-            raise error.at(source_name(path), line) from error
+def raw_items(name: str | Path, rows: Iterable[Row]) -> Iterator[RawItem]:
+    """Yield the fields of each row of a headline file; ``name`` is the file's, for messages."""
+    for line, row in rows:
+        published, given = row.get("input_item"), fold_row(_flat(row))
+        if (column := column_of(given, "headline")) is None:
+            raise InputError(
+                f"no column 'headline' (found: {columns_found(row)})",
+                file=source_name(name),
+                line=line,
+                hint="name the column 'headline', 'title' or 'text', or pass --columns "
+                "headline=NAME",
+            )
+        # A headline that is empty is not taken from another column.
+        fields = pick(given, FIELDS) | pick({column: given[column]}, ("headline",))
+        layout = "table"
+        if isinstance(published, dict):
+            layout = "supplement"
+        elif column == "headline" and {"classification", "category"} <= given.keys():
+            layout = "benchmark"
+        fields["original_headline"] = given.get("originalheadline") if published else None
         whole = {
-            name: replace_surrogates(value) if isinstance(value, str) else value
-            for name, value in fields.items()
+            field: replace_surrogates(value) if isinstance(value, str) else value
+            for field, value in fields.items()
         }
-        yield RawItem(line, **whole, broken=whole != fields)
+        yield RawItem(line, layout, **whole, broken=whole != fields)
 
 
 def load_headlines(
@@ -155,19 +167,23 @@ def labels_of(item: RawItem) -> Iterator[tuple[str, str, str]]:
         ("the category", headline, category and (canonical_category(category)[0] or category)),
         *(("the side", getattr(item, side), side) for side in SIDES),
     ):
-        if label and isinstance(text, str) and not is_absent(text):
+        if label and isinstance(text, str):
             yield what, text, label
 
 
-def _supplement(row: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
-    scenario, names = _scenario(row), ("headline", "category", "description", "classification")
+def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row of the supplement in the form of a table's row; other rows stay as they are."""
+    item, scenario = row.get("input_item"), _scenario(row)
+    if not isinstance(item, dict):
+        return row
     return {
-        "layout": "supplement",
-        **{name: item.get(name) for name in names},
-        **pick(fold_row({**row, **item}), ("date",)),
-        **{side: scenario.get(f"{side}_counterfactual_scenario") for side in SIDES},
+        **row,
+        **dict.fromkeys(("headline", "category", "description", "classification")),
+        **item,
+        **{f"{side}_counterfactual": scenario.get(f"{side}_counterfactual_scenario")
+           for side in SIDES},
         "original_headline": scenario.get("original_headline"),
-    }
+    }  # fmt: skip
 
 
 def _scenario(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,21 +194,8 @@ def _scenario(row: Mapping[str, Any]) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def _table(row: Mapping[str, Any]) -> dict[str, Any]:
-    given = fold_row(row)
-    column = column_of(given, "headline")
-    if column is None:
-        raise InputError(
-            f"no column 'headline' (found: {columns_found(row)})",
-            hint="name the column 'headline', 'title' or 'text', or pass --columns headline=NAME",
-        )
-    published = column == "headline" and {"classification", "category"} <= given.keys()
-    layout = {"layout": "benchmark" if published else "table", "headline": given[column]}
-    return {**pick(given, FIELDS), **layout}
-
-
 def _required(text: Any) -> str:
-    if is_absent(text):
+    if text is None:
         raise InputError("the headline is empty", hint="fill it in, or leave the row out")
     if not isinstance(text, str):
         raise InputError(f"the headline is not text: {str(text)[:40]!r}", hint="write it as text")
@@ -200,7 +203,7 @@ def _required(text: Any) -> str:
 
 
 def _optional(value: Any) -> str | None:
-    return None if is_absent(value) else str(value)
+    return None if value is None else str(value)
 
 
 def _category(item: RawItem, notes: RowNotes) -> str | None:

@@ -17,7 +17,7 @@ from contrafact.families.finforce.data import (
 )
 from contrafact.families.finforce.records import SIDES
 from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
-from contrafact.files.fields import column_of, fold_row, is_absent
+from contrafact.files.fields import column_of, fold_row
 from contrafact.files.tables import RowNotes
 from contrafact.records import content_id
 from contrafact.text.delimit import hostile_characters, printable
@@ -68,7 +68,7 @@ class _Pass:
             self.wrong["with one counterfactual of two"].append(item.line)
         if not any(sides) and item.layout == "supplement":
             self.wrong["without counterfactuals"].append(item.line)
-        label = "" if is_absent(item.classification) else str(item.classification)
+        label = "" if item.classification is None else str(item.classification)
         if label not in ("", _EXPECTED_CLASS):
             what = f"classified '{label}', not '{_EXPECTED_CLASS}'"
             self.odd[what].append(item.line)
@@ -82,7 +82,7 @@ class _Pass:
     def _text(self, item: RawItem, name: str) -> str:
         """Return a field's text; note a fault and return "" if it is absent or not text."""
         value = getattr(item, name)
-        if is_absent(value):
+        if value is None:
             if name == "headline" or (name == "category" and item.layout != "table"):
                 self.wrong[f"with an empty {name}"].append(item.line)
             return ""

@@ -31,6 +31,7 @@ from contrafact.family.training import (
     TrainingMeasure,
     TrainingSpec,
 )
+from contrafact.files.tables import read_rows
 from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack
 from contrafact.records import content_id
@@ -49,7 +50,7 @@ def load_items(path: Path | None) -> list[TrainingItem]:
         headlines = load_headlines(path)
         lines = {
             _headline_id(item.headline): item.line
-            for item in raw_items(path)
+            for item in raw_items(path, read_rows(path))
             if isinstance(item.headline, str)
         }
     return [

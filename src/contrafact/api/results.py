@@ -130,8 +130,12 @@ class Result(Generic[_T]):
             return Markup("")
         from contrafact.report.marks import marked_text
 
-        edits = [(what, marked_text(*texts, _CHARACTERS)) for what, *texts in self.edits]
-        return _table([{"edit": what, "text": text} for what, text in edits])
+        return _table(
+            [
+                {"edit": what, "text": marked_text(before, after, _CHARACTERS)}
+                for what, before, after in self.edits
+            ]
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -137,7 +137,7 @@ SHOWN = {
     " --max-tokens 8 --fluency-model smollm2-135m --out run; test -s run/report.html",
     "train": "contrafact models fetch smollm2-135m;"
     "contrafact train srlm small.yaml --out trained;"
-    "test -d trained/warm-up/model; ls trained/metrics.png",
+    "test -d trained/warm-up/model; ls trained/metrics.csv",
     "review": "contrafact review import news.csv --project headline-screening --review own"
     " --person Ada=annotator --db own.db; python served.py",
     "notebook": "python -c 'import ipywidgets'",

@@ -55,7 +55,7 @@ def test_what_models_and_news_wrote_is_escaped_wherever_it_is_shown(run):
     assert page.path == found.folder / "report.html"
     for html in (found._repr_html_(), page.html, page._repr_html_()):
         assert "<script>alert" not in html
-    assert "&lt;script&gt;" in page.html and "sandbox" in page._repr_html_()
+    assert "sandbox" in page._repr_html_()
     assert any("no --judge" in note for note in found.notes)
 
 

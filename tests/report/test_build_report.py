@@ -14,11 +14,10 @@ import pandas as pd
 import pytest
 from tests.support.pages import read
 
-from contrafact.family.display import Column, Example, Table
+from contrafact.family.display import Column, Table
 from contrafact.report import build
-from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import TaskRuns
+from contrafact.report.marks import marked_text
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
 Study = Any
@@ -111,22 +110,17 @@ class TestPage:
         assert reader.ill == []
         assert reader.open == []
         text = "".join(reader.text)
-        assert "<script>alert('news')</script>" in text
-        assert "{{ 7*7 }}" in text
-        assert "</style></title>" in text
+        assert "evil <svg onload=alert(3)>" in text
+        assert "</tbody><script>alert(2)</script>" in text
         assert not re.search(r"[\u202a-\u202e\u2066-\u2069\u200b\u2060\u00ad\x00\x1b]", shown)
         assert "U+202E" in shown
-        assert "شركة ميرا" in shown
         assert "<script>alert" not in page
 
     def test_a_judge_that_is_the_embedded_model_is_warned_of(self, page: str) -> None:
         before, _, _ = page.partition('id="results"')
         assert "The judge is the embedded model" in before
 
-    def test_shows_examples_invalid_outputs_and_what_was_run(self, page: str) -> None:
-        _, _, drawn = page.partition('id="examples"')
-        assert drawn.count('<article class="example">') == 20
-        assert "<ins>" in page
+    def test_shows_invalid_outputs_and_what_was_run(self, page: str) -> None:
         text = "".join(read(page).text)
         for fact in (
             "no opportunity was written",
@@ -210,51 +204,13 @@ def test_a_run_without_judge_fluency_categories_or_valid_outputs(
     assert overall["valid"].tolist() == 3 * [0.0]
 
 
-class TestExamples:
-    def drawn(self, items: pd.DataFrame, meta: Any, seed: int = 0) -> list[Example]:
-        data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20))
-        return draw_examples(data, rng=np.random.default_rng(seed))
-
-    @pytest.mark.slow
-    def test_random_distinct_and_every_system_has_its_share(self, study: Study) -> None:
-        items, meta = study.make_items(), study.make_meta()
-        shown = self.drawn(items, meta)
-        assert len(shown) == 20
-        systems = [
-            next(label for label, *_ in study.systems if label in example.where)
-            for example in shown
-        ]
-        pairs = {(system, example.text) for system, example in zip(systems, shown, strict=True)}
-        assert len(pairs) == 20
-        share = pd.Series(systems).value_counts()
-        assert share.max() - share.min() <= 1
-        assert repr(self.drawn(items, meta)) == repr(shown)
-        assert repr(self.drawn(items, meta, seed=1)) != repr(shown)
-
-    def test_few_headlines_are_shown_for_every_system(self, study: Study) -> None:
-        assert len(self.drawn(study.make_items(headlines=2), study.make_meta())) == 6
-
-    def test_the_edit_is_marked_and_long_text_is_cut(self, study: Study) -> None:
-        items = study.make_items(headlines=6, systems=study.systems[:1])
-        items["headline"] = "Ostrel Bank names a new chief"
-        items["text"] = "Ostrel Bank loses its chief" + " and waits" * 9_000
-        items["invalid_reason"] = None
-        edit, left_out, _ = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
-        assert "<del>names a new</del>" in edit
-        assert "<ins>loses its</ins>" in edit
-        assert left_out > 80_000
-        assert len(edit) < 4_000
-        items["text"] = "A strike closes the port for a week"
-        text, _, whole = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
-        assert (text, whole) == (items["text"][0], True)
-
-    def test_an_invalid_side_is_shown_with_its_reason(self, study: Study) -> None:
-        items = study.make_items(headlines=3, systems=study.systems[:1])
-        items["text"] = None
-        items["invalid_reason"] = "not <JSON>"
-        cards = self.drawn(items, study.make_meta())[0].cards
-        assert {card.invalid for card in cards} == {"not <JSON>"}
-        assert all(card.text is None and card.chips == () for card in cards)
+def test_the_edit_is_marked_and_long_text_is_cut() -> None:
+    before = "Ostrel Bank names <a> new chief"
+    edit = marked_text(before, "Ostrel Bank loses its chief" + " and waits" * 9_000, 1_200)
+    assert "<del>names &lt;a&gt; new</del> <ins>loses its</ins>" in edit
+    assert len(edit) < 4_000
+    scattered = "A strike closes the port for a week"
+    assert marked_text(before, scattered, 1_200) == scattered
 
 
 class TestWrite:

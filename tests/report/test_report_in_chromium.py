@@ -148,9 +148,7 @@ def test_it_works_by_keyboard_alone(opened: Any, items: pd.DataFrame) -> None:
     assert chosen.get_attribute("aria-posinset") == "1"
 
 
-def test_marks_are_those_of_the_examples_and_texts_stay_texts(
-    opened: Any, items: pd.DataFrame
-) -> None:
+def test_marks_are_those_of_python_and_texts_stay_texts(opened: Any, items: pd.DataFrame) -> None:
     page = opened
     settle(page)
     page.get_by_role("listbox").focus()
@@ -175,21 +173,20 @@ def test_marks_are_those_of_the_examples_and_texts_stay_texts(
     assert "U+202E" in card.locator("pre").last.inner_text()
 
 
-def test_with_the_explorer_examples_are_folded_and_open_for_a_link(opened: Any) -> None:
-    page, example = opened, opened.locator("#examples article").first
-    assert not example.is_visible()
-    page.locator("#examples summary").first.click()
-    assert example.is_visible()
-    page.locator("#examples summary").first.click()
+def test_on_paper_the_chosen_output_stands_alone(opened: Any) -> None:
+    page = opened
+    settle(page)
+    page.emulate_media(media="print")
+    assert page.locator("#explorer .detail .side").first.is_visible()
+    assert not page.get_by_role("listbox").is_visible()
+    page.emulate_media(media="screen")
 
 
-def test_without_javascript_the_twenty_examples_remain(chromium: Any, page_path: Path) -> None:
+def test_without_javascript_the_page_says_where_the_outputs_are(
+    chromium: Any, page_path: Path
+) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(page_path.as_uri())
-    assert not page.locator("#explorer").is_visible()
-    assert page.locator("nav a[href='#explorer']").count() == 1
-    assert not page.locator("nav a[href='#explorer']").is_visible()
-    assert page.locator("#examples article").count() == 20
-    assert page.locator("#examples article").first.is_visible()
+    assert "items.parquet" in page.locator("#explorer").inner_text()
     context.close()

@@ -61,7 +61,7 @@ def test_baselines_alone_need_no_model(quick_contrafact, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "name a model (--model) to hold against the baselines" in page
+    assert "name a model (--model) to compare with the baselines" in page
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert set(items["model"]) == {"none/none"}
     named = quick_contrafact(

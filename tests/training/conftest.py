@@ -11,9 +11,6 @@ import pytest
 import yaml
 from tests.support.small_models import word_model
 
-from contrafact.report.drawing import Figure
-from contrafact.training import results
-
 NAMES = ["Tern & Vale", "Osk Mills", "Brant Air", "Dunmar", "Velmora", "Pell Foods", "Lorne Steel"]
 NAMES += ["Ashby Rail", "Corvin", "Marl Oil", "Kestrel Bank", "Quay Docks"]
 VERBS = ["raises", "cuts", "halts", "opens", "sells", "delays", "doubles", "reviews"]
@@ -120,13 +117,6 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no figures: for tests that look at none, since to draw takes longer than to train."""
-    figure = Figure("none", "", "", "", svg=b"-", png=b"-")
-    monkeypatch.setattr(results, "render", lambda *_, **__: figure)
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ def finished(config, tmp_path_factory) -> tuple[Path, Any]:
     return out, run(config, out)[0]
 
 
-def test_its_checkpoints_are_models_and_its_tables_and_figures_are_there(finished):
+def test_its_checkpoints_are_models_and_its_tables_are_there(finished):
     out, outcome = finished
     assert outcome.saturated is None
     assert [path.relative_to(out).as_posix() for path in outcome.checkpoints] == [
@@ -98,7 +98,6 @@ def test_its_checkpoints_are_models_and_its_tables_and_figures_are_there(finishe
         assert (outcome.checkpoints[-1] / name).is_file()
     assert [row["checkpoint"] for row in outcome.metrics] == ["base", "warm-up", "iteration-1"]
     assert all(row["valid_low"] <= row["valid"] <= row["valid_high"] for row in outcome.metrics)
-    assert (out / "metrics.png").stat().st_size > 5_000
     for name in ("metrics", "saturation"):
         assert len(pd.read_csv(out / f"{name}.csv"))
     assert set(pd.read_csv(out / "losses.csv")["stage"]) == {"warm-up", "iteration-1"}
@@ -164,7 +163,6 @@ def test_another_training_is_refused_in_its_folder(finished, config):
         run(config, out, seed=9)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, tmp_path):
     whole, _ = finished
     killed = tmp_path / "killed"
@@ -190,7 +188,6 @@ def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, 
         assert (killed / path).read_text() == (whole / path).read_text()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_full_disk_is_one_line_and_earlier_checkpoints_stay(finished, config, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(finished[0], out)
@@ -211,7 +208,6 @@ def replaced(outcome: Any, old: Path, new: Path) -> Any:
     return dataclasses.replace(outcome, checkpoints=moved)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write_config, tmp_path):
     config = write_config(
         tmp_path,
@@ -234,7 +230,6 @@ def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write
     assert (scores.loc[~scores["valid"], "score"] == 0).all()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_another_family_is_trained_in_its_own_words(write_config, tmp_path):
     spec = dataclasses.replace(SPECS["finforce"], item="review", items="reviews")
     config = write_config(tmp_path, held_out=5, warm_up={"examples": 12})

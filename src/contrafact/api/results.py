@@ -128,13 +128,14 @@ class Result(Generic[_T]):
         """Return the edits as HTML, with deletions and insertions marked."""
         if not self.edits:
             return Markup("")
-        from contrafact.family.display import Card
-        from contrafact.report.examples import marked_text
+        from contrafact.report.marks import marked_text
 
-        cards = [Card(what, after, before=before) for what, before, after in self.edits]
-        texts = [marked_text(card, _CHARACTERS).html for card in cards]
-        edits = zip(cards, texts, strict=True)
-        return _table([{"edit": card.title, "text": text} for card, text in edits])
+        return _table(
+            [
+                {"edit": what, "text": marked_text(before, after, _CHARACTERS)}
+                for what, before, after in self.edits
+            ]
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""The contents of a report's chapter as data (tables, charts, examples), and number formats.
+"""The contents of a report's chapter as data (tables, charts), and number formats.
 
 Families make these; `contrafact.report` draws, writes and escapes them. Texts of models and news
 are held unescaped.
@@ -18,10 +18,7 @@ __all__ = [
     "MISSING",
     "OWN",
     "PUBLISHED",
-    "Card",
-    "Chip",
     "Column",
-    "Example",
     "Fact",
     "GridChart",
     "Kind",
@@ -301,42 +298,3 @@ class Fact:
     text: str
     below: str = ""
     is_name: bool = False
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A verdict (a state) or another small fact, as shown; the title appears when the reader points
-    at it."""
-
-    text: str
-    state: Literal["yes", "no", "unread", ""] = ""
-    title: str = ""
-
-
-@dataclass(frozen=True)
-class Card:
-    """A text in a row of cards, with its changes from the text ``before`` marked.
-
-    ``text`` is None if there is no text, and ``invalid`` says why; ``marks`` are the parts of the
-    difference that are shown. ``tone`` is ``risk`` or ``opportunity``, or empty.
-    """
-
-    title: str
-    text: str | None
-    before: str | None = None
-    marks: tuple[str, ...] = ("same", "removed", "added")
-    invalid: str = ""
-    chips: Sequence[Chip] = ()
-    tone: str = ""
-
-
-@dataclass(frozen=True)
-class Example:
-    """A unit with the systems' outputs: ``where`` names the unit, ``facts`` are labels and texts
-    shown before the cards, ``answers`` give for each system its name, chips and reasons."""
-
-    where: str
-    text: str = ""
-    facts: Sequence[tuple[str, str]] = ()
-    cards: Sequence[Card] = ()
-    answers: Sequence[tuple[str, Sequence[Chip], str]] = ()

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Example, GridChart, Kind, Table, Warnings
+from contrafact.family.display import GridChart, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
 from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Bootstrap
@@ -27,7 +27,6 @@ __all__ = [
     "Breakdown",
     "ChapterData",
     "Estimate",
-    "Examples",
     "Explorer",
     "Form",
     "JudgedColumn",
@@ -171,38 +170,6 @@ class Breakdown:
 
 
 @dataclass(frozen=True)
-class Examples:
-    """How examples are shown: a unit and the systems' outputs for it, with edits marked.
-
-    Attributes:
-        by: The columns that identify an example, if not the spec's key.
-        cluster: The column whose values are each shown once before any value is shown again.
-        in_turn: Whether each example shows a single system, with the systems in turn.
-        text: The column of the text to change; changes in outputs are marked against it.
-        where: Templates that name the unit: ``"{sample_id}"``, ``"phrasing {phrasing}"``; those
-            whose value a row lacks are left out.
-        facts: Labels and columns of further facts to show.
-        card: The column that heads an output.
-        chips: Templates shown beside an output's verdicts: ``"Perplexity {perplexity:.1f}"``.
-        build: Makes an example from its rows, if the usual way does not fit.
-    """
-
-    by: tuple[str, ...] = ()
-    cluster: str = ""
-    in_turn: bool = False
-    text: str = ""
-    where: tuple[str, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
-    card: str = "system"
-    chips: tuple[str, ...] = ()
-    caption: str = (
-        "{count} drawn at random with seed {seed}; nothing is picked by hand. "
-        "<ins>Underlined</ins> is what was put in, <del>struck through</del> what was taken out."
-    )
-    build: "Callable[[pd.DataFrame, ChapterData], Example] | None" = None
-
-
-@dataclass(frozen=True)
 class Explorer:
     """The columns that the item explorer shows in addition to those of the rest of the spec.
 
@@ -215,7 +182,10 @@ class Explorer:
         classes: Columns of error classes and their labels; a column holds 1.0 where an output is
             of the class, or the class's name.
         columns: Further columns, besides measures: yes or no to filter by, numbers to sort by.
-        before: The column of the text to mark changes against, if not the examples' ``text``.
+        where: Templates that name the unit: ``"{sample_id}"``, ``"phrasing {phrasing}"``; those
+            whose value a row lacks are left out.
+        facts: Labels and columns of further facts to show.
+        before: The column of the text to mark changes against.
         text: The column of the text to show, if not the output's text.
         answer: The column of an answer, in families whose output is not a text.
         note: The column of a system's further remarks.
@@ -224,6 +194,8 @@ class Explorer:
     filters: tuple[tuple[str, str], ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
+    where: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
     before: str = ""
     text: str = ""
     answer: str = ""
@@ -384,7 +356,8 @@ class ReportSpec:
         how: Terms and explanations of how to read the chapter, besides those of every chapter;
             ``{level}`` and ``{resamples}`` are filled in.
         terminal: The columns shown in the terminal, if not the first measures.
-        streams: The names of the random streams, in the order in which the seed spawns them.
+        streams: The names of the random streams, in the order in which the seed spawns them; a name
+            that nothing draws from keeps the streams after it as they were.
     """
 
     title: str
@@ -403,7 +376,6 @@ class ReportSpec:
     sections: tuple[Callable[[ChapterData], Section] | str, ...] = (
         *("results", "breakdowns", "paired", "judge", "agreement", "errors"),
     )
-    examples: Examples = field(default_factory=Examples)
     explorer: Explorer = field(default_factory=Explorer)
     how: tuple[tuple[str, str], ...] = ()
     terminal: tuple[TerminalColumn, ...] = ()

@@ -21,7 +21,6 @@ __all__ = [
     "EditTask",
     "ReadReply",
     "TrainingItem",
-    "TrainingMeasure",
     "TrainingPrompts",
     "TrainingSpec",
 ]
@@ -63,16 +62,6 @@ class CheckedReply:
     values: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TrainingMeasure:
-    """A measure of a valid answer; a ``share`` is shown in percent, ``drawn`` gives it a panel."""
-
-    name: str
-    label: str
-    share: bool = False
-    drawn: bool = False
-
-
 class TrainingPrompts(Protocol):
     """The prompts of a training, from one prompt pack."""
 
@@ -103,7 +92,7 @@ class TrainingSpec:
         read: Reads a reply, given whether the model finished it.
         read_item: Reads a new item from a reply: its text, and why it is not an item, if so.
         check: Scores replies without a model, given the items and the replies as read.
-        measures: The reported measures of valid answers, in order.
+        measures: The names of the reported measures of valid answers, in order.
         methods: Methods whose answers can be preferred, besides the model's own replies.
         method_answer: Returns the answer in a method's output; None if it is invalid.
     """
@@ -120,7 +109,7 @@ class TrainingSpec:
     read: Callable[[str, bool], ReadReply]
     read_item: Callable[[str, bool], tuple[str, str | None]]
     check: Callable[[Sequence[str], Sequence[ReadReply]], Sequence[CheckedReply]]
-    measures: tuple[TrainingMeasure, ...]
+    measures: tuple[str, ...]
     methods: Methods
     method_input: Callable[[str], Any]
     method_answer: Callable[[Any], Answer | None]

@@ -5,16 +5,14 @@ Sections are made in the order in which they are shown, since they draw from sha
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from contrafact.console import say_once
 from contrafact.errors import installed
 from contrafact.family import family_of_task
-from contrafact.family.display import Fact, GridChart, Table, Warnings, count
+from contrafact.family.display import Fact, GridChart, Table, Warnings
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, ReportSpec, Section
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
@@ -27,7 +25,6 @@ from contrafact.report.estimates import (
     prepare_items,
     systems_of,
 )
-from contrafact.report.examples import draw_examples, shown_example
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import Summary, summarise
@@ -67,8 +64,6 @@ class Chapter:
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     explorer: Packed
-    examples: Sequence[Mapping[str, Any]]
-    examples_caption: Markup
     how: Sequence[tuple[str, str]]
     results: Mapping[str, object]
 
@@ -96,7 +91,6 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     tables = {table.key: table for table in shown if isinstance(table, Table)}
     if (corrected := corrected_table(data)) is not None:
         tables[corrected.key] = corrected
-    examples = [*map(shown_example, draw_examples(data, rng=data.streams["examples"]))]
     summary = summarise(data)
     results: dict[str, object] = {
         "opening": summary.results,
@@ -123,10 +117,6 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         tables=tables,
         figures={chart.key: draw_chart(chart) for chart in shown if isinstance(chart, GridChart)},
         explorer=pack_items(data, runs.calls, best=summary.best),
-        examples=examples,
-        examples_caption=Markup(spec.examples.caption).format(
-            count=count(len(examples), "example"), seed=options.seed
-        ),
         how=how_to_read(data),
         results=results,
     )
@@ -182,7 +172,6 @@ def sections_of(data: ChapterData) -> Iterator[Section]:
         else:
             yield _STANDARD[section](data)
     yield Section("explorer", "Every output", contents="Explorer")
-    yield Section("examples", "Examples")
     yield Section("runs", "What was run")
     yield Section("how", "How to read this")
 
@@ -234,7 +223,7 @@ _STANDARD: Mapping[str, Callable[[ChapterData], Section]] = {
         "errors", "Invalid outputs", (invalid_table(data), reason_table(data))
     ),
 }
-_FILLED_BY_THE_PAGE = frozenset(("explorer", "examples", "runs", "how"))
+_FILLED_BY_THE_PAGE = frozenset(("explorer", "runs", "how"))
 
 
 def _filled(sections: Sequence[Section]) -> Iterator[Section]:

@@ -22,8 +22,8 @@ from contrafact.family.report import Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import changes_between
 from contrafact.report.estimates import compare_systems, estimate_figures, prepare_items
-from contrafact.report.examples import why_invalid
 from contrafact.report.frames import meta_of
+from contrafact.report.marks import why_invalid
 from contrafact.report.words import sentence
 from contrafact.runs.items import RunItems, read_items
 from contrafact.stats.paired import holm

@@ -3,10 +3,9 @@
 import io
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from contrafact.text.delimit import visible_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["Figure", "draw_chart", "render"]
+__all__ = ["Figure", "draw_chart"]
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish, darkened for paper.
 _COLOURS = {
@@ -46,11 +45,8 @@ class Figure:
     png: bytes
 
 
-_Draw = Callable[["Plot", dict[str, str]], None]
-
-
 @contextmanager
-def _style(colours: dict[str, str]) -> Iterator[None]:
+def _style() -> Iterator[None]:
     import matplotlib
 
     settings: dict[Any, Any] = {
@@ -58,18 +54,18 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
         "font.size": 9,
         "axes.titlesize": 9.5,
         "axes.titleweight": "bold",
-        "text.color": colours["ink"],
-        "axes.labelcolor": colours["muted"],
-        "axes.edgecolor": colours["grid"],
-        "xtick.color": colours["muted"],
-        "ytick.color": colours["ink"],
+        "text.color": _COLOURS["ink"],
+        "axes.labelcolor": _COLOURS["muted"],
+        "axes.edgecolor": _COLOURS["grid"],
+        "xtick.color": _COLOURS["muted"],
+        "ytick.color": _COLOURS["ink"],
         "ytick.major.size": 0,
         "xtick.major.size": 0,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.spines.left": False,
         "axes.axisbelow": True,
-        "grid.color": colours["grid"],
+        "grid.color": _COLOURS["grid"],
         "grid.linewidth": 0.8,
         "legend.frameon": False,
         # Names of systems are data: a dollar sign in one must not start a formula.
@@ -84,16 +80,17 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
         yield
 
 
-def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height: float) -> Figure:
-    """Return a figure that ``draw`` draws into an empty plot with the colours; height in inches."""
+def draw_chart(chart: GridChart) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Plot
 
+    row = max(0.34, 0.17 * len(chart.series) + 0.1)
+    height = 1.0 + 0.14 * len(chart.series) + len(chart.rows) * row
     images: dict[str, bytes] = {}
-    with _style(_COLOURS):
+    with _style():
         plot = Plot(figsize=(_WIDTH, height), layout="constrained")
         FigureCanvasAgg(plot)
-        draw(plot, _COLOURS)
+        _bars(chart, plot)
         for kind in ("svg", "png"):
             sink = io.BytesIO()
             nameless = {"Date": None} if kind == "svg" else {"Software": None}
@@ -101,17 +98,11 @@ def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height:
             # The layout of the first format serves the second: it takes half of the time.
             plot.set_layout_engine(None)
             images[kind] = sink.getvalue()
-    return Figure(key, title, caption, visible_text(alt), images["svg"], images["png"])
+    alt = visible_text(_grid_text(chart))
+    return Figure(chart.key, chart.title, chart.caption, alt, images["svg"], images["png"])
 
 
-def draw_chart(chart: GridChart) -> Figure:
-    row = max(0.34, 0.17 * len(chart.series) + 0.1)
-    height = 1.0 + 0.14 * len(chart.series) + len(chart.rows) * row
-    about = (chart.key, chart.title, chart.caption, _grid_text(chart))
-    return render(*about, partial(_bars, chart), height=height)
-
-
-def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
+def _bars(chart: GridChart, plot: "Plot") -> None:
     thick = 0.8 / len(chart.series)
     axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
     for ax, panel in zip(axes, chart.panels, strict=True):
@@ -120,11 +111,11 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
             y = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * thick
             known = ~np.isnan(values)
             y, values, lows, highs = y[known], values[known], lows[known], highs[known]
-            shade = colours[chart.colours[i % len(chart.colours)]]
+            shade = _COLOURS[chart.colours[i % len(chart.colours)]]
             solid = 1.0 if i < len(chart.colours) else 0.5
             label = _short_name(name)
             ax.barh(y, values, height=thick * 0.9, color=shade, alpha=solid, label=label)
-            ax.hlines(y, lows, highs, color=colours["ink"], linewidth=1.3)
+            ax.hlines(y, lows, highs, color=_COLOURS["ink"], linewidth=1.3)
             for at, value, high in zip(y, values, highs, strict=True):
                 end = value if math.isnan(high) else max(value, high)
                 text = format_number(value, panel.kind)

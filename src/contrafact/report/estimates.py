@@ -102,8 +102,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         frame = spec.prepare(frame)
     # Texts that are only shown become categories, so that subsets of the rows do not copy them.
     explorer = spec.explorer
-    shown = {spec.examples.text, explorer.before, explorer.answer, explorer.note}
-    shown |= {name for _, name in spec.examples.facts}
+    shown = {explorer.before, explorer.answer, explorer.note}
+    shown |= {name for _, name in explorer.facts}
     categories = [
         name for name in shown - {*spec.key} if str(frame.get(name, frame["valid"]).dtype) == "str"
     ]

@@ -19,7 +19,7 @@ import pandas as pd
 
 from contrafact.family.display import format_number, missing
 from contrafact.family.report import ChapterData, Explorer
-from contrafact.report.examples import filled
+from contrafact.report.marks import filled
 from contrafact.text.diff import MANY_CHANGES, SHARED_WORDS
 
 MOST_ITEMS = 20_000
@@ -98,17 +98,16 @@ def _column(items: pd.DataFrame, name: str) -> dict[str, Any]:
 
 
 def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
-    spec, examples = data.spec.explorer, data.spec.examples
-    named = tuple(f"{{{name}}}" for name in data.spec.key)
-    where = [w for w in examples.where or named if "{system}" not in w]
+    spec = data.spec.explorer
+    where = spec.where or tuple(f"{{{name}}}" for name in data.spec.key)
     return {
         "id": _column(items, "sample_id"),
         "where": _coded(" · ".join(filled(row, where)) for row in items.to_dict("records")),
-        "before": _column(items, spec.before or examples.text),
+        "before": _column(items, spec.before),
         "text": _column(items, spec.text or data.spec.text),
         "answer": _column(items, spec.answer),
         "note": _column(items, spec.note),
-        "facts": [{"label": label, **_column(items, name)} for label, name in examples.facts],
+        "facts": [{"label": label, **_column(items, name)} for label, name in spec.facts],
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.family.training import ReadReply, TrainingMeasure, TrainingSpec
+from contrafact.family.training import ReadReply, TrainingSpec
 from contrafact.files.journal import Journal
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
@@ -19,22 +19,7 @@ from contrafact.stats.paired import paired_comparison
 from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import generate_replies
 
-__all__ = ["evaluate", "measures_of", "metrics_rows"]
-
-
-def measures_of(spec: TrainingSpec) -> tuple[TrainingMeasure, ...]:
-    """Return the measures, in order.
-
-    ``valid``, ``clean`` (no repair was needed) and ``score`` (of the family's checks, 0 if invalid)
-    are measured on all replies, the others on valid ones.
-    """
-    return (
-        TrainingMeasure("valid", "Valid replies", share=True, drawn=True),
-        TrainingMeasure("clean", "Replies read without repairs", share=True),
-        TrainingMeasure("score", "Points of the checks"),
-        *spec.measures,
-        TrainingMeasure("delta_perplexity", "Δ perplexity", drawn=True),
-    )
+__all__ = ["evaluate", "metrics_rows"]
 
 
 def evaluate(
@@ -49,8 +34,9 @@ def evaluate(
     """Return a checkpoint's replies to the held-out items, as rows.
 
     A row has the ``id`` and text of its ``item``, the ``reply`` and whether it ``ended``, a column
-    for each part of the answer, the reason if it is ``invalid``, and ``values`` by measure; an
-    invalid reply has no values for measures of valid replies.
+    for each part of the answer, the reason if it is ``invalid``, and ``values`` by measure:
+    ``valid``, ``clean`` (no repair was needed), ``score`` (of the family's checks, 0 if invalid)
+    and, for a valid reply, the family's measures and ``delta_perplexity``.
 
     Args:
         scorer: The model that scores perplexity, the same for every checkpoint; None for no
@@ -107,7 +93,7 @@ def _measured(
 ) -> dict[str, Any]:
     """Return a checkpoint's figures with 95% intervals: a row of the table of metrics."""
     row: dict[str, Any] = {spec.items: len(replies)}
-    for name in (measure.name for measure in measures_of(spec)):
+    for name in ("valid", "clean", "score", *spec.measures, "delta_perplexity"):
         values = [reply["values"][name] for reply in replies if name in reply["values"]]
         figure: Interval | Proportion
         if name in ("valid", "clean"):

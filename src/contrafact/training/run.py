@@ -13,7 +13,7 @@ After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a f
     OUT/iteration-1/preferences/  pairs, and the figures of saturation
     OUT/iteration-1/model/
     OUT/iteration-1/evaluation/
-    OUT/metrics.csv, …            tables and figures of all stages
+    OUT/metrics.csv, …            tables of all stages
 """
 
 from collections.abc import Callable

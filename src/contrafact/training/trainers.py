@@ -52,7 +52,7 @@ class TokenizedExample:
 
 def check_trainers(*more: str) -> None:
     """Raise an `InputError` unless the packages of training, and ``more``, are installed."""
-    needed = ("torch", "transformers", "trl", "peft", "datasets", "matplotlib", *more)
+    needed = ("torch", "transformers", "trl", "peft", "datasets", *more)
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(

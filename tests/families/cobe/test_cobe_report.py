@@ -22,7 +22,6 @@ from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter
 from contrafact.report.estimates import prepare_items
-from contrafact.report.examples import draw_examples
 from contrafact.report.frames import TaskRuns
 
 HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."
@@ -239,20 +238,10 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
     assert "self-judged" in warned(ReportMeta(runs=(own,)))
 
 
-def test_examples_show_every_story_before_a_second_phrasing_of_one() -> None:
-    drawn = draw_examples(data_of(frame(stories=5)), count=7, rng=np.random.default_rng(1))
-    ids = [example.where.split(" · ")[0] for example in drawn]
-    assert len(set(ids[:5])) == 5
-    assert len(ids) == 7
-    assert all(len(example.cards) == 2 for example in drawn)
-
-
 @pytest.mark.slow
-def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_path: Path) -> None:
+def test_the_page_shows_all_parts_and_escapes_what_models_wrote(tmp_path: Path) -> None:
     page, results, _ = report(tmp_path, with_published=True)
     assert "<script>alert" not in page
-    assert "<del>cracked</del>" in page
-    assert "<ins>held</ins>" in page
     for key in ("accuracy", "criteria", "by_graph", "by_phrasing", "by_domain", "by_failure_mode"):
         assert (tmp_path / "figures" / f"{key}.svg").exists()
         assert f'id="figure-{key}"' in page

@@ -11,7 +11,6 @@ from contrafact.families.finforce.training import (
 )
 from contrafact.family.training import CheckedReply
 from contrafact.training.evaluation import metrics_rows
-from contrafact.training.results import metrics_figure
 
 HEADLINE = "Dunmar central bank raises its rate to 6% as food prices climb"
 PAIR = {
@@ -90,7 +89,7 @@ def test_a_headline_that_was_cut_off_is_none():
     )
 
 
-def test_measures_of_valid_answers_stand_in_the_table_and_what_is_known_in_the_figure_of_metrics():
+def test_measures_of_valid_answers_stand_in_the_table_of_metrics():
     def reply(passed):
         values = {"valid": 1.0, "clean": 1.0, "score": 5.0}
         return {"values": values if passed is None else {**values, "subject": passed}}
@@ -100,6 +99,3 @@ def test_measures_of_valid_answers_stand_in_the_table_and_what_is_known_in_the_f
     )
     assert [row["subject"] for row in rows] == [0.5, 1.0]
     assert [row["subject_n"] for row in rows] == [2, 1]
-    figure = metrics_figure(rows, TRAINING)
-    assert "base: valid replies 100.0%; warm-up: valid replies 100.0%" in figure.alt
-    assert "perplexity" not in figure.alt

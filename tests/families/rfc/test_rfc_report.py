@@ -22,7 +22,6 @@ from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, sections_of
-from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import TaskRuns
 from contrafact.report.words import warnings
 
@@ -212,21 +211,6 @@ def test_a_confusion_matrix_loses_no_answer() -> None:
     data = estimated("rfc-diagnose")
     confusion = confusion_frame(data, "rfc-diagnose")
     assert confusion[[*MANIPULATIONS, "invalid"]].to_numpy().sum() == len(data.items)
-
-
-def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
-    data = estimated("rfc-detect")
-    shown = draw_examples(data, rng=np.random.default_rng(0))
-    assert len(shown) == 20
-    turns = [example.where.split(" · ")[0] for example in shown]
-    assert set(turns[:4]) == set(turns[4:8]) == set(MANIPULATIONS)
-    original, rewritten = (marked_text(card)[0] for card in shown[0].cards)
-    assert "<del>5</del>" in original
-    assert "<ins>15</ins>" in rewritten
-    assert "<ins>" not in original
-    assert [system for system, _, _ in shown[0].answers] == list(data.systems)
-    texts = [chip.text.split(":")[0] for chip in shown[0].answers[0][1]]
-    assert texts == ["original", "rewritten"]
 
 
 def test_a_label_of_another_task_is_the_callers_mistake() -> None:

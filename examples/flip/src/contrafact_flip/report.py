@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from contrafact.family.report import Breakdown, Examples, JudgedColumn, Measure, ReportSpec
+from contrafact.family.report import Breakdown, Explorer, JudgedColumn, Measure, ReportSpec
 from contrafact.text.diff import normalised_edit_distance
 
 __all__ = ["SPEC", "diversity"]
@@ -42,7 +42,7 @@ SPEC = ReportSpec(
     columns={"label": str, "review": str},
     criteria=(JudgedColumn("flipped", "Flipped"), JudgedColumn("fluent", "Fluent")),
     breakdowns=(Breakdown("label"),),
-    examples=Examples(text="review", where=("{sample_id}", "from {label} to {wanted}")),
+    explorer=Explorer(before="review", where=("{sample_id}", "from {label} to {wanted}")),
     how=(
         ("Flipped", "The edited review's opinion is the wanted label: said by a judge, and by a "
          "classifier that was trained on the bundled reviews alone."),

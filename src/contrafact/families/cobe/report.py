@@ -23,7 +23,6 @@ from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Examples,
     Explorer,
     Form,
     JudgedColumn,
@@ -346,22 +345,12 @@ SPEC = ReportSpec(
         Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
     ),
     sections=(_results, _criteria, _parts, "paired", "judge", "agreement", _errors),
-    examples=Examples(
-        cluster="sample_id",
-        text="story",
-        where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
-        facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
-        chips=("Suggested failure mode: {suggested_mode}",),
-        caption=(
-            "{count} drawn at random with seed {seed}, a story and one of its queries each; "
-            "nothing is picked by hand. Responses are marked against the story: "
-            "<del>struck through</del> is what the response took out, <ins>underlined</ins> what "
-            "it put in. All responses are artificial text."
-        ),
-    ),
     explorer=Explorer(
         filters=(("phrasing", "Phrasing"), ("graph", "Graph"), ("domain", "Domain")),
         classes=(("suggested_mode", "Suggested mode"),),
+        where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
+        facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
+        before="story",
     ),
     how=(
         (

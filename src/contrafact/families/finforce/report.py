@@ -29,7 +29,6 @@ from contrafact.family.display import Column, Table, stacked
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Examples,
     Explorer,
     JudgedColumn,
     Measure,
@@ -262,24 +261,13 @@ SPEC = ReportSpec(
         *(_results, "judge", risk_against_opportunity, few_shot_change, base_distance, _categories),
         *("paired", "agreement", _errors),
     ),
-    examples=Examples(
-        by=("sample_id",),
-        in_turn=True,
-        text="headline",
-        where=("{category}", "{system}", "headline's perplexity {headline_perplexity:,.1f}"),
-        facts=(("Base continuation", "base"),),
-        card="side",
-        chips=("Perplexity {perplexity:,.1f}",),
-        caption=(
-            "{count} drawn at random with seed {seed}, the systems in turn; nothing is picked by "
-            "hand. <ins>Underlined</ins> is what the counterfactual adds to the headline, "
-            "<del>struck through</del> what it leaves out."
-        ),
-    ),
     explorer=Explorer(
         filters=(("side", "Side"), ("category", "Category")),
         classes=tuple(_CLASS_LABELS.items()),
         columns=(("edit_distance", "Edit distance from the headline"),),
+        where=("{category}", "headline's perplexity {headline_perplexity:,.1f}"),
+        facts=(("Base continuation", "base"),),
+        before="headline",
     ),
     how=(
         (

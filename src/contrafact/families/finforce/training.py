@@ -28,7 +28,6 @@ from contrafact.family.training import (
     CheckedReply,
     ReadReply,
     TrainingItem,
-    TrainingMeasure,
     TrainingSpec,
 )
 from contrafact.files.tables import read_rows
@@ -249,10 +248,7 @@ TRAINING = TrainingSpec(
     read=read_reply,
     read_item=read_headline,
     check=check_pairs,
-    measures=(
-        TrainingMeasure("subject", "Subject kept", share=True),
-        TrainingMeasure("edit_distance", "Edit distance"),
-    ),
+    measures=("subject", "edit_distance"),
     methods=METHODS,
     method_input=Headline.of,
     method_answer=lambda made: ReadReply({side: made.texts[side] for side in SIDES}).answer,

@@ -8,12 +8,11 @@ and its figures 3 and 4.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import pandas as pd
 
 from contrafact.families.rfc.items import PROBABILITIES
-from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
+from contrafact.families.rfc.labels import FALSE, TaskName, labels_of
 from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
@@ -26,9 +25,6 @@ from contrafact.families.rfc.report_figures import (
     surface,
 )
 from contrafact.family.display import (
-    Card,
-    Chip,
-    Example,
     Table,
     Warned,
     Warnings,
@@ -39,7 +35,6 @@ from contrafact.family.published import published_notes, published_table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Examples,
     Explorer,
     Measure,
     ReportSpec,
@@ -50,7 +45,6 @@ from contrafact.family.tables import invalid_table, measure_chart, measure_table
 
 _ENOUGH_ANSWERS = 20
 _ONE_ANSWER = 0.95  # from this share on, a system nearly always says the same
-_REASONS_LIMIT = 600
 _HOW = (
     "Small figures under a number are its 95% interval, clustered by source article. Inv. counts "
     "replies that are no label; strict counts them as wrong."
@@ -143,44 +137,6 @@ def _with_people(task: TaskName, own: Table) -> Table:
     ]
     label = "Published · RFC-BENCH, table 7, 20 items each"
     return with_published(own, pd.DataFrame(lines), label, (CONTEXT,))
-
-
-def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
-    row, detects = rows.iloc[0], task == "rfc-detect"
-    rewritten = str(row["rewritten"])
-    original = None if pd.isna(row["original"]) else str(row["original"])
-    gold = f"original {TRUE}, rewritten {FALSE}" if detects else str(row["gold"])
-    where = [row[name] for name in ("manipulation", "category") if row[name] is not None]
-    edit = None if original is None else rewritten
-    cards = [
-        Card("Original", edit, before=original, marks=("same", "removed")),
-        Card("Manipulated", rewritten, before=original, marks=("same", "added")),
-    ]
-    return Example(
-        where=" · ".join([*map(str, where), f"right: {gold}"]),
-        cards=cards,
-        answers=[
-            _answer(rows[rows["system"].eq(system)], system, detects)
-            for system in data.systems
-            if rows["system"].eq(system).any()
-        ],
-    )
-
-
-def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Chip], str]:
-    chips: list[Chip] = []
-    reasons: list[str] = []
-    for _, row in own.sort_values("gold", ascending=False, kind="stable").iterrows():
-        what = ("original: " if row["gold"] == TRUE else "rewritten: ") if detects else ""
-        state: Literal["yes", "no", "unread"] = "unread"
-        text = "no reason kept" if row["invalid_reason"] is None else str(row["invalid_reason"])
-        if row["valid"] == 1:
-            state, text = "yes" if row["right"] == 1 else "no", str(row["predicted"])
-        chips.append(Chip(f"{what}{text}", state))
-        if row["rationale"] is not None:
-            reasons.append(f"{what}{row['rationale']}")
-    text = " / ".join(reasons)
-    return system, chips, text if len(text) <= _REASONS_LIMIT else f"{text[:_REASONS_LIMIT]} …"
 
 
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
@@ -335,16 +291,6 @@ def _spec(task: TaskName, title: str) -> ReportSpec:
             partial(confusion, task),
             "paired",
             _errors,
-        ),
-        examples=Examples(
-            by=("pair_id",),
-            cluster="manipulation",
-            caption=(
-                "{count} drawn at random with seed {seed}, the manipulations in turn; nothing is "
-                "picked by hand. <del>Struck through</del> is what the manipulation took out, "
-                "<ins>underlined</ins> what it put in. All manipulated text is artificial."
-            ),
-            build=partial(_example, task),
         ),
         explorer=Explorer(
             filters=(

@@ -462,14 +462,12 @@
     }
   }
 
-  for (const section of document.querySelectorAll("[data-needs-script]")) section.hidden = false;
-  for (const section of document.querySelectorAll("[data-fold]")) section.open = false;
   for (const root of document.querySelectorAll("[data-explorer]")) {
     const held = document.getElementById(`${root.dataset.explorer}-index`);
     unpack(held.textContent).then(
       (index) => new Explorer(root, index),
       (error) => root.replaceChildren(el("p", { class: "invalid" },
-        `This browser cannot unpack the outputs (${error.name}); the examples below are there all the same.`)),
+        `This browser cannot unpack the outputs (${error.name}); read them in the run's items.parquet.`)),
     );
   }
 })();

@@ -39,7 +39,7 @@ from contrafact.review.workflow import set_stage_open, settle
 
 _LOG_LINES = 500
 _DESCRIPTIONS: dict[Export, str] = {
-    "decisions": "what stands, as rfc finalize and finforce release read it",
+    "decisions": "what stands, as rfc finalize reads it",
     "items": "where every item is, and what became of it; finforce release reads it",
     "labels": "of a run's items, as contrafact report --labels reads them",
     "sheet": "filled in, as study score reads it",

@@ -58,10 +58,7 @@ class _Release(ReleaseOptions):
         "FILE", "Headlines, as `finforce screen` writes them, or a review's exported items."
     )
     decisions: list[Path] | None = option(
-        None,
-        "Filled sheets, one or several per person, or what a review exports: its items or its "
-        "decisions.",
-        metavar="FILE",
+        None, "Filled sheets, one or several per person.", metavar="FILE"
     )
     unreviewed: bool = option(False, "Include proposals that nobody decided on, marked as such.")
     name: str = option("market-events", "The dataset's name.")
@@ -74,7 +71,7 @@ def release(options: _Release) -> None:
     The folder also has a schema, a card, Croissant metadata and checksums; the decisions are in
     DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
 
-    FILE may also be the items that `review export` writes, which include the decisions.
+    FILE may also be the items that `review export --what items` writes, with their outcomes.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """

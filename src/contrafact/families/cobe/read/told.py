@@ -66,7 +66,11 @@ class ToldReading:
 
 
 def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
-    """Return what a response tells in the wordings of its file, or why it cannot be read whole."""
+    """Return what a response tells in the wordings of its file, or why nothing of it counts.
+
+    Beside a sentence that cannot be read, it is open what the response says of the facts that this
+    may be about and of those that no other tells, and whether all that it joins was seen.
+    """
     read = facts.responses.read(response)
     if isinstance(read, str):
         return read
@@ -78,6 +82,8 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
         unclear = f"cannot tell what joins what in '{read.unclear[0]}'"
     elif reading.loose:
         unclear = "a connector joins nothing that is told"
+    links = () if unclear else reading.claims
+    unclear = unclear or read.unread
     named = reading.values
     clauses: dict[str, set[Value | None]] = {}
     for mention in reading.mentions:
@@ -89,8 +95,14 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
         for name, values in clauses.items()
         if values != named[name]
     }
+    for name in facts.reader.wordings if read.unread else ():
+        if name in read.open or name not in named:
+            unread[name] = read.unread
+    for name in named.keys() & set(facts.text.quantities):
+        if None in {direction_of(facts, name, now) for now in named[name] - {None}}:
+            unread[name] = "compared with that number, it may go either way"
     told = {name: frozenset(values) for name, values in named.items() if name not in unread}
-    return ToldReading(told, unread, () if unclear else reading.claims, unclear)
+    return ToldReading(told, unread, links, unclear)
 
 
 def decide(facts: Facts, reading: ToldReading) -> dict[str, Decision]:

@@ -29,6 +29,7 @@ _WAYS = {
     "up": ("is higher than", "goes up from", "is more than", "goes above"),
     "down": ("is lower than", "goes down from", "is less than", "drops below"),
 }
+_GOES = {"below": "down", "above": "up"}
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     intervention = _intervention(reader, row["Query"], facts)
     responses = responses.of_story(intervention, settings)
     response = responses.read(story)
-    if isinstance(response, str):
-        raise ValueError(f"the story: {response}")
+    if isinstance(response, str) or response.unread:
+        raise ValueError(f"the story: {response if isinstance(response, str) else response.unread}")
     if response.mentions != reading.mentions:
         raise ValueError("the story's clauses can be read in two ways")
     # Step 3, the effects: by abduction, action and prediction, and by the twin network.
@@ -275,10 +276,17 @@ def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value |
 
 
 def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:
-    """Return which way a figure goes in a text: up, down or nowhere; None where none is told."""
+    """Return which way a figure goes in a text: up, down or nowhere; None where that is not told.
+
+    "Below 204" goes down from 204 and from more; from less it may go anywhere.
+    """
     if now in ("up", "down", "nowhere"):
         return str(now)
     before = facts.proof.facts[name]
+    if isinstance(now, str) and isinstance(before, int):
+        way, number = now.split()
+        goes = int(number) <= before if way == "below" else int(number) >= before
+        return _GOES[way] if goes else None
     if not isinstance(before, int) or not isinstance(now, int):
         return None
     return "up" if now > before else "down" if now < before else "nowhere"

@@ -11,6 +11,8 @@ NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
 FIGURE = "{n}"
 """Stands for the number in a wording of a quantity."""
 _MARK = "\x00"  # stands on both sides of the index of a mention, in place of its words
+WAYS = {"below": "lower", "above": "higher"}
+"""What a comparison says of a number, and the word for it."""
 SENTENCE_END = re.compile(r"[.!?:\n]+")
 
 _CAUSE = {
@@ -44,8 +46,9 @@ _TOKEN = re.compile(
 class Mention:
     """A variable that a text mentions, with the value that it asserts.
 
-    ``value`` is None where the text leaves it open; ``noun`` marks a noun phrase, which refers to
-    what is told elsewhere.
+    ``value`` is None where the text leaves it open, and of a quantity that is compared with a
+    number "below 204" or "above 204"; ``noun`` marks a noun phrase, which refers to what is told
+    elsewhere.
     """
 
     name: str
@@ -64,6 +67,18 @@ class Claim:
 
 def left_open(mention: Mention) -> Mention:
     return replace(mention, value=None)
+
+
+def with_number(mention: Mention, number: int) -> Mention:
+    """Return a mention of a quantity with its number, or with the number it is compared with."""
+    way = str(mention.value).split()[0]
+    return replace(mention, value=f"{way} {number}" if way in WAYS else number)
+
+
+def comparison(forms: Mapping[str, Any], way: str) -> str:
+    """Return the clause that compares a quantity with a number, as criteria have it."""
+    unit = str(forms.get("unit", ""))
+    return f"{forms['entity']} was {WAYS[way]} than {FIGURE} {unit}".rstrip()
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
@@ -235,7 +250,7 @@ class Reader:
                 if figure:
                     digits = NUMBER.match(lowered, end)
                     if digits is not None and lowered.startswith(tail, digits.end()):
-                        mention = replace(mention, value=int(digits[0].replace(",", "")))
+                        mention = with_number(mention, int(digits[0].replace(",", "")))
                         end = digits.end() + len(tail)
                     else:
                         end = -1
@@ -281,6 +296,8 @@ def mentioning(wordings: Mapping[str, Any]) -> Iterator[tuple[str, Mention]]:
     for name, forms in wordings.items():
         for amount in forms.get("amounts", ()):
             yield amount, Mention(name, 0, False)
+        for way in WAYS if "entity" in forms and "amounts" in forms else ():
+            yield comparison(forms, way), Mention(name, way, False)
     for name, value, words in worded_values(wordings):
         for clause in words["clauses"]:
             yield clause, Mention(name, value, False)

@@ -227,7 +227,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
         "quantities": list(model.quantities),
         "wordings": wordings.record(plot),
         "relations": [relation.record() for relation in wordings.relations],
-        "setting": [wordings.opening],
+        "setting": [text for text in (wordings.opening, wordings.then) if text],
     }
     answers = [_answers(block, index, wordings, rng) for index in range(SIZE)]
     texts = _stories(block, wordings, rng)
@@ -343,7 +343,7 @@ def _story(block: Block, index: int, wordings: Wordings, rng: Random) -> str:
         claims=claims,
         roles=dict.fromkeys(plot.told, 0),
         noun=0,
-        before=[wordings.opening, *rules],
+        before=[wordings.opening, *rules, *([wordings.then] if rules and wordings.then else [])],
     )
     return realize(narrative, rng)
 

@@ -10,7 +10,7 @@ from random import Random
 
 from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.synth.crossing import Situation
-from contrafact.families.cobe.synth.library import AMOUNTS, CRITERIA, Clause, Pair
+from contrafact.families.cobe.synth.library import CRITERIA, Clause, Pair
 from contrafact.families.cobe.synth.plots import QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation
 
@@ -63,6 +63,7 @@ class Wordings:
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Wordings of the quantity with ``{n}``, in the same four roles.
         quantity: What the quantity is, and its unit with a blank before it.
+        opening: The sentence at the beginning; ``then`` the one after the rules, empty if none.
     """
 
     clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
@@ -72,6 +73,7 @@ class Wordings:
     quantity: tuple[str, str]
     relations: tuple[Relation, ...]
     opening: str
+    then: str
 
     def record(self, plot: Plot) -> dict[str, object]:
         """Return them as a file has them: by variable and value, what it may be called."""
@@ -120,12 +122,13 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
         unit = f" {plot.quantity.unit}" if plot.quantity.unit else ""
         quantity = plot.quantity.what.format_map(words), unit
         amounts = tuple(
-            amount.format(x=quantity[0], n="{n}", unit=unit) for amount in rng.sample(AMOUNTS, 4)
+            amount.format(x=quantity[0], n="{n}", unit=unit, **words)
+            for amount in rng.sample(plot.quantity.says, 4)
         )
     opening = rng.choice(plot.scene.openings).format_map(words)
-    return Wordings(
-        clauses, nouns, latents, amounts, quantity, tuple(_relations(plot, rng)), opening
-    )
+    then = rng.choice(plot.scene.then or ("",)).format_map(words)
+    relations = tuple(_relations(plot, rng))
+    return Wordings(clauses, nouns, latents, amounts, quantity, relations, opening, then)
 
 
 _EITHER = (
@@ -137,8 +140,8 @@ _TOGETHER = (
     "only {one} and {other} together can {effect}",
 )
 _BEHIND = (
-    "{topic} can lie behind both {one} and {other}, and neither of the two leads to the other",
-    "{one} and {other} can both come from {topic}, while neither brings about the other",
+    "{topic} can be behind both {one} and {other}, and neither of these leads to the other",
+    "{one} and {other} can both come from {topic}, and neither is a reason for the other",
 )
 
 
@@ -150,7 +153,7 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
 
     if plot.common is not None:
         first, second, behind = plot.common
-        text = rng.choice(_BEHIND)
+        text = rng.choice(behind.together or _BEHIND)
         names = {"one": plot.events[first].cause, "other": plot.events[second].cause}
         if rng.random() < 0.5:
             names = {"one": names["other"], "other": names["one"]}
@@ -166,7 +169,7 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
                 filled(link.unless if shield else link.rule), "any", gate.parents, name, shield
             )
         elif causes:
-            text = rng.choice(_TOGETHER if gate.form == "all" else _EITHER)
+            text = rng.choice(event.joint or (_TOGETHER if gate.form == "all" else _EITHER))
             rng.shuffle(causes)
             says = text.format(one=causes[0].cause, other=causes[1].cause, effect=event.effect)
             yield Relation(filled(says), gate.form, gate.parents, name)

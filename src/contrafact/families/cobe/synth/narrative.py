@@ -149,15 +149,14 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
     """Yield the sentences that tell the causal relations, causes first."""
 
     def filled(text: str, **more: str) -> str:
-        return sentence(text.format(**plot.words, **more))
+        inserted = {slot: phrase.format_map(plot.words) for slot, phrase in more.items()}
+        return sentence(text.format(**plot.words, **inserted))
 
     if plot.common is not None:
         first, second, behind = plot.common
         text = rng.choice(behind.together or _BEHIND)
-        names = {"one": plot.events[first].cause, "other": plot.events[second].cause}
-        if rng.random() < 0.5:
-            names = {"one": names["other"], "other": names["one"]}
-        says = sentence(text.format(**names, topic=behind.topic).format_map(plot.words))
+        one, other = rng.sample([plot.events[first].cause, plot.events[second].cause], 2)
+        says = filled(text, one=one, other=other, topic=behind.topic)
         yield Relation(says, "common", (first, second), "")
     for name, gate in plot.gates.items():
         event = plot.events[name]
@@ -171,8 +170,9 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
         elif causes:
             text = rng.choice(event.joint or (_TOGETHER if gate.form == "all" else _EITHER))
             rng.shuffle(causes)
-            says = text.format(one=causes[0].cause, other=causes[1].cause, effect=event.effect)
-            yield Relation(filled(says), gate.form, gate.parents, name)
+            one, other = (cause.cause for cause in causes)
+            says = filled(text, one=one, other=other, effect=event.effect)
+            yield Relation(says, gate.form, gate.parents, name)
     if plot.measure is not None and plot.quantity is not None:
         way = "up" if plot.measure.gain > 0 else "down"
         for cause in plot.measure.parents:

@@ -15,8 +15,8 @@ from contrafact.families.cobe.synth.plots import QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation
 
 _LINKS = {
-    True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
-    False: ("Even so,", "Nevertheless,", "All the same,", "Despite this,", "In spite of this,"),
+    True: ("As a result,", "For that reason,", "Therefore,", "That is why"),
+    False: ("Even so,", "Nevertheless,", "All the same,", "In spite of this,"),
 }
 _ALL_LINKS = tuple(link for links in _LINKS.values() for link in links)
 _CLAUSES = {
@@ -32,16 +32,8 @@ _CLAUSES = {
     ),
 }
 _NOUNS = {
-    True: (
-        "Because of {cause}, {effect}.",
-        "{effect} because of {cause}.",
-        "Due to {cause}, {effect}.",
-    ),
-    False: (
-        "Despite {cause}, {effect}.",
-        "{effect} despite {cause}.",
-        "In spite of {cause}, {effect}.",
-    ),
+    True: ("Because of {cause}, {effect}.", "{effect} because of {cause}."),
+    False: ("Despite {cause}, {effect}.", "{effect} despite {cause}."),
 }
 _OF_ONE = frozenset(
     pattern for patterns in _CLAUSES.values() for pattern in patterns if pattern[:8] == "{cause},"

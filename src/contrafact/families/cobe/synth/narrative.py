@@ -302,7 +302,9 @@ class _Realization:
         effect = " and ".join(narrative.clause(name) for name in effects)
         if new:
             cause = " and ".join(narrative.clause(name) for name in causes)
-            pattern = self.choose(_CLAUSES[follows], of_several=len(causes) > 1)
+            goes_on = any(set(other.causes) == set(effects) for other in narrative.claims)
+            patterns = [p for p in _CLAUSES[follows] if not (goes_on and "{link}" in p)]
+            pattern = self.choose(patterns, of_several=len(causes) > 1)
         elif set(self.last) == set(causes) and not any(
             link in self.sentences[-1] for link in _ALL_LINKS
         ):

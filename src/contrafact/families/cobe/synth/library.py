@@ -202,7 +202,8 @@ def _scene(path: Path, fields: Mapping[str, Any], names: Mapping[str, Any]) -> S
         key = "domain"
         if fields["domain"] not in DOMAINS:
             raise ValueError(f"'{fields['domain']}' is not one of the seven")
-        for key, event in events.items():
+        for event in events.values():
+            key = event.name
             _check_told(event, events)
         key = "openings"
         openings = tuple(fields["openings"])

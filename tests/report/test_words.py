@@ -11,6 +11,7 @@ from contrafact.errors import Reason
 from contrafact.exams import correct
 from contrafact.family import exam_file
 from contrafact.family.display import with_figures
+from contrafact.family.report import ReportSpec
 from contrafact.report import estimates
 from contrafact.report.summary import with_interval
 from contrafact.report.words import sentences
@@ -21,7 +22,7 @@ from contrafact.stats.intervals import cluster_bootstrap
 def displayed(values: list[float]) -> str:
     found = cluster_bootstrap(values, None, resamples=200, rng=np.random.default_rng(0))
     row = pd.Series({**vars(found), "headlines": found.clusters}, dtype=object)
-    return with_interval(row, "headlines")
+    return with_interval(row, ReportSpec("", ("headline", "headlines"), ("text", "texts"), ()))
 
 
 def test_a_share_without_an_interval_says_why() -> None:

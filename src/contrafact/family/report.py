@@ -9,17 +9,18 @@ Every row of a run's ``items`` has ``system``, ``model``, ``method``, ``shots``,
 in which invalid outputs count as wrong.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from contrafact.family.display import GridChart, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
-from contrafact.stats.intervals import Interval, Resampling
+from contrafact.stats.intervals import MIN_CLUSTERS, Interval, Resampling
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
@@ -344,6 +345,7 @@ class ReportSpec:
         output: The noun for a system's output: ``("rewrite", "rewrites")``.
         resampled: What is resampled, if not the unit: the column by which rows cluster, and the
             noun for clusters: ``("article_id", "article", "articles")``.
+        fewest: With fewer clusters a figure has no interval.
         key: The columns that identify a row, besides ``system`` and ``draw``.
         text: The column that is None where an output could not be read.
         columns: Further columns: texts (``str``, which all items must have) and numbers
@@ -365,6 +367,7 @@ class ReportSpec:
     output: tuple[str, str]
     measures: tuple[Measure, ...]
     resampled: tuple[str, str, str] | None = None
+    fewest: int = MIN_CLUSTERS
     key: tuple[str, ...] = ("sample_id",)
     text: str = "text"
     columns: Mapping[str, type] = field(default_factory=dict)
@@ -393,6 +396,14 @@ class ReportSpec:
     def clusters(self) -> str:
         """The plural noun for clusters, which is also the name of the column that counts them."""
         return self.resampled[2] if self.resampled else self.unit[1]
+
+    def bounded(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a figure's row, without bounds where it rests on too few clusters."""
+        number = row[self.clusters]
+        if number >= self.fewest:
+            return row
+        why = f"no interval: too few {self.clusters} ({number} of {self.fewest} needed)"
+        return row | {"low": math.nan, "high": math.nan, "method": why}
 
     @property
     def labels(self) -> dict[str, str]:

@@ -260,7 +260,7 @@ def measure_chart(
         more = f" The first {len(systems)} of {len(data.systems)} systems are drawn."
     caption = (
         f"Over valid outputs, with {data.percent_level} intervals by {spec.cluster_noun} (none "
-        f"under five {spec.clusters}).{more}"
+        f"under {spec.fewest} {spec.clusters}).{more}"
     )
     kind = spec.measure(next(iter(measures))).kind
     names = [measures.get(row, row) for row in rows]

@@ -248,7 +248,7 @@ def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
 def _row(spec: ReportSpec, estimate: Estimate, rows: pd.DataFrame) -> dict[str, object]:
     interval = estimate.interval
     draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": estimate.spread}
-    return {
+    row = {
         **({"scope": estimate.scope} if spec.scopes else {}),
         "measure": estimate.measure,
         "form": estimate.form,
@@ -257,6 +257,7 @@ def _row(spec: ReportSpec, estimate: Estimate, rows: pd.DataFrame) -> dict[str, 
         **(draws if spec.scopes else {}),
         "method": interval.method,
     }
+    return spec.bounded(row)
 
 
 def compare_systems(
@@ -342,7 +343,7 @@ def _differences(
             shared[both].get_level_values(spec.cluster).to_numpy(object),
             **how,
         )
-        yield {
+        row: dict[str, object] = {
             "first": first,
             "second": second,
             "measure": measure.name,
@@ -353,6 +354,7 @@ def _differences(
             spec.clusters: comparison.clusters,
             "method": comparison.method,
         }
+        yield spec.bounded(row)
 
 
 def judged_ranks(data: ChapterData) -> pd.DataFrame:

@@ -19,12 +19,12 @@ import pandas as pd
 
 from contrafact.errors import Reason
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
-from contrafact.family.report import ChapterData, Form, Measure
+from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.estimates import NO_MODEL, compare_systems
 from contrafact.report.words import not_examined, sentence
 from contrafact.stats.correction import UNINFORMATIVE
-from contrafact.stats.intervals import MIN_CLUSTERS, Resampling
+from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Bootstrap
 
 _SIGNIFICANT = 0.05
@@ -94,7 +94,7 @@ class _Finding:
     marks: pd.DataFrame
 
     def shown(self, row: "pd.Series[Any]") -> str:
-        return with_interval(row, self.data.spec.clusters, self.kind)
+        return with_interval(row, self.data.spec, self.kind)
 
     def tied(self, rows: pd.DataFrame) -> list[str]:
         """Return the first row's system, and all systems whose printed figure is the same."""
@@ -216,7 +216,8 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
     for system in data.systems:
         items = data.items[data.items["system"].eq(system)]
         interval = bootstrap.mean(_sound(items).astype(float), items[data.spec.cluster])
-        lines.append({"system": system, **vars(interval), data.spec.clusters: interval.clusters})
+        row = {"system": system, **vars(interval), data.spec.clusters: interval.clusters}
+        lines.append(data.spec.bounded(row))
     rows = pd.DataFrame(lines)
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
 
@@ -226,12 +227,12 @@ def _own_stream(data: ChapterData) -> Resampling:
     return {"rng": np.random.default_rng(0), "resamples": data.resamples, "level": data.level}
 
 
-def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
+def with_interval(row: "pd.Series[Any]", spec: ReportSpec, kind: Kind = "share") -> str:
     """Return a row's figure with its interval, or the reason for none; shares in percent."""
     text = figure_text(float(row["estimate"]), kind)
     if math.isnan(float(row["low"])):
-        few = int(row[clusters]) < MIN_CLUSTERS
-        return f"{text} ({f'too few {clusters} for an interval' if few else row['method']})"
+        few = int(row[spec.clusters]) < spec.fewest
+        return f"{text} ({f'too few {spec.clusters} for an interval' if few else row['method']})"
     level = format_number(float(row["level"]) * 100, "count")
     bounds = [format_number(float(row[end]), kind) for end in ("low", "high")]
     return f"{text} ({level}% interval {' to '.join(bounds)})"
@@ -300,7 +301,7 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
         yield sentence("more", "uninformative")
     elif len(usable):
         each = [
-            f"{data.spec.labels[str(row['criterion'])]} {with_interval(row, data.spec.clusters)}"
+            f"{data.spec.labels[str(row['criterion'])]} {with_interval(row, data.spec)}"
             for _, row in usable.assign(estimate=usable["corrected"], level=data.level).iterrows()
         ]
         system = "" if len(finding.rows) == 1 else f" for {finding.best[0]}"
@@ -357,7 +358,7 @@ def _next(finding: _Finding) -> Reason:
     unexamined = not_examined(data)
     asked = data.items[data.items["role"].eq("asked")]
     models = asked["model"].astype(str)
-    few = finding.ranked[data.spec.clusters] < MIN_CLUSTERS
+    few = finding.ranked[data.spec.clusters] < data.spec.fewest
     cases = {
         "read-replies": not data.asked_and_valid[1],
         "judge": data.spec.criteria and not data.judged,
@@ -420,7 +421,7 @@ def _drawing(
         f"The dot is the figure, the line its {data.percent_level} interval by "
         f"{data.spec.cluster_noun}."
     )
-    if (rows[data.spec.clusters] < MIN_CLUSTERS).all():
+    if (rows[data.spec.clusters] < data.spec.fewest).all():
         caption = f"The dot is the figure; there are too few {data.spec.clusters} for intervals."
     if finding.form == "strict":
         caption += " What is invalid or no answer counts as wrong."

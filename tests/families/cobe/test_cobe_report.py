@@ -38,6 +38,7 @@ def row(story: int, phrasing: str, system: str, **given: Any) -> dict[str, Any]:
         "judge": JUDGE,
         "draw": 1,
         "sample_id": f"{story}v1",
+        "block": str(story),
         "phrasing": phrasing,
         "domain": DOMAINS[story % len(DOMAINS)],
         "graph": GRAPHS[story % len(GRAPHS)],
@@ -206,6 +207,21 @@ def test_a_story_with_two_failure_modes_counts_under_both_and_strange_domains_ar
     assert [name.split(".")[0] for name in modes] == ["1", "3"]
     assert set(dict(scope_parts("domain", items))) == {DOMAINS[1], "Music"}
     assert set(dict(scope_parts("graph", items))) == {GRAPHS[1], "not named"}
+
+
+@pytest.mark.parametrize(("blocks", "bounded"), [(9, False), (10, True)])
+def test_intervals_are_by_block_and_there_is_none_under_ten(blocks: int, bounded: bool) -> None:
+    items = frame(stories=4 * blocks)
+    items["block"] = items["sample_id"].str.extract(r"(\d+)")[0].astype(int).mod(blocks).astype(str)
+    data = data_of(items)
+    accuracy, apart = data.overall("accuracy", "valid"), data.pairs
+    assert set(accuracy["blocks"]) == {blocks}
+    for rows in (accuracy, apart):
+        assert rows["low"].notna().eq(bounded).all() and rows["high"].notna().eq(bounded).all()
+    assert (
+        bounded
+        or accuracy["method"].eq(f"no interval: too few blocks ({blocks} of 10 needed)").all()
+    )
 
 
 def test_suggestions_are_counted_by_mode() -> None:

@@ -79,7 +79,7 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
             kind = f"right: {answer.why}" if answer.why and reasons[answer.why] > 1 else "right"
             item = ExamItem(
                 id=content_id(story.id, story.text, answer.text, prefix="x"),
-                cluster=story.id,
+                cluster=str(story.core_set_id),
                 kind=kind if fails is None else f"fails {fails}",
                 about=story.text,
                 text=answer.text,

@@ -11,7 +11,9 @@ none, and the run reports it. The columns, in this order:
 ``shots``              examples per prompt (int)
 ``judge``              names of the judges joined by " + ", or None where nobody judged
 ``draw``               the epoch, from 1 (int)
-``sample_id``          the story's id, as in ``307v8``; intervals cluster by it
+``sample_id``          the story's id, as in ``307v8``
+``block``              the core story that it varies, or the block that it was drawn in, as in
+                       ``307``; intervals cluster by it
 ``phrasing``           ``A``, ``B`` or ``C``: which of the story's three queries was asked
 ``domain``             the story's domain, in the file's spelling
 ``graph``              the story's type of graph (one of ``families.cobe.records.GRAPHS``), or None
@@ -65,7 +67,7 @@ REFERENCE = "reference (proven)"
 """The system whose responses are the stories' proven answers."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
-    *("system", "model", "method", "shots", "judge", "draw", "sample_id", "phrasing"),
+    *("system", "model", "method", "shots", "judge", "draw", "sample_id", "block", "phrasing"),
     *("domain", "graph", "failure_modes", "story", "query", "text", "invalid_reason", "degenerate"),
     *CRITERION_NAMES,
     *(f"{name}_invalid" for name in CRITERION_NAMES),
@@ -90,6 +92,7 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             **facts,
             "draw": sample.epoch,
             "sample_id": story.id,
+            "block": str(story.core_set_id),
             "phrasing": sample.metadata["phrasing"],
             "domain": story.domain,
             "graph": story.graph,

@@ -55,8 +55,9 @@ _ORDER = {"graph": GRAPHS, "phrasing": PHRASINGS, "domain": DOMAINS}
 _NOT_NAMED = "not named"
 _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
 _HOW = (
-    "Small figures under a number are its 95% interval, clustered by story. Strict counts invalid "
-    "responses and verdicts, and responses that are no answer, as failed."
+    "Small figures under a number are its 95% interval, clustered by block (stories that share "
+    "events and wordings, or vary one core story); under ten blocks there is none. Strict counts "
+    "invalid responses and verdicts, and responses that are no answer, as failed."
 )
 
 
@@ -105,14 +106,14 @@ def scope_parts(scope: str, items: pd.DataFrame) -> Iterator[tuple[str, pd.DataF
 
 def _spread(part: Part, form: Form) -> Interval | None:
     column = "correct_strict" if form == "strict" else "correct"
-    scored = part.rows[["phrasing", "sample_id", column]].dropna(subset=column)
+    scored = part.rows[["phrasing", "block", column]].dropna(subset=column)
     accuracies = scored.groupby("phrasing")[column].mean()
     if set(accuracies.index) != set(PHRASINGS):
         return None
     nothing = float("nan")
     return Interval(
         float(accuracies.std(ddof=1)), nothing, nothing, part.bootstrap.level, len(scored),
-        scored["sample_id"].nunique(), "standard deviation over phrasings",
+        scored["block"].nunique(), "standard deviation over phrasings",
     )  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def _results(data: ChapterData) -> Section:
         "over the responses to all three phrasings, and ± is the standard deviation of the "
         f"phrasings' accuracies. {_HOW}"
     )
-    measures, counts = ("accuracy", "accuracy_spread"), ("judge", "stories", "asked", "invalid")
+    measures, counts = ("accuracy", "accuracy_spread"), ("judge", "blocks", "asked", "invalid")
     table = measure_table(data, "overall", "Accuracy", measures, caption, counts=counts)
     if table is not None and data.published:
         table = _with_table_5(table)
@@ -248,7 +249,7 @@ def _parts(data: ChapterData) -> Section:
         shown += [
             measure_chart(data, key, title, measure, of=scope, axis=_AXIS),
             measure_table(
-                data, key, title, list(measure), caption, counts=("stories", "asked"), of=scope,
+                data, key, title, list(measure), caption, counts=("blocks", "asked"), of=scope,
                 notes=False,
             ),
         ]  # fmt: skip
@@ -324,6 +325,8 @@ SPEC = ReportSpec(
     title="Counterfactual edits of stories, judged by causal criteria",
     unit=("story", "stories"),
     output=("response", "responses"),
+    resampled=("block", "block", "blocks"),
+    fewest=10,
     key=("sample_id", "phrasing"),
     columns={
         **dict.fromkeys(("judge", "graph", "text", "invalid_reason", "answer"), str),

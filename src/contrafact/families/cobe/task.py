@@ -220,7 +220,7 @@ def _sample(question: StoryQuery) -> Sample:
         input=f"{question.story.text}\n\n{question.query}",
         target=question.story.answer,
         metadata={
-            "cluster": question.story.id,
+            "cluster": str(question.story.core_set_id),
             "phrasing": question.phrasing,
             "query": question.query,
             "story": question.story.model_dump(mode="json"),

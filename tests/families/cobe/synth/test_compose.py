@@ -28,6 +28,7 @@ from contrafact.families.cobe.synth.compose import (
     line_of,
 )
 from contrafact.families.cobe.synth.library import bundled_library, load_library
+from contrafact.families.cobe.synth.plots import _parts
 from contrafact.families.cobe.synth.prove import check_story, prove_rows
 from contrafact.families.cobe.synth.reading import Reader
 
@@ -149,6 +150,20 @@ def test_a_story_goes_through_its_file_and_back(rows):
         assert [known.verdicts(a) for a in known.wrong] == [
             a["verdicts"] for a in row["Wrong answers"]
         ]
+
+
+def test_every_scene_has_a_part_of_every_graph_and_every_domain_has_scenes():
+    assert all(set(_parts(scene)) == set(GRAPHS) for scene in LIBRARY.scenes)
+    domains = Counter(scene.domain for scene in LIBRARY.scenes)
+    assert set(domains) == set(DOMAINS) and min(domains.values()) >= 3
+
+
+@pytest.mark.parametrize("domain", [None, *DOMAINS])
+def test_blocks_of_a_draw_are_of_different_scenes(domain):
+    drawn = list(compose(12, 5, domain=domain))
+    assert len({row["Proof"]["template"] for row in drawn}) == 3
+    ahead = list(compose(12, 5, domain=domain, processes=2))
+    assert ahead == drawn
 
 
 def test_one_seed_gives_the_same_stories_and_another_none_of_them():
@@ -342,9 +357,12 @@ def test_a_library_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_p
         ("nature = true", "natural = true", "'natural' is not known"),
         ("[crowd.from.heat]", "[crowd.from.sun]", "follows 'sun', which is not there"),
         ('"Human Activities and Behavior"', '"Cooking"', "not one of the seven"),
-        ('cause = "great heat"\n', "", "needs a cause"),
+        ("joint = ", "effect = ", "needs a cause"),
+    
+        ("[crowd.from.heat]", "[crowd.from.boats]", "'together' goes with"),
+        ("{n} dollars in fees", "ten dollars in fees", "with {n} for the number"),
         ("lake of {town}", "lake of {city}", "slot {city}"),
-        ('up = "the more', 'more = "the more', "'up' or 'down'"),
+        ('up = "A crowd', 'more = "A crowd', "'up' or 'down'"),
         ("least = 120", "least = 1", "whole numbers from 2"),
     ):
         path.write_text(rules.replace(old, new, 1))

@@ -24,6 +24,7 @@ from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw
 from contrafact.families.cobe.synth.library import (
     ANSWERS,
     Library,
+    Scene,
     bundled_library,
     load_library,
 )
@@ -47,7 +48,8 @@ FIRST_CORE = 1001
 """The core set id of the first block; hand-written stories have smaller ones."""
 _ODD_SHARE = 0.4
 """How many second right answers offer two versions, or have text around them."""
-_TRIES = 400
+_TRIES, _TRIES_OF_SCENE = 400, 20
+"""How often a block is tried, and how often in one scene before the next."""
 FORMAT = 2
 """The format of files in which every verdict follows from the story's text."""
 _VERSIONS = 99
@@ -193,12 +195,11 @@ def draw_rows(
     Raises:
         Unproven: If a story is not what it is meant to be, or none can be drawn.
     """
-    rounds, position = divmod(index, len(cells))  # every cell once, then all again in a new order
-    cell = Random(f"{seed} order {rounds}").sample(list(cells), len(cells))[position]
-    scenes = [scene for scene in library.scenes if scene.domain == cell.domain]
+    cell, scenes = _place(library, cells, seed, index)
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
-        plot = draw_plot(library, rng.choice(scenes), cell.graph, rng)
+        scene = scenes[attempt // _TRIES_OF_SCENE % len(scenes)]
+        plot = draw_plot(library, scene, cell.graph, rng)
         block = None if plot is None else draw_block(plot, rng)
         if block is None:
             continue
@@ -209,6 +210,25 @@ def draw_rows(
                 raise Unproven(f"seed {seed}, block {index}: {problems[0]}")
         return rows
     raise Unproven(f"no story of {cell.domain}, {cell.graph} came of {_TRIES} draws")
+
+
+def _place(
+    library: Library, cells: Sequence[Cell], seed: int, index: int
+) -> tuple[Cell, list[Scene]]:
+    """Return the cell of a block, and the scenes of its domain, the one that is due first.
+
+    Blocks go through every cell once, then through all again in a new order; the blocks of a domain
+    go through its scenes likewise. So a few blocks are of different scenes, where there are enough.
+    """
+    rounds, position = divmod(index, len(cells))
+    order = Random(f"{seed} order {rounds}").sample(list(cells), len(cells))
+    domain = order[position].domain
+    scenes = [scene for scene in library.scenes if scene.domain == domain]
+    before = sum(cell.domain == domain for cell in order[:position])
+    before += rounds * sum(cell.domain == domain for cell in cells)
+    turn, due = divmod(before, len(scenes))
+    scenes = Random(f"{seed} scenes {domain} {turn}").sample(scenes, len(scenes))
+    return order[position], scenes[due:] + scenes[:due]
 
 
 def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
@@ -227,7 +247,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
         "quantities": list(model.quantities),
         "wordings": wordings.record(plot),
         "relations": [relation.record() for relation in wordings.relations],
-        "setting": [wordings.opening],
+        "setting": [text for text in (wordings.opening, wordings.then) if text],
     }
     answers = [_answers(block, index, wordings, rng) for index in range(SIZE)]
     texts = _stories(block, wordings, rng)
@@ -343,7 +363,7 @@ def _story(block: Block, index: int, wordings: Wordings, rng: Random) -> str:
         claims=claims,
         roles=dict.fromkeys(plot.told, 0),
         noun=0,
-        before=[wordings.opening, *rules],
+        before=[wordings.opening, *rules, *([wordings.then] if rules and wordings.then else [])],
     )
     return realize(narrative, rng)
 

@@ -95,6 +95,9 @@ class Event:
         cause: What a rule calls it as a cause ("a power cut").
         effect: What a rule calls bringing it about ("stop the pump").
         topic: What a text calls it as the untold common cause of two others.
+        joint: Sentences that state how its two causes bring it about, in place of what is put
+            together from ``cause`` and ``effect``.
+        together: Sentences on its two effects that tell of it as their untold common cause.
         both: Whether it needs all of its causes; else any of them brings it about.
         aside: Whether it has neither causes nor effects.
     """
@@ -105,6 +108,8 @@ class Event:
     cause: str
     effect: str
     topic: str
+    joint: tuple[str, ...]
+    together: tuple[str, ...]
     both: bool
     aside: bool
     links: Mapping[str, Link]
@@ -115,12 +120,13 @@ class Quantity:
     """Something that is told as a number.
 
     ``unit`` is empty where ``what`` says it; ``step`` is about as much as an event adds or takes
-    away.
+    away. ``says`` are clauses with ``{n}`` for the number.
     """
 
     name: str
     what: str
     unit: str
+    says: tuple[str, ...]
     least: int
     step: int
     links: Mapping[str, Move]
@@ -128,11 +134,12 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A place with what can happen there."""
+    """A place with what can happen there; ``then`` leads from its rules to what happened."""
 
     name: str
     domain: str
     openings: tuple[str, ...]
+    then: tuple[str, ...]
     events: Mapping[str, Event]
     quantities: Mapping[str, Quantity]
 
@@ -195,18 +202,22 @@ def _scene(path: Path, fields: Mapping[str, Any], names: Mapping[str, Any]) -> S
         key = "domain"
         if fields["domain"] not in DOMAINS:
             raise ValueError(f"'{fields['domain']}' is not one of the seven")
+        for event in events.values():
+            key = event.name
+            _check_told(event, events)
         key = "openings"
         openings = tuple(fields["openings"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"'{key}': {error}" + " is missing" * isinstance(error, KeyError)
         raise InputError(problem, file=path, hint="see docs/synth-private.md") from None
-    return Scene(path.stem, fields["domain"], openings, events, quantities)
+    then = tuple(fields.get("then", ()))
+    return Scene(path.stem, fields["domain"], openings, then, events, quantities)
 
 
 def _check_slots(value: Any, names: Mapping[str, Any]) -> None:
     if isinstance(value, str):
         for slot in _SLOT.findall(value):
-            if slot not in names:
+            if slot not in names and slot != "n":
                 raise ValueError(f"'{value}' has the slot {{{slot}}}, no list of words.toml")
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
@@ -214,7 +225,8 @@ def _check_slots(value: Any, names: Mapping[str, Any]) -> None:
 
 
 def _event(name: str, table: Mapping[str, Any]) -> Event:
-    keys = {"says", "nouns", "cause", "effect", "topic", "both", "aside", "from"}
+    keys = {"says", "nouns", "cause", "effect", "topic", "joint", "together"}
+    keys |= {"both", "aside", "from"}
     if unknown := table.keys() - keys:
         raise ValueError(f"'{min(unknown)}' is not known")
     wordings = tuple(map(_pair, table["says"]))
@@ -225,27 +237,37 @@ def _event(name: str, table: Mapping[str, Any]) -> Event:
         raise ValueError("there are fewer than two pairs of nouns")
     links = {cause: _link(rule) for cause, rule in table.get("from", {}).items()}
     _check_apart([clause.stated for pair in wordings for clause in pair])
-    effect = table.get("effect", "")
     both = bool(table.get("both", False))
-    aside = bool(table.get("aside", False))
     if not both and any(not link.rule for link in links.values()):
         raise ValueError("a link needs its rule")
-    if len(links) > 1 and not effect:
-        raise ValueError("an event with two or more causes in 'from' needs 'effect'")
-    cause = table.get("cause", "")
-    if not aside and not cause:
-        raise ValueError("it needs a cause")
     return Event(
         name=name,
         wordings=wordings,
         nouns=nouns,
-        cause=cause,
-        effect=effect,
+        cause=table.get("cause", ""),
+        effect=table.get("effect", ""),
         topic=table.get("topic", ""),
+        joint=tuple(table.get("joint", ())),
+        together=tuple(table.get("together", ())),
         both=both,
-        aside=aside,
+        aside=bool(table.get("aside", False)),
         links=links,
     )
+
+
+def _check_told(event: Event, events: Mapping[str, Event]) -> None:
+    """Raise a ValueError if a story could not tell what brings the event about, or what it does."""
+    effects = [other for other in events.values() if event.name in other.links]
+    if event.joint and len(event.links) != 2:
+        raise ValueError("'joint' goes with two causes in 'from'")
+    if event.together and len(effects) != 2:
+        raise ValueError("'together' goes with an event that two others follow")
+    if len(event.links) > 1 and not event.joint and not event.effect:
+        raise ValueError("an event with two or more causes in 'from' needs 'joint' or 'effect'")
+    named = [other for other in effects if len(other.links) > 1 and not other.joint]
+    behind = [events[name] for name in event.links]
+    if not event.cause and (named or any(one.topic and not one.together for one in behind)):
+        raise ValueError("it needs a cause")
 
 
 def _link(table: Mapping[str, Any]) -> Link:
@@ -282,4 +304,8 @@ def _quantity(name: str, table: Mapping[str, Any]) -> Quantity:
         if way not in ("up", "down"):
             raise ValueError(f"a rule is told under 'up' or 'down', not '{way}'")
         links[cause] = Move(rule, way == "up")
-    return Quantity(name, table["what"], table.get("unit", ""), least, step, links)
+    says = tuple(table.get("says", AMOUNTS))
+    if len(says) < _WORDINGS or not all("{n}" in text for text in says):
+        raise ValueError(f"'says' are at least {_WORDINGS} clauses with {{n}} for the number")
+    _check_apart(says)
+    return Quantity(name, table["what"], table.get("unit", ""), says, least, step, links)

@@ -10,13 +10,13 @@ from random import Random
 
 from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.synth.crossing import Situation
-from contrafact.families.cobe.synth.library import AMOUNTS, CRITERIA, Clause, Pair
+from contrafact.families.cobe.synth.library import CRITERIA, Clause, Pair
 from contrafact.families.cobe.synth.plots import QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim, Relation
 
 _LINKS = {
-    True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
-    False: ("Even so,", "Nevertheless,", "All the same,", "Despite this,", "In spite of this,"),
+    True: ("As a result,", "For that reason,", "Therefore,", "That is why"),
+    False: ("Even so,", "Nevertheless,", "All the same,", "In spite of this,"),
 }
 _ALL_LINKS = tuple(link for links in _LINKS.values() for link in links)
 _CLAUSES = {
@@ -32,16 +32,8 @@ _CLAUSES = {
     ),
 }
 _NOUNS = {
-    True: (
-        "Because of {cause}, {effect}.",
-        "{effect} because of {cause}.",
-        "Due to {cause}, {effect}.",
-    ),
-    False: (
-        "Despite {cause}, {effect}.",
-        "{effect} despite {cause}.",
-        "In spite of {cause}, {effect}.",
-    ),
+    True: ("Because of {cause}, {effect}.", "{effect} because of {cause}."),
+    False: ("Despite {cause}, {effect}.", "{effect} despite {cause}."),
 }
 _OF_ONE = frozenset(
     pattern for patterns in _CLAUSES.values() for pattern in patterns if pattern[:8] == "{cause},"
@@ -63,6 +55,7 @@ class Wordings:
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Wordings of the quantity with ``{n}``, in the same four roles.
         quantity: What the quantity is, and its unit with a blank before it.
+        opening: The sentence at the beginning; ``then`` the one after the rules, empty if none.
     """
 
     clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
@@ -72,6 +65,7 @@ class Wordings:
     quantity: tuple[str, str]
     relations: tuple[Relation, ...]
     opening: str
+    then: str
 
     def record(self, plot: Plot) -> dict[str, object]:
         """Return them as a file has them: by variable and value, what it may be called."""
@@ -120,12 +114,13 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
         unit = f" {plot.quantity.unit}" if plot.quantity.unit else ""
         quantity = plot.quantity.what.format_map(words), unit
         amounts = tuple(
-            amount.format(x=quantity[0], n="{n}", unit=unit) for amount in rng.sample(AMOUNTS, 4)
+            amount.format(x=quantity[0], n="{n}", unit=unit, **words)
+            for amount in rng.sample(plot.quantity.says, 4)
         )
     opening = rng.choice(plot.scene.openings).format_map(words)
-    return Wordings(
-        clauses, nouns, latents, amounts, quantity, tuple(_relations(plot, rng)), opening
-    )
+    then = rng.choice(plot.scene.then or ("",)).format_map(words)
+    relations = tuple(_relations(plot, rng))
+    return Wordings(clauses, nouns, latents, amounts, quantity, relations, opening, then)
 
 
 _EITHER = (
@@ -137,8 +132,8 @@ _TOGETHER = (
     "only {one} and {other} together can {effect}",
 )
 _BEHIND = (
-    "{topic} can lie behind both {one} and {other}, and neither of the two leads to the other",
-    "{one} and {other} can both come from {topic}, while neither brings about the other",
+    "{topic} can be behind both {one} and {other}, and neither of these leads to the other",
+    "{one} and {other} can both come from {topic}, and neither is a reason for the other",
 )
 
 
@@ -146,15 +141,14 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
     """Yield the sentences that tell the causal relations, causes first."""
 
     def filled(text: str, **more: str) -> str:
-        return sentence(text.format(**plot.words, **more))
+        inserted = {slot: phrase.format_map(plot.words) for slot, phrase in more.items()}
+        return sentence(text.format(**plot.words, **inserted))
 
     if plot.common is not None:
         first, second, behind = plot.common
-        text = rng.choice(_BEHIND)
-        names = {"one": plot.events[first].cause, "other": plot.events[second].cause}
-        if rng.random() < 0.5:
-            names = {"one": names["other"], "other": names["one"]}
-        says = sentence(text.format(**names, topic=behind.topic).format_map(plot.words))
+        text = rng.choice(behind.together or _BEHIND)
+        one, other = rng.sample([plot.events[first].cause, plot.events[second].cause], 2)
+        says = filled(text, one=one, other=other, topic=behind.topic)
         yield Relation(says, "common", (first, second), "")
     for name, gate in plot.gates.items():
         event = plot.events[name]
@@ -166,10 +160,11 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
                 filled(link.unless if shield else link.rule), "any", gate.parents, name, shield
             )
         elif causes:
-            text = rng.choice(_TOGETHER if gate.form == "all" else _EITHER)
+            text = rng.choice(event.joint or (_TOGETHER if gate.form == "all" else _EITHER))
             rng.shuffle(causes)
-            says = text.format(one=causes[0].cause, other=causes[1].cause, effect=event.effect)
-            yield Relation(filled(says), gate.form, gate.parents, name)
+            one, other = (cause.cause for cause in causes)
+            says = filled(text, one=one, other=other, effect=event.effect)
+            yield Relation(says, gate.form, gate.parents, name)
     if plot.measure is not None and plot.quantity is not None:
         way = "up" if plot.measure.gain > 0 else "down"
         for cause in plot.measure.parents:
@@ -307,7 +302,9 @@ class _Realization:
         effect = " and ".join(narrative.clause(name) for name in effects)
         if new:
             cause = " and ".join(narrative.clause(name) for name in causes)
-            pattern = self.choose(_CLAUSES[follows], of_several=len(causes) > 1)
+            goes_on = any(set(other.causes) == set(effects) for other in narrative.claims)
+            patterns = [p for p in _CLAUSES[follows] if not (goes_on and "{link}" in p)]
+            pattern = self.choose(patterns, of_several=len(causes) > 1)
         elif set(self.last) == set(causes) and not any(
             link in self.sentences[-1] for link in _ALL_LINKS
         ):

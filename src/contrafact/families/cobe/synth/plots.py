@@ -213,7 +213,7 @@ def _common_cause(
         for second in (name for name in groups[1] if not parents[name]):
             shared = scene.events[first].links.keys() & scene.events[second].links.keys()
             for behind in sorted(shared):
-                if scene.events[behind].topic:
+                if scene.events[behind].topic or scene.events[behind].together:
                     return (first, second, behind)
     return None
 

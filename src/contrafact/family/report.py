@@ -373,6 +373,8 @@ class ReportSpec:
         resampled: What is resampled, if not the unit: the column by which rows cluster, and the
             noun for clusters: ``("article_id", "article", "articles")``.
         key: The columns that identify a row, besides ``system`` and ``draw``.
+        conditions: The columns of the conditions that methods are run under, named as the options;
+            tables may show them as counts are shown.
         text: The column that is None where an output could not be read.
         columns: Further columns: texts (``str``, which all items must have) and numbers
             (``float``).
@@ -393,6 +395,7 @@ class ReportSpec:
     measures: tuple[Measure, ...]
     resampled: tuple[str, str, str] | None = None
     key: tuple[str, ...] = ("sample_id",)
+    conditions: tuple[str, ...] = ()
     text: str = "text"
     columns: Mapping[str, type] = field(default_factory=dict)
     criteria: tuple[JudgedColumn, ...] = ()

@@ -25,7 +25,7 @@ SPLITS = list(SPEC.splits)
 
 @pytest.mark.parametrize("split", ["train", *SPLITS])
 def test_answers_to_learn_are_proven_right_and_references_are_not(split):
-    tasks = list(SPEC.tasks(open_pack(), split, 5, 16))
+    tasks = list(SPEC.tasks(open_pack(), split, 5, 16, "plain"))
     assert len({one.prompt for one in tasks}) == 16
     assert all(SPEC.passed(one.source, one.answer) is True for one in tasks)
     for kind in ("copy", "the wrong answer", "another story's answer"):
@@ -37,7 +37,9 @@ def test_answers_to_learn_are_proven_right_and_references_are_not(split):
 @pytest.mark.slow
 def test_no_split_has_what_it_holds_out_in_training():
     def told(split, number=24):
-        rows = [json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, number)]
+        rows = [
+            json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, number, "plain")
+        ]
         clauses = {
             clause
             for row in rows
@@ -66,7 +68,9 @@ def test_no_split_has_what_it_holds_out_in_training():
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model's folder: two layers that know the words of stories, and nothing of editing."""
     folder = tmp_path_factory.mktemp("reader") / "model"
-    texts = [f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 120)]
+    texts = [
+        f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 120, "stated:1")
+    ]
     template = "{% for message in messages %}<|user|>{{ message['content'] }}{% endfor %}<|user|>"
     model, tokenizer = word_model(texts, template, words=1500, width=48, context=512)
     model.eval().save_pretrained(folder)

@@ -197,9 +197,9 @@ def match_systems(
     """Return the pairs of systems to compare, and the systems of each run that are left over.
 
     Systems with the same name are paired. Of the others, two are paired if no other system of
-    their runs has their method, number of examples and conditions; then likewise for their model; then if
-    they are the only systems left. The ``wanted`` pairs ``A=B``, where A and B are a system, model or
-    method, replace this matching.
+    their runs has their method, number of examples and conditions; then likewise for their model;
+    then if they are the only systems left. The ``wanted`` pairs ``A=B``, where A and B are a
+    system, model or method, replace this matching.
     """
     if wanted:
         pairs = list(dict.fromkeys(_wanted(text, before, after) for text in wanted))

@@ -30,14 +30,14 @@ class _Framed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._method, name)
 
-    async def __call__(self, question: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
-        return await self._method(self._asked(question), ask, draw=draw)
+    async def __call__(self, item: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
+        return await self._method(self._asked(item), ask, draw=draw)
 
-    def plan(self, question: StoryQuery) -> Sequence[PlannedCall]:
-        return self._method.plan(self._asked(question))
+    def plan(self, item: StoryQuery) -> Sequence[PlannedCall]:
+        return self._method.plan(self._asked(item))
 
-    def _asked(self, question: StoryQuery) -> StoryQuery:
-        return replace(question, framed=self._request(question.query))
+    def _asked(self, item: StoryQuery) -> StoryQuery:
+        return replace(item, framed=self._request(item.query))
 
 
 class _FramedMethods(Methods):

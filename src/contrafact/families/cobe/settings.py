@@ -4,13 +4,20 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import PLAIN, framing_named
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import Names, ReaderOptions, ShotOptions, StructuredOptions
 
-Framings = Annotated[
-    Names, AfterValidator(lambda names: tuple(dict.fromkeys(map(framing_named, names))))
-]
+
+def _in_full(names: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(map(framing_named, names)))
+    except InputError as error:  # a config file's error has the line
+        raise ValueError(f"{error.problem}; {error.hint}") from None
+
+
+Framings = Annotated[Names, AfterValidator(_in_full)]
 """Names of framings, in full, each once."""
 
 CAUSES = "causes"

@@ -125,6 +125,19 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, reader):
     assert shares["reference"] == 1 and shares["copy"] == 0
     card = (whole.adapter / "README.md").read_text()
     assert all(f"| {about} |" in card for about in SPEC.splits.values())
+    assert "put as `stated:1`" in card
+
+
+@pytest.mark.slow
+def test_a_training_by_the_paper_s_request_is_one_of_before_framings(tmp_path, reader):
+    config = written(tmp_path, reader)
+    for framing, recorded in (("plain", None), ("stated", "stated:1"), (None, "stated:1")):
+        out = tmp_path / f"{framing}"
+        with pytest.raises(KeyboardInterrupt):
+            run(config, out, ("tasks", 1), framing=framing)
+        assert json.loads((out / "training.json").read_text())["facts"].get("framing") == recorded
+    with pytest.raises(InputError, match="no framing 'stated:4'"):
+        run(config, tmp_path / "none", framing="stated:4")
 
 
 @pytest.mark.slow

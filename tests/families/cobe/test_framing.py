@@ -138,6 +138,8 @@ def test_inspect_takes_one_framing_and_the_default_by_data(drawn, tmp_path):
 def test_framings_make_a_grid_with_a_table_of_reading_and_following(
     quick_contrafact, drawn, tmp_path
 ):
+    both = {"framing": ["plain", "stated"], "limit": 1, "data": tmp_path / drawn}
+    assert cf.run("cobe", model="embedded/smollm2-135m", **both, estimate=True).calls == 6
     common = ("--model", "embedded/smollm2-135m", "--data", drawn, "--max-tokens", "24")
     ran = quick_contrafact(
         "run", "cobe", *common, "--framing", "plain", "--framing", "stated", "--limit", "1",

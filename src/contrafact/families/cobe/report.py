@@ -325,9 +325,10 @@ def _readings(data: ChapterData) -> Iterator[dict[str, object]]:
     judged = data.items[data.items["was_judged"]]
     for system, stated in judged[_stated(judged)].groupby("system", sort=False):
         end = f"{UNDER}{stated['framing'].iloc[0]}"
-        plain = judged[judged["system"].eq(str(system).replace(end, ""))]
+        plain = judged["system"].eq(str(system).replace(end, ""))
         key = ["sample_id", "phrasing", "draw"]
-        both = stated.merge(plain, on=key, suffixes=("", "_plain"))
+        answers = judged.loc[plain, [*key, "correct", "correct_strict"]]
+        both = stated.merge(answers, on=key, suffixes=("", "_plain"))
         parts = [("all", both), *scope_parts("graph", both), *scope_parts("cause", both)]
         for which, rows in parts if len(both) else ():
             line: dict[str, object] = {

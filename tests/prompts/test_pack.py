@@ -77,7 +77,7 @@ def open_cobe(pack):
     from contrafact.family.method import MethodContext
 
     for name in METHODS.names():
-        METHODS.make(name, MethodContext(pack=pack))
+        METHODS.make(f"{name} · stated:1", MethodContext(pack=pack))
     Judging(pack, context=True, causes=True, reads=True)
     augment_template(pack)
 

@@ -25,7 +25,7 @@ SPLITS = list(SPEC.splits)
 
 @pytest.mark.parametrize("split", ["train", *SPLITS])
 def test_answers_to_learn_are_proven_right_and_references_are_not(split):
-    tasks = list(SPEC.tasks(open_pack(), split, 5, 16))
+    tasks = list(SPEC.tasks(open_pack(), split, 5, 16, "plain"))
     assert len({one.prompt for one in tasks}) == 16
     assert all(SPEC.passed(one.source, one.answer) is True for one in tasks)
     for kind in ("copy", "the wrong answer", "another story's answer"):
@@ -37,7 +37,9 @@ def test_answers_to_learn_are_proven_right_and_references_are_not(split):
 @pytest.mark.slow
 def test_no_split_has_what_it_holds_out_in_training():
     def told(split, number=24):
-        rows = [json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, number)]
+        rows = [
+            json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, number, "plain")
+        ]
         clauses = {
             clause
             for row in rows
@@ -66,7 +68,9 @@ def test_no_split_has_what_it_holds_out_in_training():
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model's folder: two layers that know the words of stories, and nothing of editing."""
     folder = tmp_path_factory.mktemp("reader") / "model"
-    texts = [f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 120)]
+    texts = [
+        f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 120, "stated:1")
+    ]
     template = "{% for message in messages %}<|user|>{{ message['content'] }}{% endfor %}<|user|>"
     model, tokenizer = word_model(texts, template, words=1500, width=48, context=512)
     model.eval().save_pretrained(folder)
@@ -121,6 +125,19 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, reader):
     assert shares["reference"] == 1 and shares["copy"] == 0
     card = (whole.adapter / "README.md").read_text()
     assert all(f"| {about} |" in card for about in SPEC.splits.values())
+    assert "put as `stated:1`" in card
+
+
+@pytest.mark.slow
+def test_a_training_by_the_paper_s_request_is_one_of_before_framings(tmp_path, reader):
+    config = written(tmp_path, reader)
+    for framing, recorded in (("plain", None), ("stated", "stated:1"), (None, "stated:1")):
+        out = tmp_path / f"{framing}"
+        with pytest.raises(KeyboardInterrupt):
+            run(config, out, ("tasks", 1), framing=framing)
+        assert json.loads((out / "training.json").read_text())["facts"].get("framing") == recorded
+    with pytest.raises(InputError, match="no framing 'stated:4'"):
+        run(config, tmp_path / "none", framing="stated:4")
 
 
 @pytest.mark.slow

@@ -38,6 +38,8 @@ class StoriesConfig(vf.TasksetConfig):
     phrasings: str = Difficulty().phrasings
     form: Form = "conjunction"
     """``conjunction``: 1 where every criterion passes; ``share``: the share that does."""
+    framing: str = "stated:1"
+    """How the request is put: ``plain``, or ``stated:1`` to ``stated:3``."""
     processes: int = Field(1, ge=1)
     """How many draw ahead of the trainer; the tasks are the same."""
 
@@ -79,7 +81,7 @@ class StoriesTaskset(vf.Taskset[StoriesTask, StoriesConfig]):
         asked = self.config
         ranges = {one.name: getattr(asked, one.name) for one in fields(Difficulty)}
         difficulty = Difficulty(**ranges) if asked.level is None else LEVELS[asked.level]
-        stories = Stories(asked.seed, difficulty, form=asked.form)
+        stories = Stories(asked.seed, difficulty, form=asked.form, framing=asked.framing)
         for place, one in enumerate(stories.ahead(asked.processes)):
             yield StoriesTask(
                 StoriesData(

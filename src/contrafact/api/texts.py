@@ -402,6 +402,7 @@ def stories(
     *,
     difficulty: int | Mapping[str, Any] | None = None,
     form: Literal["conjunction", "share"] = "conjunction",
+    framing: str = "stated:1",
     private_lexicon: PathLikeOrNone = None,
 ) -> "Stories":
     """Return an endless supply of stories to edit, each with a proven reward, for trainers.
@@ -413,6 +414,8 @@ def stories(
         difficulty: A level, 0 to 3, or ranges by name: ``graphs``, ``facts``, ``words``,
             ``connectors``, ``phrasings``. All stories by default.
         form: ``conjunction``: 1 if every criterion passes; ``share``: the share that passes.
+        framing: How the request is put: ``plain``, as in the paper, or ``stated:1`` to
+            ``stated:3``, which say that the change comes from outside.
         private_lexicon: A folder with rules of your own.
 
     Returns:
@@ -422,7 +425,7 @@ def stories(
         other processes.
 
     Raises:
-        InputError: There is no such difficulty, or the rules cannot be used.
+        InputError: There is no such difficulty or framing, or the rules cannot be used.
     """
     from contrafact.families.cobe.stories import LEVELS, Difficulty, Stories
 
@@ -443,4 +446,5 @@ def stories(
                 hint=f"give a level, 0 to {len(LEVELS) - 1}, or ranges of "
                 f"{', '.join(Difficulty.__slots__)}",
             )
-    return Stories(seed, wanted, form=form, private_lexicon=as_path(private_lexicon))
+    lexicon = as_path(private_lexicon)
+    return Stories(seed, wanted, form=form, framing=framing, private_lexicon=lexicon)

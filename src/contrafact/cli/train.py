@@ -35,6 +35,9 @@ class _Edit(Options):
     out: Path | None = option(None, "Its folder. [runs/edit-CONFIG]", metavar="DIR")
     model: str | None = option(None, "The model to begin with. [the config's]", metavar="M")
     examples: int | None = option(None, "Proven answers to learn. [the config's]", ge=16)
+    framing: str | None = option(
+        None, "How requests are put: plain, stated:1 to 3. [the config's, stated:1]", metavar="NAME"
+    )
     seed: int | None = option(None, "Seed of all that is drawn. [0]", ge=0, metavar="S")
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
 
@@ -60,6 +63,7 @@ def edit(options: _Edit) -> None:
         model=options.model,
         seed=options.seed,
         prompts=options.prompts,
+        framing=options.framing,
         supervised=None if options.examples is None else {"examples": options.examples},
     )
     from contrafact.training.edit import train_edit

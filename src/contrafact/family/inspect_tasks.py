@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
 from contrafact.family.run import Prepared, TaskRun, open_inputs
-from contrafact.family.settings import RunSettings, TaskOptions
+from contrafact.family.settings import RunSettings, TaskOptions, conditions
 from contrafact.family.task import method_solver
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
@@ -68,7 +68,8 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         **{
             name: absolute(value) if isinstance(value, Path) else value
             for name, value in settings.options
-            if name != "reader"  # it stands in the judge's name
+            # They stand in the names of the judge and of the method.
+            if name != "reader" and name not in conditions(type(settings.options))
         },
         "data": absolute(settings.data),
         "seed": settings.seed,
@@ -160,10 +161,15 @@ def _make_task(
     spec = name if isinstance(name, str) else ",".join(map(str, name))
     settings = _settings(run, spec, given)
     judged = given.get("judged", False)
-    if judged and given.keys().isdisjoint(_OF_A_RUN):
-        _check_grader()
+    if given.keys().isdisjoint(_OF_A_RUN):
+        settings, _ = run.settled(settings)
+        if judged:
+            _check_grader()
     inputs = open_inputs(run, settings)
-    method, given = inputs.methods[spec], dict(settings.options) | given
+    if len(inputs.methods) > 1:
+        raise InputError(f"{' and '.join(inputs.methods)} are two tasks", hint="give one value")
+    ((spec, method),) = inputs.methods.items()
+    given = dict(settings.options) | given
     dataset = None
     if not without_data:
         dataset = MemoryDataset(run.samples(inputs.items, settings.limit), name=run.noun)
@@ -210,5 +216,5 @@ def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> Ru
 def _name(task: str, spec: str, shots: int) -> str:
     """Return a task's name with its method's name without packages, and options after hyphens."""
     method, _, options = spec.partition(":")
-    words = [task, method.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)]
+    words = [task, *re.findall(r"[\w.]+", f"{method.rsplit('.', 1)[-1]} {options}")]
     return "-".join(words) + (f"-{shots}" if shots else "")

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact import __version__
-from contrafact.family.settings import RunSettings, flat_settings, identity
+from contrafact.family import task_named
+from contrafact.family.settings import RunSettings, conditions, flat_settings, identity
 from contrafact.files.tables import table_file
 from contrafact.prompts import PromptPack
 from contrafact.redaction import without_secrets
@@ -67,14 +68,22 @@ class Manifest(BaseModel):
         default="", description="The label that distinguishes it from other runs of its grid."
     )
 
+    @property
+    def whole_settings(self) -> dict[str, Any]:
+        """The settings, with the usual values of conditions that came after its version."""
+        options = task_named(self.task).options
+        usual = conditions(options.load()) if options else {}
+        return {**{name: [value] for name, value in usual.items()}, **self.settings}
+
     def difference(self, earlier: "Manifest") -> str:
         """Return the names of the settings that differ from another run's, in words for users."""
         if earlier.task != self.task:
             return "task"
+        before = earlier.whole_settings
         names = [
             key
             for key, value in self.settings.items()
-            if key not in ("transport", "preset") and earlier.settings.get(key, value) != value
+            if key not in ("transport", "preset") and before.get(key, value) != value
         ]
         if earlier.data.sha256 != self.data.sha256:
             names.append("data")

@@ -347,6 +347,8 @@ class ReportSpec:
             noun for clusters: ``("article_id", "article", "articles")``.
         fewest: With fewer clusters a figure has no interval.
         key: The columns that identify a row, besides ``system`` and ``draw``.
+        conditions: The columns of the conditions that methods are run under, named as the options;
+            tables may show them as counts are shown.
         text: The column that is None where an output could not be read.
         columns: Further columns: texts (``str``, which all items must have) and numbers
             (``float``).
@@ -369,6 +371,7 @@ class ReportSpec:
     resampled: tuple[str, str, str] | None = None
     fewest: int = MIN_CLUSTERS
     key: tuple[str, ...] = ("sample_id",)
+    conditions: tuple[str, ...] = ()
     text: str = "text"
     columns: Mapping[str, type] = field(default_factory=dict)
     criteria: tuple[JudgedColumn, ...] = ()

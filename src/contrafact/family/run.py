@@ -19,7 +19,7 @@ from contrafact.family import Lazy
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
-from contrafact.family.settings import RunSettings
+from contrafact.family.settings import RunSettings, conditioned
 from contrafact.family.verifier import reader_estimates
 from contrafact.files.tables import table_file
 from contrafact.judges.verifier import JUDGING, Subject
@@ -125,6 +125,10 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
         """Return how often a method is run on every item: once if it shows no examples."""
         return int(settings.option("draws", 1)) if method.shots else 1
+
+    def settled(self, settings: RunSettings) -> tuple[RunSettings, list[str]]:
+        """Return settings with the defaults that depend on the data, and notes on these."""
+        return settings, []
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Any:
         """Return the judging object, its templates checked; None if nothing is judged."""
@@ -328,6 +332,7 @@ class Prepared:
 class Inputs:
     """Everything that a run reads before its first call: items, the loader's notes, methods.
 
+    ``methods`` are those of the settings, each under every condition.
     ``pool`` is the file that examples are taken from and its items; empty if no method shows any.
     """
 
@@ -351,7 +356,7 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
     )
-    methods = {name: run.methods.make(name, context) for name in settings.methods}
+    methods = {name: run.methods.make(name, context) for name in conditioned(settings)}
     return Inputs(items, notes, (pool_path, context.pool), context.pack, methods)
 
 

@@ -26,6 +26,7 @@ from contrafact.options import SAMPLING, TRANSPORT, CallOptions, is_no_number, o
 from contrafact.redaction import secrets_dropped
 
 __all__ = [
+    "UNDER",
     "ConfigPart",
     "FluencyOptions",
     "Names",
@@ -37,6 +38,8 @@ __all__ = [
     "TaskOptions",
     "Transport",
     "check_verifiers",
+    "conditioned",
+    "conditions",
     "flat_settings",
     "identity",
     "judge_names",
@@ -68,6 +71,10 @@ class TaskOptions(BaseModel):
     and ``json_schema_extra={"metavar": …}`` as its metavar. A field that is a path names a file;
     the file's contents, not its name, count for the run's identity. A field that matters only for
     making outputs has ``"generation": True`` there, and `contrafact score` does not offer it.
+
+    A field with several values and ``"condition": USUAL`` there is a condition of methods, such as
+    how the request is put: every method is run under each value (`conditioned`), and USUAL, under
+    which a method is as without the option, leaves a run's identity as it was.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -82,6 +89,30 @@ def scoring_fields(model: type[TaskOptions]) -> dict[str, FieldInfo]:
             isinstance(field.json_schema_extra, dict) and "generation" in field.json_schema_extra
         )
     }
+
+
+def conditions(model: type[TaskOptions]) -> dict[str, str]:
+    """Return a task's conditions of methods, each with its usual value."""
+    extras = {name: field.json_schema_extra for name, field in model.model_fields.items()}
+    return {
+        name: str(extra["condition"])
+        for name, extra in extras.items()
+        if isinstance(extra, dict) and "condition" in extra
+    }
+
+
+UNDER = " · "
+"""Between a method and a condition that it is run under, in its name."""
+
+
+def conditioned(settings: "RunSettings") -> tuple[str, ...]:
+    """Return a run's methods under each of its conditions: ``METHOD``, ``METHOD · VALUE``."""
+    methods = settings.methods
+    for name, usual in conditions(type(settings.options)).items():
+        values = settings.option(name) or (usual,)
+        ends = ["" if value == usual else f"{UNDER}{value}" for value in values]
+        methods = tuple(f"{method}{end}" for method in methods for end in ends)
+    return methods
 
 
 class ShotOptions(TaskOptions):
@@ -331,13 +362,14 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
 
     Options with their default value do not count, so that a new option leaves the identity of runs
     without it unchanged; nor do secrets, so that another key gives the same run. ``contents`` are
-    hashes of data, other files and used templates, and the task version.
+    hashes of data, other files and used templates, the task version, and methods under conditions.
     """
     common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()
         if value != type(settings.options).model_fields[name].default
+        and name not in conditions(type(settings.options))
     }
     facts = {"settings": common, "options": options, "contents": dict(contents)}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -63,8 +63,8 @@ def measure_table(
 
     Args:
         caption: How to read it; if empty, the usual caption.
-        counts: Columns before the measures: ``judge``, ``asked``, ``invalid`` and the name of the
-            column that counts clusters.
+        counts: Columns before the measures: ``judge``, a condition, ``asked``, ``invalid`` and the
+            name of the column that counts clusters.
         of: The breakdown whose groups it shows, or the scope of its figures; if empty, all rows
             and the first scope.
         notes: Whether to add notes on what is missing or cannot be compared.
@@ -92,7 +92,11 @@ def measure_table(
     marks = frame["system"].isin(data.systems_as("mark"))
     labels = {"asked": spec.output[1].capitalize(), "invalid": "Inv."}
     counted = (
-        Column(name, labels.get(name, name.capitalize()), "text" if name == "judge" else "count")
+        Column(
+            name,
+            labels.get(name, name.capitalize()),
+            "text" if name in ("judge", *spec.conditions) else "count",
+        )
         for name in counts
     )
     first = (Column("system", "System", "text"), *ranks, *counted)
@@ -213,15 +217,15 @@ def _group_lines(
 
 
 def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
-    """Return each system's number of outputs asked for, number of clusters, and judges."""
+    """Return each system's numbers of outputs asked for and of clusters, judges, conditions."""
     grouped = rows.groupby("system", sort=False)
     frame = grouped.agg(
         asked=("valid", "size"),
         valid=("valid", "sum"),
         **{data.spec.clusters: (data.spec.cluster, "nunique")},
     )
-    if "judge" in rows.columns:
-        frame["judge"] = grouped["judge"].first()
+    for name in {"judge", *data.spec.conditions} & {*rows.columns}:
+        frame[name] = grouped[name].first()
     frame["invalid"] = (frame["asked"] - frame.pop("valid")).astype(int)
     return frame.reindex([name for name in data.systems if name in frame.index]).reset_index()
 

@@ -138,12 +138,14 @@ class EditSpec:
         presets: The folder of configs that ship with the family.
         train: A description of the training tasks, for the model card.
         splits: The measured splits: name and description of what is held out; no two share a task.
-        tasks: Draws the first tasks of a split, or of ``train``, by a seed.
+        framing: Returns the full name of a way to put requests; of none, of the usual one.
+        tasks: Draws the first tasks of a split, or of ``train``, by a seed, in a framing.
         passed: Returns whether an answer is proven right or wrong; None if that is open.
     """
 
     presets: Path
     train: str
     splits: Mapping[str, str]
-    tasks: Callable[[PromptPack, str, int, int], Iterator[EditTask]]
+    framing: Callable[[str | None], str]
+    tasks: Callable[[PromptPack, str, int, int, str], Iterator[EditTask]]
     passed: Callable[[str, str], bool | None]

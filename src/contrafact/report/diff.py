@@ -150,7 +150,9 @@ def diff_runs(
     spec = task_named(task).report.load()
     frames = [prepare_items(run.items, spec) for run in (old, new)]
     pairs, only_before, only_after = match_systems(
-        *(frame.drop_duplicates("system") for frame in frames), wanted=systems
+        *(frame.drop_duplicates("system") for frame in frames),
+        wanted=systems,
+        conditions=spec.conditions,
     )
     sides = zip("AB", frames, strict=True)
     rows = pd.concat(
@@ -186,14 +188,18 @@ def diff_runs(
 
 
 def match_systems(
-    before: pd.DataFrame, after: pd.DataFrame, *, wanted: Sequence[str] = ()
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    *,
+    wanted: Sequence[str] = (),
+    conditions: Sequence[str] = (),
 ) -> tuple[list[SystemPair], list[str], list[str]]:
     """Return the pairs of systems to compare, and the systems of each run that are left over.
 
     Systems with the same name are paired. Of the others, two are paired if no other system of
-    their runs has their method and number of examples; then likewise for their model; then if they
-    are the only systems left. The ``wanted`` pairs ``A=B``, where A and B are a system, model or
-    method, replace this matching.
+    their runs has their method, number of examples and conditions; then likewise for their model;
+    then if they are the only systems left. The ``wanted`` pairs ``A=B``, where A and B are a
+    system, model or method, replace this matching.
     """
     if wanted:
         pairs = list(dict.fromkeys(_wanted(text, before, after) for text in wanted))
@@ -201,7 +207,7 @@ def match_systems(
         only_after = {*after["system"]} - {pair.after for pair in pairs}
         return pairs, sorted(only_before), sorted(only_after)
     pairs = []
-    for columns in (["system"], ["method", "shots"], ["model"], []):
+    for columns in (["system"], ["method", "shots", *conditions], ["model"], []):
         old, new = (
             frame.groupby(columns or (lambda _: 0), sort=False)["system"].agg(list).to_dict()
             for frame in (before, after)

@@ -123,7 +123,11 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         methods=tuple(settings["methods"]),
         judges=judges,
         asked={name: bool(settings[name]) for name in _ASKED if name in settings},
-        settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
+        settings={
+            **{name: ", ".join(settings.get(name, ())) or None for name in spec.conditions},
+            **_flat(settings["generation"]),
+            **_flat(settings["transport"]),
+        },
         prompt_pack=manifest.pack.name,
         prompt_pack_hash=manifest.pack.hash,
         templates=manifest.pack.templates,

@@ -27,7 +27,7 @@ from contrafact.runs.folder import CONFIG, MANIFEST
 
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 
-_IN_LABEL = ("model", "method", "shots")
+_IN_LABEL = ("model", "method", "shots", "framing")
 """The options that a system's name already shows."""
 
 

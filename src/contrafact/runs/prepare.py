@@ -12,7 +12,7 @@ from contrafact.errors import InputError, value_problem
 from contrafact.family import families, task_named
 from contrafact.family.manifest import DataRecord, file_record, hash_file, new_manifest
 from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refuse, require_model
-from contrafact.family.settings import RunSettings, TaskOptions
+from contrafact.family.settings import RunSettings, TaskOptions, conditioned
 from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
 from contrafact.models.opening import NO_MODEL
@@ -97,14 +97,16 @@ def prepare(settings: RunSettings) -> Prepared:
     refuse([("--model", bool(models) and not asking, "the baselines named ask no model")])
     run.check(settings, asking)
     settings = settings.model_copy(update={"columns": _columns(run, settings)})
+    settings, settled = run.settled(settings)
     inputs = open_inputs(run, settings)
-    items, pack, methods = inputs.items, inputs.pack, inputs.methods
+    items, pack = inputs.items, inputs.pack
+    asked = {name: one for name, one in inputs.methods.items() if name not in baselines}
     pool_path, pool = inputs.pool
-    shows = any(methods[name].shots for name in asking)
+    shows = any(method.shots for method in asked.values())
     _refuse_examples(settings, shows)
     judging = run.judging(pack, settings) if settings.judges else None
     limited = items[: settings.limit]
-    notes = [*inputs.notes]
+    notes = [*inputs.notes, *settled]
     if settings.limit is not None and settings.limit > len(items):
         notes.append(f"--limit {settings.limit:,} exceeds its size: all {len(items):,} are taken")
     records: dict[str, DataRecord] = {}
@@ -123,9 +125,9 @@ def prepare(settings: RunSettings) -> Prepared:
         pack=pack,
         items=limited,
         units=run.units(limited),
-        methods={name: methods[name] for name in asking},
+        methods=asked,
         report=task.report,
-        baselines={name: methods[name] for name in baselines},
+        baselines={name: inputs.methods[name] for name in baselines},
         judging=judging,
     )
 
@@ -168,4 +170,6 @@ def _contents(settings: RunSettings, pool: Path | None) -> dict[str, Any]:
         "columns": dict(settings.columns),
         "shots": None if pool is None else hash_file(pool),
     }
+    if (methods := conditioned(settings)) != settings.methods:
+        contents["conditioned"] = methods
     return {name: value for name, value in contents.items() if value}

@@ -221,6 +221,11 @@ class EditConfig(ModelConfig):
 
     supervised: Supervised = Supervised()
     held_out: Held = Held()
+    framing: str | None = Field(
+        default=None,
+        description="How the request is put: plain, or stated:1 to stated:3 (docs/framing.md); for "
+        "stories stated:1 if empty.",
+    )
     max_tokens: int = Field(default=192, ge=8, description="The most tokens of an answer.")
 
 

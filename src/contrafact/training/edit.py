@@ -4,7 +4,7 @@ The family defines the tasks and proves answers (`contrafact.family.training.Edi
 of a stage is complete or absent; see `contrafact.training.context`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -68,6 +68,7 @@ def train_edit(
     progress: Callable[[str, int], Progress] = Progress,
 ) -> Taught:
     """Train an editor, continuing an earlier start; see `contrafact.training.run.train`."""
+    config = config.model_copy(update={"framing": spec.framing(config.framing)})
     check_trainers()
     check_causal(config.model)
     with locked(out):
@@ -91,10 +92,16 @@ class _Teaching(Stages[EditConfig, EditSpec]):
 
         Of the prompts, the templates that tasks use are recorded.
         """
-        next(self.spec.tasks(self.pack, "train", self.config.seed, 1))  # uses the templates
+        next(self._drawn("train", 1))  # uses the templates
         facts = self.config.model_dump(mode="json", exclude={"prompts"})
         facts["prompts"] = self.pack.used_hash
+        if facts["framing"] == "plain":  # so trainings of versions without framings can go on
+            del facts["framing"]
         check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
+
+    def _drawn(self, split: str, number: int) -> Iterator[EditTask]:
+        framing = str(self.config.framing)
+        return self.spec.tasks(self.pack, split, self.config.seed, number, framing)
 
     def _draw(self, folder: Path) -> None:
         """Draw the tasks of every split; no text is in two splits."""
@@ -104,7 +111,7 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         wanted |= dict.fromkeys(self.spec.splits, self.config.held_out.each)
         with self.progress("tasks", sum(wanted.values())) as bar:
             for split, number in wanted.items():
-                drawn = self.spec.tasks(self.pack, split, self.config.seed, 2 * number + 100)
+                drawn = self._drawn(split, 2 * number + 100)
                 rows = []
                 for task in islice((task for task in drawn if task.prompt not in seen), number):
                     seen.add(task.prompt)
@@ -243,7 +250,8 @@ def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequ
         "",
         f"An adapter of rank {config.lora.r} for `{config.model}`, by contrafact {__version__}. It "
         f"was trained on {spec.train}: {config.supervised.examples:,} proven answers, "
-        f"seed {config.seed}.",
+        f"seed {config.seed}. Requests, in training and in the figures, are put as "
+        f"`{config.framing}`: ask it so (`--framing {config.framing}`).",
         "",
         "| held out | proven right | of | 95% interval | open | base model |",
         "| --- | --- | --- | --- | --- | --- |",

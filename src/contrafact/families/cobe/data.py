@@ -519,6 +519,20 @@ def criteria_of(story: Story) -> dict[str, str]:
     return {name: text or "" for name, text in texts if text or name == "E3"}
 
 
+def cause_told(story: Story) -> bool | None:
+    """Return whether a story tells a cause of what is supposed, itself not supposed.
+
+    Returns:
+        The answer by the graph of its proof; None where the story has none.
+    """
+    proof = dict((story.proof or {}).items())
+    graph, told, supposed = (proof.get(name) for name in ("graph", "told", "intervention"))
+    if not (isinstance(graph, dict) and isinstance(told, list) and isinstance(supposed, dict)):
+        return None
+    causes = {cause for name in supposed for cause in graph.get(name, ())}
+    return bool((causes & {*told}) - supposed.keys())
+
+
 def subject_of(story: Story, response: str) -> Subject:
     """Return a response to a story as verifiers take it; ``proof`` is None where it has none."""
     return {
@@ -565,14 +579,18 @@ def _samples(name: str) -> tuple[Story, ...]:
 
 @dataclass(frozen=True)
 class StoryQuery:
-    """A story, asked in one of its phrasings, ``A``, ``B`` or ``C`` (CoBe, section 4.2)."""
+    """A story, asked in one of its phrasings, ``A``, ``B`` or ``C`` (CoBe, section 4.2).
+
+    ``framed`` is the query in a framing other than ``plain``; a method asks by ``query``.
+    """
 
     story: Story
     phrasing: str
+    framed: str = ""
 
     @property
     def query(self) -> str:
-        return self.story.queries[PHRASINGS.index(self.phrasing)]
+        return self.framed or self.story.queries[PHRASINGS.index(self.phrasing)]
 
     @property
     def id(self) -> str:

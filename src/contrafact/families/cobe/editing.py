@@ -17,6 +17,7 @@ from typing import Any
 
 from contrafact.families.cobe.data import PHRASINGS, read_story
 from contrafact.families.cobe.in_place import in_place
+from contrafact.families.cobe.phrasing import STATED, framing_named, request_of
 from contrafact.families.cobe.records import GRAPHS
 from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import Cell, draw_rows, line_of
@@ -80,8 +81,11 @@ def _patterns(name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     )
 
 
-def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[EditTask]:
+def _tasks(
+    pack: PromptPack, split: str, seed: int, number: int, framing: str
+) -> Iterator[EditTask]:
     """Draw tasks of a split, one for each story, in the three phrasings in turn."""
+    request = request_of(pack, framing)
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
     block, last, before = 0, "", ""  # the last answer, and that of another block before it
     for drawn, (index, row, answer) in enumerate(islice(_stories(split, seed), number)):
@@ -93,7 +97,7 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
             wrong["another story's answer"] = before
         yield EditTask(
             id=f"{split}-{drawn}",
-            prompt=template.render(story=delimit(text), query=delimit(query), shots=[]),
+            prompt=template.render(story=delimit(text), query=delimit(request(query)), shots=[]),
             answer=answer,
             source=line_of(row),
             wrong=wrong,
@@ -175,6 +179,7 @@ EDITING = EditSpec(
         "rules": "events, with their rules and wordings, that are set or have to change",
         "all": "types of graph and scenes, with all rules and wordings",
     },
+    framing=lambda name: framing_named(name or STATED),
     tasks=_tasks,
     passed=_passed,
 )

@@ -8,6 +8,8 @@ none, and the run reports it. The columns, in this order:
 ``model``              Inspect's name of the model
 ``method``             the solver: ``plain``, ``few-shot``, ``abduct-act-predict``, or an
                        import path
+``framing``            how the request was put: ``plain``, ``stated:1``, …; None where a file of
+                       outputs does not say
 ``shots``              examples per prompt (int)
 ``judge``              names of the judges joined by " + ", or None where nobody judged
 ``draw``               the epoch, from 1 (int)
@@ -19,8 +21,10 @@ none, and the run reports it. The columns, in this order:
 ``graph``              the story's type of graph (one of ``families.cobe.records.GRAPHS``), or None
 ``failure_modes``      the failure modes (appendix B.1) that the story is labelled with: their
                        numbers in rising order, joined by spaces ("1 6"); "" where none is
+``cause_told``         1.0 where the story tells a cause of what is supposed, 0.0 where of nothing
+                       that is supposed, NaN where no proof says what causes what
 ``story``              the scenario as it happened
-``query``              the query as it was asked
+``query``              the query as it was asked, without the framing
 ``text``               the response that was judged, or None where it was invalid
 ``invalid_reason``     why the response was invalid, or None
 ``degenerate``         why it is no edit though it can be read: it repeats the story, an example,
@@ -53,7 +57,8 @@ from typing import Any
 
 from inspect_ai.log import EvalSample
 
-from contrafact.families.cobe.data import CRITERION_NAMES
+from contrafact.families.cobe.data import CRITERION_NAMES, cause_told
+from contrafact.families.cobe.methods import framing_of
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import number, score_metadata
@@ -67,8 +72,9 @@ REFERENCE = "reference (proven)"
 """The system whose responses are the stories' proven answers."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
-    *("system", "model", "method", "shots", "judge", "draw", "sample_id", "block", "phrasing"),
-    *("domain", "graph", "failure_modes", "story", "query", "text", "invalid_reason", "degenerate"),
+    *("system", "model", "method", "framing", "shots", "judge", "draw", "sample_id", "block"),
+    *("phrasing", "domain", "graph", "failure_modes", "cause_told", "story", "query"),
+    *("text", "invalid_reason", "degenerate"),
     *CRITERION_NAMES,
     *(f"{name}_invalid" for name in CRITERION_NAMES),
     *(f"{name}_probability" for name in CRITERION_NAMES),
@@ -84,12 +90,15 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
     ``facts``: ``system``, ``model``, ``method``, ``shots``, ``judge``, the same in all rows.
     """
     rows = []
+    method, framing = framing_of(str(facts["method"]))
     for sample in log_samples:
         if sample.error is not None or not (scored := score_metadata(sample, SCORER)):
             continue
         story = Story.model_validate(sample.metadata["story"])
         row: dict[str, Any] = {
             **facts,
+            "method": method,
+            "framing": framing,
             "draw": sample.epoch,
             "sample_id": story.id,
             "block": str(story.core_set_id),
@@ -97,6 +106,7 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             "domain": story.domain,
             "graph": story.graph,
             "failure_modes": " ".join(map(str, sorted(story.failure_modes))),
+            "cause_told": number(cause_told(story)),
             "story": story.text,
             "query": sample.metadata["query"],
             "text": scored["text"],

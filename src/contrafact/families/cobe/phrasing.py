@@ -1,13 +1,20 @@
-"""One hypothetical change, asked in three ways (CoBe, section 3.1).
+"""One hypothetical change, asked in three ways (CoBe, section 3.1), with or without the convention.
 
 The syntax of the three phrasings is the paper's format: A and C have the inverted conditional
-("had the brakes failed"), B the plain one ("if the brakes had failed").
+("had the brakes failed"), B the plain one ("if the brakes had failed"). A framing says how the
+request is put: ``plain``, as in the paper; or ``stated``, with a sentence behind it that the change
+comes from outside, in one of three wordings.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.records import Story
+from contrafact.prompts import PromptPack
+
+PLAIN, STATED = "plain", "stated:1"
+FRAMINGS = (PLAIN, STATED, "stated:2", "stated:3")
 
 _A = "Rewrite the original text, based on what would have happened instead had {}."
 _B = "Based on the preceding text, rewrite the scenario to reflect what happens if {}."
@@ -50,6 +57,42 @@ def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
     condition = _joined([f"{subject} {rest}" for subject, rest in parts])
     plain = _joined([f"{subject} had {rest}" for subject, rest in parts])
     return _A.format(condition), _B.format(plain), _C.format(condition)
+
+
+def framing_named(name: str) -> str:
+    """Return a framing by its full name; ``stated`` is ``stated:1``.
+
+    Raises:
+        InputError: There is no such framing.
+    """
+    name = STATED if name == "stated" else name
+    if name not in FRAMINGS:
+        raise InputError(f"there is no framing '{name}'", hint=f"use {', '.join(FRAMINGS)}")
+    return name
+
+
+def usual_framing(stories: Iterable[Story]) -> str:
+    """Return ``stated:1`` where a story tells the rules of its proof as laws, else ``plain``.
+
+    A law leaves no room for a change from outside unless the request does.
+    """
+
+    def tells_rules(story: Story) -> bool:
+        relations = None if story.proof is None else story.proof.get("relations")
+        rules = relations if isinstance(relations, list) else ()
+        return any(isinstance(one, Mapping) and str(one.get("says")) in story.text for one in rules)
+
+    return STATED if any(map(tells_rules, stories)) else PLAIN
+
+
+def request_of(pack: PromptPack, framing: str) -> Callable[[str], str]:
+    """Return the function that puts a query in a framing: as it is, or by ``cobe/framing``."""
+    framing = framing_named(framing)
+    if framing == PLAIN:
+        return lambda query: query
+    template = pack.template("cobe/framing", required={"query", "wording"})
+    wording = int(framing.partition(":")[2])
+    return lambda query: template.render(query=query, wording=wording)
 
 
 def condition_of(query: str) -> str | None:

@@ -10,10 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import READ_BY, REFERENCE
+from contrafact.families.cobe.phrasing import PLAIN
 from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
@@ -32,8 +34,15 @@ from contrafact.family.report import (
     Section,
     TerminalColumn,
 )
+from contrafact.family.settings import UNDER
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
-from contrafact.stats.intervals import Interval, clustered_proportion
+from contrafact.stats.intervals import (
+    Interval,
+    Resampling,
+    cluster_bootstrap,
+    clustered_proportion,
+)
+from contrafact.stats.paired import paired_comparison
 
 _PAPER = "contrafact.families.cobe"
 
@@ -50,8 +59,15 @@ _SCOPES = {
     "phrasing": "phrasing",
     "domain": "domain",
     "failure_mode": "failure mode",
+    "cause": "whether what is supposed has a told cause",
 }
-_ORDER = {"graph": GRAPHS, "phrasing": PHRASINGS, "domain": DOMAINS}
+_CAUSES = {1.0: "a told cause", 0.0: "no told cause"}
+_ORDER = {
+    "graph": GRAPHS,
+    "phrasing": PHRASINGS,
+    "domain": DOMAINS,
+    "cause": tuple(_CAUSES.values()),
+}
 _NOT_NAMED = "not named"
 _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
 _HOW = (
@@ -67,7 +83,8 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     ``was_judged``: a judge was asked, or would have been had there been a response.
     ``correct_strict`` is 0.0 where ``correct`` is open or the response degenerate. ``E1_fails`` is
     NaN where E1 was not asked or its verdict is invalid; ``E1_fails_strict`` is 1.0 where response
-    or verdict is invalid. The same for the other criteria.
+    or verdict is invalid. The same for the other criteria. ``framing`` is ``plain`` in runs of
+    versions without it; ``cause`` is ``cause_told`` in words.
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
     none = items["degenerate"].notna()
@@ -83,6 +100,9 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
         unread = items[f"{name}_invalid"].notna() | ((~valid | none) & has)
         added[f"{name}_fails"] = 1.0 - items[name]
         added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)
+    added["framing"] = items.get("framing", pd.Series(PLAIN, index=items.index))
+    told = items.get("cause_told", pd.Series(float("nan"), index=items.index))
+    added["cause"] = told.map(_CAUSES).astype(object)
     modes = {number: f"{number}. {mode.name}" for number, mode in failure_modes().items()}
     added["suggested_mode"] = items["suggested_failure_mode"].map(modes)
     return items.assign(**added)
@@ -99,7 +119,7 @@ def scope_parts(scope: str, items: pd.DataFrame) -> Iterator[tuple[str, pd.DataF
     order = _ORDER[scope]
     named = items[scope].fillna(_NOT_NAMED).astype(str)
     others = sorted(set(named) - set(order) - {_NOT_NAMED})
-    for name in (*order, *others, _NOT_NAMED):
+    for name in (*order, *others, *((_NOT_NAMED,) if scope != "cause" else ())):
         if (rows := named.eq(name)).any():
             yield name, items[rows]
 
@@ -157,7 +177,8 @@ def _results(data: ChapterData) -> Section:
         "over the responses to all three phrasings, and ± is the standard deviation of the "
         f"phrasings' accuracies. {_HOW}"
     )
-    measures, counts = ("accuracy", "accuracy_spread"), ("judge", "blocks", "asked", "invalid")
+    measures = ("accuracy", "accuracy_spread")
+    counts = (*_framed(data), "judge", "blocks", "asked", "invalid")
     table = measure_table(data, "overall", "Accuracy", measures, caption, counts=counts)
     if table is not None and data.published:
         table = _with_table_5(table)
@@ -226,7 +247,7 @@ def _criteria(data: ChapterData) -> Section:
         f"that a story lacks is not asked. {_HOW}"
     )
     chart = measure_chart(data, "criteria", title, named, axis="Failed, %")
-    table = measure_table(data, "criteria", title, list(named), caption)
+    table = measure_table(data, "criteria", title, list(named), caption, counts=_framed(data))
     if table is not None:
         columns = (
             replace(column, group=f"{column.group} failed" if column.group else "")
@@ -249,19 +270,90 @@ def _parts(data: ChapterData) -> Section:
         shown += [
             measure_chart(data, key, title, measure, of=scope, axis=_AXIS),
             measure_table(
-                data, key, title, list(measure), caption, counts=("blocks", "asked"), of=scope,
-                notes=False,
+                data, key, title, list(measure), caption,
+                counts=(*_framed(data), "blocks", "asked"), of=scope, notes=False,
             ),
         ]  # fmt: skip
     modes = suggested_modes(data)
     heading, contents = (
-        "By graph, phrasing, domain and failure mode",
+        "By graph, phrasing, domain, failure mode and told cause",
         "Graphs, phrasings, domains, modes",
     )
     return Section(
         "parts", heading, (*shown, modes), contents,
         {"suggested_modes": pd.DataFrame() if modes is None else modes.frame},
     )  # fmt: skip
+
+
+def _framed(data: ChapterData) -> tuple[str, ...]:
+    """Return the condition to show: the framing, where any request was not put plainly."""
+    return ("framing",) if _stated(data.items).any() else ()
+
+
+def _stated(items: pd.DataFrame) -> "pd.Series[bool]":
+    return items["framing"].notna() & items["framing"].ne(PLAIN)
+
+
+def _framing(data: ChapterData) -> Section:
+    """Return what is due to the reading of the request, and what to the following of causes."""
+    title = "Reading of the request, following of causes"
+    lines = pd.DataFrame(_readings(data))
+    if lines.empty:
+        return Section("framing", title)
+    columns = [Column("which", "Stories", "text"), Column("stories", "Number", "count")]
+    for form, heading in (("valid", "Over valid responses, %"), ("strict", "Strict, %")):
+        columns += [
+            Column(f"pairs_{form}", "Pairs", "count", heading),
+            Column(f"plain_{form}", "Plain", "share", heading, ranked=False),
+            Column(f"following_{form}", "Following", "share", heading, ranked=False),
+            Column(f"reading_{form}", "Reading, points", "points", heading, ranked=False),
+        ]
+    caption = (
+        "A pair is a story asked in one phrasing both ways: plain, as in the paper, and with the "
+        "convention stated that the change comes from outside. Following is the share right where "
+        "it is stated, so that only the following of causes can fail; reading is that share minus "
+        "the plain one: what the system loses by how it takes the plain request. A told cause: the "
+        f"story tells a cause of what is supposed. Small figures are {data.percent_level} "
+        "intervals, paired and clustered by story."
+    )
+    table = finished_table("framing", title, caption, columns, lines)
+    return Section("framing", title, (replace(table, group_by="system", clusters="stories"),))
+
+
+def _readings(data: ChapterData) -> Iterator[dict[str, object]]:
+    """Yield a line for each system with both framings, of all stories and of parts of them."""
+    judged = data.items[data.items["was_judged"]]
+    for system, stated in judged[_stated(judged)].groupby("system", sort=False):
+        end = f"{UNDER}{stated['framing'].iloc[0]}"
+        plain = judged["system"].eq(str(system).replace(end, ""))
+        key = ["sample_id", "phrasing", "draw"]
+        answers = judged.loc[plain, [*key, "correct", "correct_strict"]]
+        both = stated.merge(answers, on=key, suffixes=("", "_plain"))
+        parts = [("all", both), *scope_parts("graph", both), *scope_parts("cause", both)]
+        for which, rows in parts if len(both) else ():
+            line: dict[str, object] = {
+                "system": system,
+                "which": which,
+                "stories": rows["sample_id"].nunique(),
+            }
+            for form, column in (("valid", "correct"), ("strict", "correct_strict")):
+                pairs = rows[[f"{column}_plain", column, "sample_id"]].dropna()
+                before, after, story = (pairs[name].to_numpy() for name in pairs)
+                how: Resampling = {
+                    "rng": np.random.default_rng(0),
+                    "resamples": data.resamples,
+                    "level": data.level,
+                }
+                reading = paired_comparison(after, before, story, **how)
+                line |= {
+                    f"pairs_{form}": len(pairs),
+                    **cluster_bootstrap(before, story, **how).columns(f"plain_{form}"),
+                    **cluster_bootstrap(after, story, **how).columns(f"following_{form}"),
+                    f"reading_{form}": reading.difference,
+                    f"reading_{form}_low": reading.low,
+                    f"reading_{form}_high": reading.high,
+                }
+            yield line
 
 
 def suggested_modes(data: ChapterData) -> Table | None:
@@ -328,6 +420,7 @@ SPEC = ReportSpec(
     resampled=("block", "block", "blocks"),
     fewest=10,
     key=("sample_id", "phrasing"),
+    conditions=("framing",),
     columns={
         **dict.fromkeys(("judge", "graph", "text", "invalid_reason", "answer"), str),
         **dict.fromkeys(_STORY_HAS.values(), str),
@@ -347,9 +440,12 @@ SPEC = ReportSpec(
     breakdowns=tuple(
         Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
     ),
-    sections=(_results, _criteria, _parts, "paired", "judge", "agreement", _errors),
+    sections=(_results, _criteria, _parts, _framing, "paired", "judge", "agreement", _errors),
     explorer=Explorer(
-        filters=(("phrasing", "Phrasing"), ("graph", "Graph"), ("domain", "Domain")),
+        filters=(
+            *(("phrasing", "Phrasing"), ("framing", "Framing")),
+            *(("graph", "Graph"), ("domain", "Domain")),
+        ),
         classes=(("suggested_mode", "Suggested mode"),),
         where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
@@ -361,6 +457,12 @@ SPEC = ReportSpec(
             "A short story is to be rewritten as it would have gone had one thing been different: "
             "what follows from that thing changes, and everything else stays. Every story is "
             "asked in three phrasings.",
+        ),
+        (
+            "Framing",
+            "How the request is put: plain, as in the paper; or stated:1 to stated:3, which say in "
+            "one sentence behind it that the change comes from outside. Stories that tell rules as "
+            "laws are asked stated:1 if nothing else is named.",
         ),
         (
             "E1 to E5",

@@ -16,6 +16,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, get_args
 
 from inspect_ai.model import Model, get_model
@@ -24,6 +25,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import queries_of, read_story, story_object
 from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
+from contrafact.families.cobe.phrasing import request_of, usual_framing
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.stories import Form, reward_of
 from contrafact.family.settings import judge_names, with_reader
@@ -46,6 +48,9 @@ def edit_reward(
     pack: PromptPack | None = None,
 ) -> _RewardFunction:
     """Return a reward function for ``trl``'s trainers.
+
+    A response is judged alike under every framing of its request; `reward_rows` puts requests in
+    ``stated:1`` by default where stories tell rules, as drawn stories do.
 
     Args:
         judges: One judge or a panel: Inspect's names, models, or the verifier ``proof``, which
@@ -114,15 +119,25 @@ def _reward_of(judged: JudgedEdit, form: Form, *, read: bool) -> float | None:
     return reward_of({name: verdict.passed for name, verdict in judged.panel.items()}, form)
 
 
-def reward_rows(stories: Sequence[Story]) -> list[dict[str, str]]:
+def reward_rows(stories: Sequence[Story], framing: str | None = None) -> list[dict[str, str]]:
     """Return a dataset's rows, three for every story.
 
-    Each has ``prompt`` (the plain prompt), ``query`` and ``story`` (JSON, the paper's schema).
+    Each has ``prompt`` (of the method plain), ``query`` (without the framing) and ``story`` (JSON,
+    the paper's schema).
+
+    Args:
+        stories: The stories.
+        framing: How the request is put, ``plain`` or ``stated:1`` to ``stated:3``; by default, as
+            in a run, ``stated:1`` for drawn stories (those that tell rules), else ``plain``.
+
+    Raises:
+        InputError: There is no such framing.
     """
-    plain = Prompted("plain", open_pack())
+    pack = open_pack()
+    plain, request = Prompted("plain", pack), request_of(pack, framing or usual_framing(stories))
     return [
         {
-            "prompt": plain.prompt(question),
+            "prompt": plain.prompt(replace(question, framed=request(question.query))),
             "query": question.query,
             "story": json.dumps(story_object(question.story), ensure_ascii=False),
         }

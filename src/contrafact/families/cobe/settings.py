@@ -1,9 +1,24 @@
 """How the family is run: its options, and its part of the demo."""
 
-from pydantic import Field
+from typing import Annotated
 
+from pydantic import AfterValidator, Field
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.phrasing import PLAIN, framing_named
 from contrafact.family import DemoPart, Lazy
-from contrafact.family.settings import ReaderOptions, ShotOptions, StructuredOptions
+from contrafact.family.settings import Names, ReaderOptions, ShotOptions, StructuredOptions
+
+
+def _in_full(names: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(map(framing_named, names)))
+    except InputError as error:  # a config file's error has the line
+        raise ValueError(f"{error.problem}; {error.hint}") from None
+
+
+Framings = Annotated[Names, AfterValidator(_in_full)]
+"""Names of framings, in full, each once."""
 
 CAUSES = "causes"
 """The criterion that is asked besides, on request, with story and query: would the causes that
@@ -16,6 +31,13 @@ class CobeOptions(ShotOptions, StructuredOptions, ReaderOptions):
     )
     judge_causes: bool = Field(
         default=False, description="Ask too whether causes that are named are so in the story."
+    )
+    framing: Framings = Field(
+        default=(),
+        description="How the request is put: plain, as in the paper, or stated (stated:1 to "
+        "stated:3), with the convention behind it; several make a grid. By default plain, stated "
+        "where stories tell rules.",
+        json_schema_extra={"metavar": "NAME", "generation": True, "condition": PLAIN},
     )
 
 
@@ -32,6 +54,7 @@ DEMO = (
         models=("embedded/smollm2-135m-cobe",),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
+        options={"framing": (PLAIN,)},  # so the editor was taught
         compared=Lazy("contrafact.families.cobe.editing:compared_texts"),
         data=Lazy("contrafact.families.cobe.editing:write_held_out"),
         generation={"temperature": 0.0, "max_tokens": 256},  # most of what the base model says

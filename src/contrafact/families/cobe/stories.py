@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
+from contrafact.families.cobe.phrasing import STATED, framing_named, request_of
 from contrafact.families.cobe.records import GRAPHS, Story
 from contrafact.families.cobe.synth.compose import (
     blocks_ahead,
@@ -108,11 +109,13 @@ class Stories:
         difficulty: Which stories are drawn; all if not given.
         form: ``conjunction``: 1.0 where every criterion is proven to pass, as the paper scores;
             ``share``: the share of criteria that are. What `proof` leaves open passes nothing.
+        framing: How the request is put: ``plain``, as in the paper, or ``stated:1`` to
+            ``stated:3``, with the convention that the change comes from outside.
         private_lexicon: A folder with rules of your own; the bundled ones if not given.
-        pack: The prompts; the template ``cobe/edit`` is used.
+        pack: The prompts; the templates ``cobe/edit`` and ``cobe/framing`` are used.
 
     Raises:
-        InputError: The rules or the template cannot be used.
+        InputError: The rules or a template cannot be used, or there is no such framing.
     """
 
     def __init__(
@@ -121,6 +124,7 @@ class Stories:
         difficulty: Difficulty | None = None,
         *,
         form: Form = "conjunction",
+        framing: str = STATED,
         private_lexicon: str | Path | None = None,
         pack: PromptPack | None = None,
     ):
@@ -129,9 +133,9 @@ class Stories:
         self.difficulty = difficulty or Difficulty()
         self._form = form
         library = load_library(private_lexicon) if private_lexicon else bundled_library()
-        self._template = (pack or open_pack()).template(
-            "cobe/edit", required={"story", "query", "shots"}
-        )
+        pack = pack or open_pack()
+        self._template = pack.template("cobe/edit", required={"story", "query", "shots"})
+        self._framing, self._request = framing_named(framing), request_of(pack, framing)
         self._draw = partial(_block, library, self.difficulty, seed)
         self._block = lru_cache(maxsize=64)(self._draw)
 
@@ -170,7 +174,9 @@ class Stories:
         query = row["Query"][PHRASINGS.index(phrasing)]
         return {
             "question": self._template.render(
-                story=delimit(row["Variation text"]), query=delimit(query), shots=[]
+                story=delimit(row["Variation text"]),
+                query=delimit(self._request(query)),
+                shots=[],
             ),
             "answer": row["Representative answer"],
             "metadata": {
@@ -180,6 +186,7 @@ class Stories:
                 "domain": row["Domain"],
                 "facts": len(row["Proof"]["told"]),
                 "phrasing": phrasing,
+                "framing": self._framing,
                 "story": line_of(row),
             },
         }

@@ -30,6 +30,7 @@ from contrafact.families.cobe.data import (
 from contrafact.families.cobe.items import ITEM_COLUMNS, SCORER, item_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
+from contrafact.families.cobe.phrasing import PLAIN, usual_framing
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
@@ -37,7 +38,7 @@ from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
-from contrafact.family.run import Inputs, TaskRun, refuse
+from contrafact.family.run import Inputs, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.judges.verifier import Subject
@@ -83,6 +84,16 @@ class CobeRun(TaskRun[Story, StoryQuery]):
             ("--judge-context", options.judge_context and not settings.judges, why),
             ("--judge-causes", options.judge_causes and not settings.judges, why),
         ])  # fmt: skip
+
+    def settled(self, settings: RunSettings) -> tuple[RunSettings, list[str]]:
+        options, notes = _options(settings), []
+        if not options.framing:
+            stories, _ = load_once(self.load, settings.data or self.bundled, settings.columns)
+            framing = usual_framing(stories)
+            options = options.model_copy(update={"framing": (framing,)})
+            if framing != PLAIN:
+                notes = [f"request: {framing}, default for drawn stories (--framing)"]
+        return settings.model_copy(update={"options": options}), notes
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         options = _options(settings)

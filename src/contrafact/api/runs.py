@@ -185,7 +185,7 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
     from contrafact.runs.execute import calls_to_confirm, default_folder
 
     folder = command.out or default_folder(prepared)
-    if not command.yes and (calls := calls_to_confirm([(prepared, folder)])):
+    if not command.yes and (calls := calls_to_confirm(prepared, folder)):
         refuse_many(calls)
     return folder
 

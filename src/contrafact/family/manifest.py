@@ -63,9 +63,6 @@ class Manifest(BaseModel):
     repeated_calls: int = Field(
         default=0, description="Calls under way when it was stopped, repeated on resuming."
     )
-    cell: str = Field(
-        default="", description="The label that distinguishes it from other runs of its grid."
-    )
 
     def difference(self, earlier: "Manifest") -> str:
         """Return the names of the settings that differ from another run's, in words for users."""

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ __all__ = [
     "sampled",
     "show_estimate",
     "subject_estimates",
-    "summed",
     "unpriced",
 ]
 
@@ -70,27 +69,6 @@ def call_estimate(
     each = Tokens(round(sent / max(1, number)), round(received / max(1, number)))
     cost = dollars(model, [each] * number)
     return CallEstimate(model, role, number, tokens_in, tokens_out, cost, paid)
-
-
-def summed(rows: Iterable[CallEstimate]) -> list[CallEstimate]:
-    """Return the estimates of several runs summed by model and role."""
-    found: dict[tuple[str, str], CallEstimate] = {}
-    for row in rows:
-        key = (row.model, row.role)
-        if (old := found.get(key)) is not None:
-            row = replace(
-                row,
-                calls=old.calls + row.calls,
-                input_tokens=old.input_tokens + row.input_tokens,
-                output_tokens=old.output_tokens + row.output_tokens,
-                dollars=(
-                    None
-                    if old.dollars is None or row.dollars is None
-                    else old.dollars + row.dollars
-                ),
-            )
-        found[key] = row
-    return list(found.values())
 
 
 def sampled(items: Sequence[_T]) -> Sequence[_T]:

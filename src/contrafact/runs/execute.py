@@ -100,14 +100,12 @@ def default_folder(prepared: Prepared) -> Path:
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
-def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
+def calls_to_confirm(prepared: Prepared, folder: Path) -> int:
     """Return how many paid calls the user must confirm first; 0 if there is nothing to ask."""
-    calls = 0
-    for prepared, folder in runs:
-        if prepared.paid_calls:
-            guard_folder(folder)
-            calls += prepared.paid_calls * (begin(folder, prepared).status != "finished")
-    return calls if calls > ASK_ABOVE else 0
+    guard_folder(folder)
+    if prepared.paid_calls <= ASK_ABOVE:
+        return 0
+    return 0 if begin(folder, prepared).status == "finished" else prepared.paid_calls
 
 
 def execute(
@@ -115,7 +113,6 @@ def execute(
     folder: Path,
     ready: Callable[[], None] | None = None,
     *,
-    cell: str = "",
     seen: Seen | None = None,
 ) -> RunResult:
     """Run a prepared run, or resume it.
@@ -125,7 +122,7 @@ def execute(
             an interrupted run still writes tables of the samples that have ended.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, cell)
+        manifest = begin(folder, prepared)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         settings, samples = prepared.settings, prepared.samples

@@ -60,9 +60,6 @@ class Manifest(BaseModel):
     pack: PackRecord
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
-    repeated_calls: int = Field(
-        default=0, description="Calls under way when it was stopped, repeated on resuming."
-    )
 
     def difference(self, earlier: "Manifest") -> str:
         """Return the names of the settings that differ from another run's, in words for users."""

@@ -13,7 +13,7 @@ Inspect retries errors that its providers call transient, and keeps the outputs 
   call, the call ends, as it does when a reply takes too long.
 - The client's own retries are off, so that ``max_retries`` is exact and limits count each try.
 - ``max_connections`` limits the calls to a service, all its models together.
-- Running calls are marked on the disk (`contrafact.models.calls`).
+- An answer is kept before its call releases its connection (`contrafact.models.calls`).
 - Only the provider sees secrets in the address; they are removed from replies and errors.
 - A warning is shown if the service reports far fewer prompt tokens than the prompt has words: it
   has cut the prompt.
@@ -34,7 +34,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, Model
 
 from contrafact.console import say_once
 from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
-from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
+from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer
 from contrafact.models.private import clean_error, cleaned, keep_private
 from contrafact.redaction import redacted, without_secrets
 from contrafact.text.delimit import printable, shorten
@@ -214,7 +214,7 @@ class _Guarded(ModelAPI):
         left = None if limit is None else limit - tries.seconds
         token = bodies.set(replies)
         try:
-            with anyio.move_on_after(left) as scope, under_way():
+            with anyio.move_on_after(left) as scope:
                 made = await self._provided(*asked)
                 output = made[0] if isinstance(made, tuple) else made
                 if isinstance(output, ModelOutput):

@@ -61,7 +61,6 @@ __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_fol
 _COLOURED = re.compile(r'"traceback_ansi":"(?:[^"\\]|\\.)*"')
 CACHE = "cache"
 _CACHE_DIR = "INSPECT_CACHE_DIR"
-_CALLS = ".calls"
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def execute(
         _set_torn_logs_aside(folder)
         _clean_logs(folder)
         prepared = place(prepared, folder)
-        with counted_calls(marks=folder / _CALLS) as calls:
+        with counted_calls():
             try:
                 if is_direct(prepared):
                     tables = judge_direct(folder, prepared, models.judges)
@@ -151,8 +150,7 @@ def execute(
             failures = [*tables.failures]
             del tables
             default_memory_pool().release_unused()  # for the report
-            repeated = manifest.repeated_calls + calls.repeated()
-            manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
+            manifest = finish(folder, manifest, failed=bool(failures))
         for kept in () if failures else (CACHE, PARTS):
             shutil.rmtree(folder / kept, ignore_errors=True)
         return RunResult(folder, manifest, failures, samples, ran=True)

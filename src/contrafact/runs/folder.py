@@ -162,10 +162,9 @@ def begin(folder: Path, prepared: "Prepared") -> Manifest:
     return run.model_copy(update={"started": now(), "paid_calls": prepared.paid_calls})
 
 
-def finish(folder: Path, manifest: Manifest, *, failed: bool, repeated: int = 0) -> Manifest:
-    """Record how the run ended, and how many calls its starts repeated."""
+def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
+    """Record how the run ended."""
     status = "failed" if failed else "finished"
-    update = {"status": status, "finished": now(), "repeated_calls": repeated}
-    ended = manifest.model_copy(update=update)
+    ended = manifest.model_copy(update={"status": status, "finished": now()})
     write_manifest(folder, ended)
     return ended

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from contrafact.family.run import Prepared
     from contrafact.runs.config import Command
 
-__all__ = ["load", "run", "score"]
-
 
 @EstimatedOperation
 def run(

@@ -43,8 +43,6 @@ from contrafact.stages.stage import KEPT, REJECTS, Stage, StageResult
 if TYPE_CHECKING:
     from contrafact.families.cobe.stories import Stories
 
-__all__ = ["check", "generate", "rewrite", "stories", "synth"]
-
 _PAIR = ("manipulation", "original", "rewritten")
 
 _StageOptions = GenerateOptions | CheckOptions | RewriteOptions

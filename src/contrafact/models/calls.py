@@ -22,21 +22,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
 
-__all__ = [
-    "TRANSPORT",
-    "Calls",
-    "Tries",
-    "asked_for",
-    "asked_key",
-    "counted_calls",
-    "current_calls",
-    "current_tries",
-    "decisive",
-    "is_cut",
-    "is_empty",
-    "keep_answer",
-    "question_key",
-]
+__all__ = ["Calls", "asked_for", "counted_calls", "is_cut"]
 
 TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
 """How a call is bounded by default. Inspect retries without end; with bounds, a failure is

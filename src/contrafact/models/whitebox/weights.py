@@ -40,13 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "WEIGHTS_HINT",
     "CausalModel",
-    "Precision",
     "check_causal",
-    "check_precision",
-    "converted",
     "load_causal",
     "quietly",
-    "shared_causal",
     "weights_name",
     "write_adapter",
 ]

@@ -373,21 +373,15 @@ def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -
     if body and re.fullmatch(r"Error code: \d+", words):
         shown = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         words += f" - {shorten(' '.join(shown.split()), 300)[0]}"
-    if replies and (option := _option_against(words, replies[-1].status, asked)):
-        words = f"{shorten(words, 200)[0]} ({option})"
+    if (
+        replies
+        and replies[-1].status in (400, 422)
+        and asked.temperature
+        and "temperature" in words
+    ):
+        words = f"{shorten(words, 200)[0]} (if it takes no temperature: leave out --temperature)"
     if words != str(error) or len(words) > _KEPT_WORDS:
         error.args = (shorten(words, _KEPT_WORDS)[0],)
-
-
-def _option_against(words: str, status: int, asked: GenerateConfig) -> str:
-    """Return the option that may avoid a refusal; empty if none is known."""
-    schema = bool(re.search(_LACKING["JSON schema"], words, re.IGNORECASE))
-    if status in (400, 422):
-        named = [name for name in asked.model_fields_set if getattr(asked, name) and name in words]
-        if "temperature" in named:
-            return "if it takes no temperature: leave out --temperature"
-        schema = schema or not named
-    return "if it takes no JSON schema: --no-structured" if schema and asked.response_schema else ""
 
 
 def _text_of(error: BaseException) -> str:

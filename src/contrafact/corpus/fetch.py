@@ -228,6 +228,6 @@ def assemble(
     fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
     for gone in pages.rejected:
         identity = content_id(gone["place"], str(gone["raw"]), prefix="x")
-        why = Reason(gone["why_code"], f"{gone['place']}: {gone['why']}")
-        fetched.events.append(LedgerEvent.of(_STAGE, identity, "dropped", by, why))
+        reason = Reason(gone["why_code"], f"{gone['place']}: {gone['why']}")
+        fetched.events.append(LedgerEvent.of(_STAGE, identity, "dropped", by, reason))
     return fetched

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Progress",
-    "Screen",
     "downloads",
     "guard_screen",
     "one_line",

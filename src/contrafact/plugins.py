@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["EXECUTOR_GROUP", "FAMILY_GROUP", "executor_entries", "family_entries", "family_folders"]
+__all__ = ["FAMILY_GROUP", "executor_entries", "family_entries", "family_folders"]
 
 FAMILY_GROUP = "contrafact.families"
 """The entry-point group of families: name of the family, and its `Family` object."""

@@ -10,9 +10,7 @@ RSS = '<?xml version="1.0" encoding="{}"?><rss version="2.0"><channel>{}</channe
 
 def read(body, status=200, encoding="utf-8"):
     data = body if isinstance(body, bytes) else body.encode(encoding)
-    return read_feed(
-        Response(status, data, ADDRESS), Request("feed", ADDRESS, {}, {"found_by": "f"})
-    )
+    return read_feed(Response(status, data), Request("feed", ADDRESS, {}, {"found_by": "f"}))
 
 
 @pytest.mark.parametrize(

@@ -131,12 +131,10 @@ def test_fetched_weights_are_found_and_not_fetched_again(index, tmp_path, monkey
     assert len(index.asked) == asked
 
 
-def test_models_list_says_whether_a_key_is_set_and_never_the_key(quick_contrafact, monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
+def test_models_list_names_the_weights(quick_contrafact):
     result = quick_contrafact("models", "list")
     assert result.returncode == 0, result.stderr
     assert "embedded/smollm2-135m" in result.stdout
-    assert "secret" not in result.stdout + result.stderr
 
 
 def test_an_unknown_name_is_reported_with_what_there_is(quick_contrafact):

@@ -12,18 +12,16 @@ from scipy import stats
 from tests.support.small_models import NUMBERS, numbers_model
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.completion import CompletionRequest, complete
-from contrafact.models.whitebox.noise import (
+from contrafact.models.whitebox.completion import Completion, CompletionRequest, complete
+from contrafact.models.whitebox.gumbel import (
     CLOSE,
-    Completion,
     DrawnNoise,
     HindsightNoise,
     Noise,
     Sampling,
     draw,
-    generate,
-    infer,
 )
+from contrafact.models.whitebox.noise import generate, infer
 from contrafact.models.whitebox.tokens import end_tokens
 from contrafact.models.whitebox.weights import CausalModel
 

@@ -4,10 +4,8 @@ import asyncio
 import gzip
 import json
 import math
-import time
 import zlib
 
-import anyio
 import httpx2
 import pytest
 from hypothesis import given
@@ -25,7 +23,7 @@ from contrafact.models.asking import (
     no_answer,
 )
 from contrafact.models.bodies import LONGEST, ReplyTooLongError, watch
-from contrafact.models.calls import asked_for, counted_calls, is_cut, under_way
+from contrafact.models.calls import asked_for, counted_calls, is_cut
 from contrafact.models.opening import open_model
 from contrafact.models.requests import SharedSchema, closed_object
 
@@ -263,21 +261,6 @@ def test_a_wait_is_said(ask, monkeypatch, capfd):
     (found,), _ = ask("500")
     assert "take fright" in found
     assert ": retrying in 0 s (" in capfd.readouterr().err
-
-
-def test_an_answer_that_comes_when_its_time_is_over_is_counted_as_made_again(tmp_path):
-    async def answered(allowed, busy):
-        loop = asyncio.get_running_loop()
-        with counted_calls(marks=tmp_path / "marks") as calls:
-            with anyio.move_on_after(allowed) as attempt, under_way():
-                came = loop.create_future()
-                loop.call_later(0.01, came.set_result, None)
-                loop.call_soon(time.sleep, busy)  # with other work
-                await came
-            return attempt.cancel_called, calls.repeated()
-
-    assert asyncio.run(answered(0.02, 0.05)) == (True, 1)
-    assert asyncio.run(answered(600, 0)) == (False, 0)
 
 
 def test_a_refused_request_is_told_by_the_service_and_not_by_the_prompt():

@@ -1,4 +1,4 @@
-"""A run from a config file, every cell of a grid, and the config.yaml that repeats a run."""
+"""A run from a config file, and the config.yaml that repeats a run."""
 
 import json
 from pathlib import Path
@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from contrafact.errors import InputError
 from contrafact.family.settings import Sampling, Transport, identity
 from contrafact.files.config import read_config, read_toml
-from contrafact.runs.config import (
-    config_text,
-    make_config,
-)
-from contrafact.runs.grid import make_plan, prepare_cells
+from contrafact.runs.config import config_text, file_config, make_config
 from contrafact.runs.prepare import make_settings, prepare, presets
 
 BEGIN = "task: finforce\nmodel: openai-api/fake/writer\nfluency_model: none\nlimit: 1\n"
@@ -78,37 +74,6 @@ def test_a_prompt_pack_is_repeated_from_the_runs_own_copy(run, service, quick_co
     assert one["identity"] == two["identity"]
 
 
-@pytest.mark.slow
-def test_every_cell_of_a_grid_is_a_run_and_all_are_reported_together(run, service, tmp_path):
-    grid = "grid:\n  temperature: [0, 0.7]\n  method: [zero-shot, few-shot]\nout: g\n"
-    assert "4 calls, 4 of them paid" in run("--estimate", config=BEGIN + grid).stdout
-    done = run(config=BEGIN + grid)
-    assert done.returncode == 0, done.stderr
-    cells = sorted(path.parent.name for path in (tmp_path / "g").glob("*/manifest.json"))
-    assert cells == sorted(
-        f"temperature={t},method={m}" for t in ("0", "0.7") for m in ("zero-shot", "few-shot")
-    )
-    results = json.loads((tmp_path / "g" / "results.json").read_text())
-    systems = {row["system"] for row in results["figures"]}
-    assert systems == {
-        f"{service.model} · {m} [temperature {t}]"
-        for t in ("0", "0.7")
-        for m in ("zero-shot", "few-shot (3)")
-    }
-    answered = service.stats()["answered"]
-    before = {p: p.read_bytes() for p in (tmp_path / "g").rglob("*") if p.is_file()}
-    again = run("--config", "g/config.yaml", "--out", "g")
-    assert again.returncode == 0 and again.stdout.count("this run had finished") == 4
-    assert service.stats()["answered"] == answered
-    assert before == {p: p.read_bytes() for p in (tmp_path / "g").rglob("*") if p.is_file()}
-    # An option on the command line takes the place of the file's, and of an axis.
-    less = run("--config", "g/config.yaml", "--out", "h", "--temperature", "0.7")
-    assert less.returncode == 0, less.stderr
-    assert sorted(p.parent.name for p in (tmp_path / "h").glob("*/manifest.json")) == [
-        "method=few-shot", "method=zero-shot",
-    ]  # fmt: skip
-
-
 def test_json_says_the_same(run, tmp_path):
     values = {"task": "finforce", "model": "openai-api/fake/writer", "limit": 1, "yes": True,
               "fluency_model": "none", "max_tokens": 50, "out": "made \U0001f600"}  # fmt: skip
@@ -137,20 +102,7 @@ WRONG = {
     "a key twice": (BEGIN + "limit: 2\n", ":5: 'limit' is there twice, first on line 4"),
     "not YAML": (BEGIN + "judge: [a\n", "not YAML: "),
     "nothing in it": ("# soon\n", "run.yaml: holds no keys"),
-    "a grid that is a list": (BEGIN + "grid: [1, 2]\n", ":5: the grid is not options with their"),
-    "a grid over what is no option": (BEGIN + "grid:\n  limits: [1]\n", ":6: 'limits' is not an "
-                                      "option; did you mean 'limit'?"),
-    "a grid over what all runs share": (BEGIN + "grid:\n  out: [a]\n", ":6: 'out' must be one "
-                                        "for all runs of a grid; give it outside"),
-    "a grid of one value": (BEGIN + "grid:\n  seed: 3\n", ":6: the grid's 'seed' is not a list"),
-    "a bad value in a grid": (BEGIN + "grid:\n  temperature: [0, cold]\n", ":6: temperature: must "
-                              "be a number"),
-    "in the grid and outside": (BEGIN + "grid:\n  limit: [1, 2]\n", ":4: 'limit' is given both "
-                                "in the grid and outside it"),
-    "two cells that are one run": (BEGIN + "grid:\n  method: [zero-shot, zero-shot]\n", "method="
-                                   "zero-shot-2 are the same run"),
-    "a cell that cannot be": (BEGIN + "grid:\n  shots: [2, 4]\n", "in the cell shots=2: --shots is "
-                              "for worked examples"),
+    "a grid": (BEGIN + "grid:\n  seed: [1, 2]\n", ":5: finforce has no option 'grid'"),
     "a file that is not there": (BEGIN + "data: news.csv\n", "news.csv: no such file"),
 }  # fmt: skip
 
@@ -213,7 +165,6 @@ def test_no_damage_to_a_file_of_settings_is_more_than_a_line(tmp_path_factory, o
 def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     (tmp_path / "busy").mkdir()
     (tmp_path / "busy" / "mine.txt").write_text("mine")
-    grid = BEGIN + "grid: {seed: [1, 2]}\n"
     for arguments, config, message in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
@@ -221,8 +172,8 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
         (("--config",), None, "--config"),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),
-        (("--out", "busy"), grid, "busy: is not empty and is not a grid's folder"),
-        (("--out", "run.yaml"), grid, "run.yaml: is a file"),
+        (("--out", "busy"), BEGIN, "busy: is not empty and is not a run folder"),
+        (("--out", "run.yaml"), BEGIN, "run.yaml: is a file"),
     ):
         if config is not None:
             (tmp_path / "run.yaml").write_text(config)
@@ -249,8 +200,7 @@ def test_whatever_is_set_is_repeated(values, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     first = make_config("finforce", {"model": "none/none", **values}).settings()
     (folder / "config.yaml").write_text(config_text(first, folder), encoding="utf-8")
-    (cell,) = make_plan(read_config(folder / "config.yaml"), {}).cells
-    again = cell.config.settings()
+    again = file_config(read_config(folder / "config.yaml"), {}, "finforce").settings()
     assert again == first.model_copy(update={"model_args": again.model_args})
     assert again.model_args == first.model_args
 
@@ -293,12 +243,8 @@ def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path
         items = [pd.read_parquet(tmp_path / f / "items.parquet") for f in (one, two)]
         pd.testing.assert_frame_equal(*items)
     assert set(service.stats()["answered"].values()) == {4}  # every question, once a run
-    # In its own folder nothing changes, and a grid of judges is a run for each.
+    # In its own folder nothing changes.
     assert "this run had finished" in run("--config", "d/config.yaml", "--out", "d").stdout
-    grid = "task: finforce\nrun: b\ngrid: {judge: [openai-api/fake/one, openai-api/fake/two]}\n"
-    done = run("--out", "g", config=grid)
-    assert done.returncode == 0, done.stderr
-    assert len(list((tmp_path / "g").glob("*/manifest.json"))) == 2
 
 
 @pytest.mark.parametrize(("more", "said"), [
@@ -328,31 +274,36 @@ def test_a_presets_run_is_repeated(name, tmp_path):
         given["data"].write_text(json.dumps(row) + "\n")
     first = make_config(str(preset["task"]), given).settings()
     (tmp_path / "config.yaml").write_text(config_text(first, tmp_path), encoding="utf-8")
-    (again,) = prepare_cells(make_plan(read_config(tmp_path / "config.yaml"), {}))
+    file = read_config(tmp_path / "config.yaml")
+    again = prepare(file_config(file, {}, str(preset["task"])).settings())
     assert again.identity == prepare(first).identity
 
 
 def test_a_config_says_yes_and_no_as_words_where_words_are_meant(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("task: finforce\nmodel: x/y\nyes: true\nfluency_model: no\nmethod: [on]\n")
-    (cell,) = make_plan(read_config(path), {}).cells
-    assert cell.config.command.yes is True and cell.config.given()["method"] == ("on",)
-    assert cell.config.given()["fluency_model"] == "no"
+    config = file_config(read_config(path), {}, "finforce")
+    assert config.command.yes is True and config.given()["method"] == ("on",)
+    assert config.given()["fluency_model"] == "no"
 
 
 def test_paths_are_those_of_the_files_folder_and_the_command_lines_of_its_own(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("task: finforce\nmodel: x/y\ndata: news.csv\nshots_from: ../pool.csv\n")
-    (cell,) = make_plan(read_config(path), {"data": Path("mine.csv")}).cells
-    assert cell.config.given()["data"] == Path("mine.csv")
-    assert cell.config.model_dump()["shots_from"] == tmp_path / ".." / "pool.csv"
+    config = file_config(read_config(path), {"data": Path("mine.csv")}, "finforce")
+    assert config.given()["data"] == Path("mine.csv")
+    assert config.model_dump()["shots_from"] == tmp_path / ".." / "pool.csv"
 
 
 def test_data_that_are_no_file_keep_their_name(tmp_path):
     path = tmp_path / "run.yaml"
-    path.write_text("task: finforce\nmodel: x/y\ngrid:\n  data: [fin-force, hf://a/b, n.csv]\n")
-    found = [cell.config.given()["data"] for cell in make_plan(read_config(path), {}).cells]
-    assert [str(one) for one in found] == ["fin-force", "hf:/a/b", str(tmp_path / "n.csv")]
+    for data, kept in (
+        ("fin-force", "fin-force"),
+        ("hf://a/b", "hf:/a/b"),
+        ("n.csv", str(tmp_path / "n.csv")),
+    ):
+        path.write_text(f"task: finforce\nmodel: x/y\ndata: {data}\n")
+        assert str(file_config(read_config(path), {}, "finforce").given()["data"]) == kept
     for origin, named in (("fin-force@abc:x", "fin-force:x"), ("hf://a/b@abc", "hf://a/b@abc")):
         first = make_config("finforce", {"model": "x/y"}).settings()
         first = first.model_copy(update={"data": Path("/cache/f"), "data_source": origin})

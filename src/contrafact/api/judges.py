@@ -28,8 +28,6 @@ from contrafact.exams import ExamOptions
 from contrafact.family import families, family_named
 from contrafact.options import option_problem
 
-__all__ = ["agreement", "correct", "exam"]
-
 
 @EstimatedOperation
 def exam(

@@ -11,8 +11,6 @@ from contrafact.api.results import Result
 from contrafact.api.tables import Count, Seed, TableData, as_given, frame_of
 from contrafact.errors import InputError
 
-__all__ = ["perplexity", "whatif"]
-
 
 @Operation
 def perplexity(

@@ -19,16 +19,6 @@ from contrafact.text.delimit import visible_html, visible_text
 if TYPE_CHECKING:
     from contrafact.models.estimate import CallEstimate
 
-__all__ = [
-    "SHOWN",
-    "Estimate",
-    "Page",
-    "Result",
-    "Run",
-    "make_estimate",
-    "refuse_many",
-]
-
 _T = TypeVar("_T")
 """The type of the table that was given."""
 

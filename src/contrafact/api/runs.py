@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from contrafact.family.run import Prepared
     from contrafact.runs.config import Command
 
-__all__ = ["load", "run", "score"]
-
 
 @EstimatedOperation
 def run(
@@ -185,7 +183,7 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
     from contrafact.runs.execute import calls_to_confirm, default_folder
 
     folder = command.out or default_folder(prepared)
-    if not command.yes and (calls := calls_to_confirm([(prepared, folder)])):
+    if not command.yes and (calls := calls_to_confirm(prepared, folder)):
         refuse_many(calls)
     return folder
 

@@ -43,8 +43,6 @@ from contrafact.stages.stage import KEPT, REJECTS, Stage, StageResult
 if TYPE_CHECKING:
     from contrafact.families.cobe.stories import Stories
 
-__all__ = ["check", "generate", "rewrite", "stories", "synth"]
-
 _PAIR = ("manipulation", "original", "rewritten")
 
 _StageOptions = GenerateOptions | CheckOptions | RewriteOptions
@@ -183,15 +181,15 @@ def check(
     Args:
         data: Pairs with ``id``, ``manipulation``, ``original`` and ``rewritten``: a data frame, a
             list of dicts, or a file. Without an ``id``, rows given in memory are numbered.
-            judge: A model that judges what pairs mean, an Inspect name; several form a panel.
-                Without a judge, pairs that facts leave open are undecided.
-            out: A file to write (JSON Lines); replies are kept beside it, so that nothing is asked
-                twice.
-            estimate: With a judge, return calls, tokens and dollars without calling it.
-            options: Further options of the command, with underscores in their names: ``exam`` and
-                ``labels``, which give estimates of how many pairs are really sound, ``rule``,
-                ``bands``, ``polarity_model``, ``each``, ``numerical``, ``yes``, which allows more
-                than 1,000 paid calls, …, and ``columns``, which maps column names.
+        judge: A model that judges what pairs mean, an Inspect name; several form a panel.
+            Without a judge, pairs that facts leave open are undecided.
+        out: A file to write (JSON Lines); replies are kept beside it, so that nothing is asked
+            twice.
+        estimate: With a judge, return calls, tokens and dollars without calling it.
+        options: Further options of the command, with underscores in their names: ``exam`` and
+            ``labels``, which give estimates of how many pairs are really sound, ``rule``,
+            ``bands``, ``polarity_model``, ``each``, ``numerical``, ``yes``, which allows more
+            than 1,000 paid calls, …, and ``columns``, which maps column names.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed`` (None if undecided), ``violations``, and

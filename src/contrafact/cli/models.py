@@ -13,13 +13,11 @@ app = typer.Typer(help="Available models, and downloads of weights.", no_args_is
 
 @app.command("list")
 def list_models() -> None:
-    """List the weights on this machine, those that can be downloaded, and providers with keys.
-
-    A key is only reported as set or not set; it is never shown.
+    """List the weights on this machine, and those that can be downloaded.
 
     Example: contrafact models list
     """
-    from contrafact.models.download import PROVIDERS, WEIGHTS, hub_models
+    from contrafact.models.download import WEIGHTS, hub_models
 
     at_hand = find_weights()
     rows = []
@@ -32,16 +30,7 @@ def list_models() -> None:
     show_table("Weights", ("name", "where, or how to get them", "what"), rows)
     if find_spec("xllamacpp") is None:
         typer.echo("embedded models need llama.cpp: pip install 'contrafact[embedded]'\n")
-    providers = [
-        (
-            f"{one.name}/…",
-            "set" if one.has_key else f"not set ({' or '.join(one.keys)})",
-            "installed" if one.has_package else f"pip install {one.package.replace('.', '-')}",
-        )
-        for one in PROVIDERS
-    ]
-    show_table("Providers", ("name", "key", "package"), providers)
-    typer.echo("Without a key: ollama/…, vllm/…, and any GGUF file as embedded//folder/model.gguf")
+    typer.echo("Any other GGUF file is embedded//folder/model.gguf; services need no weights")
 
 
 class _Fetch(Options):

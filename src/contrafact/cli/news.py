@@ -41,7 +41,7 @@ class _Fetch(Options):
         None, "newsapi: days per search; fewer find more. [the whole window]", ge=1
     )
     pause: float = option(1.0, "Seconds between two requests.", ge=0)
-    max_pages: int = option(50, "Pages per search or feed at most.", ge=1)
+    max_pages: int = option(50, "Pages per search at most.", ge=1)
 
     def facts(self, asked: list[str], window: "Window") -> dict[str, Any]:
         from contrafact.files.download import sha256_of

@@ -4,7 +4,7 @@ The options are those of every run, followed by the task's own, made from its mo
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,11 +19,10 @@ from contrafact.files.config import read_config
 from contrafact.files.fields import named_columns
 from contrafact.files.tables import require_tables
 from contrafact.options import Options, as_command, key_values, option, parameters_of
-from contrafact.runs.config import Command, RunConfig, config_model, make_config
+from contrafact.runs.config import RunConfig, config_model, file_config, make_config
 
 if TYPE_CHECKING:
     from contrafact.runs.execute import RunResult, Seen
-    from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
 
 
@@ -116,84 +115,56 @@ def _run(task: str, config: Path | None = None, **values: Any) -> None:
     require_tables(values.get("data"))
     given = given_options(values)
     if config is None:
-        options = make_config(task, given)
-        from contrafact.runs.score import prepare_config
-
-        run_and_report([prepare_config(options)], options.command)
+        run_and_report(make_config(task, given))
     else:
-        file = read_config(config)
-        from contrafact.runs.grid import make_plan, prepare_cells
-
-        plan = make_plan(file, given, task)
-        run_and_report(prepare_cells(plan), plan.first.command, plan if plan.grid else None)
+        run_and_report(file_config(read_config(config), given, task))
 
 
-def run_and_report(runs: "list[Prepared]", command: Command, grid: "Plan | None" = None) -> None:
-    """Run prepared runs, write the report, and print the results; exit with 1 if samples failed.
-
-    Args:
-        runs: One run, or the runs of a grid, each in its own folder within the grid's. They are
-            removed from the list, since the report needs the memory of their outputs.
-    """
-    from contrafact.models.estimate import ask_first, show_estimate, summed
+def run_and_report(config: RunConfig) -> None:
+    """Run what options describe, report it and print results; exit with 1 if samples failed."""
+    from contrafact.models.estimate import ask_first, show_estimate
     from contrafact.runs.execute import calls_to_confirm, default_folder
-    from contrafact.runs.folder import CONFIG
-    from contrafact.runs.grid import begin_grid, grid_folder
     from contrafact.runs.prepare import load_preset
+    from contrafact.runs.score import prepare_config
 
+    prepared, command = prepare_config(config), config.command
     if command.dry_run and not command.estimate:
-        show_dry_run(runs)
+        show_dry_run(prepared)
         return
-    preset = runs[0].settings.preset
+    preset = prepared.settings.preset
     for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)
     if command.estimate:
-        rows = [row for prepared in runs for row in prepared.estimate()]
-        show_estimate(rows if grid is None else summed(rows))
+        show_estimate(prepared.estimate())
         return
-    if grid is None:
-        folder = command.out or default_folder(runs[0])
-        places, labels = [folder], [""]
-    else:
-        folder = command.out or grid_folder(grid.first.task, runs)
-        places = [folder / cell.folder for cell in grid.cells]
-        labels = [cell.label for cell in grid.cells]
-        begin_grid(grid, folder)
+    folder = command.out or default_folder(prepared)
     if not command.yes:
-        ask_first(calls_to_confirm(zip(runs, places, strict=True)))
-    results: list[RunResult] = []
-    for place, label in zip(places, labels, strict=True):
-        if grid is not None:
-            typer.echo(f"{place.name} ({len(results) + 1} of {len(places)})", err=True)
-        results.append(evaluate(runs.pop(0), place, samples=bool(results), cell=label))
-        show_failures(results[-1])
+        ask_first(calls_to_confirm(prepared, folder))
+    result = evaluate(prepared, folder)
+    show_failures(result)
+    del prepared  # the report needs the memory of its outputs
     from contrafact.report.build import report_runs
 
-    written = report_runs(results, folder, with_published=command.with_published)
-    if written:
+    if report_runs([result], folder, with_published=command.with_published):
         show_results(folder)
         show_agreement(folder)
-    if written:
         typer.echo(f"report: {folder / 'report.html'}")
-    if grid is not None:
-        typer.echo(f"repeat: contrafact run --config {folder / CONFIG}")
-    if any(result.failures for result in results):
+    if result.failures:
         raise typer.Exit(1)
 
 
-def show_dry_run(cells: "Sequence[Prepared]") -> None:
-    """Open the models of prepared runs, and print what would be run."""
+def show_dry_run(prepared: "Prepared") -> None:
+    """Open the models of a prepared run, and print what would be run."""
     from contrafact.runs.execute import check_models
 
-    for cell in cells:
-        check_models(cell)
-        models = ", ".join(cell.settings.models) or "no model"
-        methods = ", ".join((*cell.methods, *cell.baselines))
-        calls = sum(row.calls for row in cell.estimate(tokens=False))
-        typer.echo(
-            f"{cell.settings.task}: {cell.samples:,} samples of {cell.manifest.data.name}, "
-            f"{methods} with {models}: {calls:,} calls"
-        )
+    check_models(prepared)
+    models = ", ".join(prepared.settings.models) or "no model"
+    methods = ", ".join((*prepared.methods, *prepared.baselines))
+    calls = sum(row.calls for row in prepared.estimate(tokens=False))
+    typer.echo(
+        f"{prepared.settings.task}: {prepared.samples:,} samples of {prepared.manifest.data.name}, "
+        f"{methods} with {models}: {calls:,} calls"
+    )
     typer.echo("no errors were found, and no model was called")
 
 
@@ -202,7 +173,6 @@ def evaluate(
     folder: Path,
     *,
     samples: bool = False,
-    cell: str = "",
     seen: "Seen | None" = None,
 ) -> "RunResult":
     """Run or resume a prepared run, and print notes about it first."""
@@ -220,7 +190,7 @@ def evaluate(
         if data.name == BUNDLED and not samples:
             typer.echo(f"{data.name}: no data are named with --data, so these are used", err=True)
 
-    result = execute(prepared, folder, ready, cell=cell, seen=seen)
+    result = execute(prepared, folder, ready, seen=seen)
     if not result.ran:
         show_notes()
         typer.echo(f"this run had finished: no model was called ({result.folder})")

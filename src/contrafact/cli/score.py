@@ -94,10 +94,7 @@ def _source(name: str, metavar: str, kind: type) -> inspect.Parameter:
 
 def _score(task: str, values: Mapping[str, Any]) -> None:
     require_tables(values.get("score"), values.get("data"))
-    from contrafact.runs.score import prepare_config
-
-    config = make_config(task, given_options(values))
-    run_and_report([prepare_config(config)], config.command)
+    run_and_report(make_config(task, given_options(values)))
 
 
 _OF_A_RUN = (

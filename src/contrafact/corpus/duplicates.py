@@ -112,14 +112,11 @@ class Duplicate:
     other_set: bool
 
     @property
-    def reason(self) -> str:
-        """The reason why the text is a duplicate, in a few words."""
-        where = " of the other set" if self.other_set else ""
-        if self.kind == "exact":
-            return f"the same text as {self.of}{where}"
-        if self.kind == "address":
-            return f"the same address as {self.of}{where}"
-        return f"{self.similarity:.0%} the same as {self.of}{where}"
+    def reason(self) -> Reason:
+        """The reason why the text is a duplicate; its code is the kind."""
+        named = {"exact": "the same text as", "address": "the same address as"}
+        words = named.get(self.kind, f"{self.similarity:.0%} the same as")
+        return Reason(self.kind, f"{words} {self.of}{' of the other set' * self.other_set}")
 
 
 def normal_form(text: str) -> str:
@@ -328,12 +325,12 @@ def kept_or_dropped(
     record = news_record(item, fields)
     if duplicate is not None:
         record |= {
-            "dropped_because": duplicate.reason,
+            "dropped_because": str(duplicate.reason),
             "duplicate_of": duplicate.of,
             "similarity": round(duplicate.similarity, 4),
         }
     decision = "kept" if duplicate is None else "dropped"
-    why = Reason(duplicate.kind, duplicate.reason) if duplicate else ""
+    why = duplicate.reason if duplicate else ""
     return record, LedgerEvent.of("dedupe", item.id, decision, f"rule:dedupe at {near:g}", why)
 
 

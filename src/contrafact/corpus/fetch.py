@@ -23,7 +23,7 @@ from contrafact.corpus.sources.base import (
 )
 from contrafact.corpus.sources.feeds import rss, yahoo
 from contrafact.corpus.sources.newsapi import newsapi
-from contrafact.errors import InputError
+from contrafact.errors import InputError, Reason
 from contrafact.files.journal import Journal
 from contrafact.files.tables import RowNotes, read_rows
 from contrafact.records import content_id
@@ -59,16 +59,16 @@ class Window:
             raise InputError("the window ends before it begins", hint="fix --from and --to")
         return cls(since, until)
 
-    def reason_against(self, date: str | None) -> str | None:
+    def reason_against(self, date: str | None) -> Reason | None:
         """Return why an item of a date is not wanted; None if it is wanted."""
         if self.since is None and self.until is None:
             return None
         day = None if date is None else day_of(date)
         if day is None:
             what = "no date" if date is None else "a date that cannot be read"
-            return f"has {what}, and a window of days is asked for"
+            return Reason("no-day", f"has {what}, and a window of days is asked for")
         if (self.since and day < self.since) or (self.until and day > self.until):
-            return f"is dated {day}, outside the window"
+            return Reason("outside-window", f"is dated {day}, outside the window")
         return None
 
 
@@ -128,7 +128,7 @@ def _read_file(request: Request, get: Get) -> NewsPage:
         try:
             item_of(row)
         except InputError as error:
-            gone.append(rejected(f"{request.label}:{line}", error.problem, row))
+            gone.append(rejected(f"{request.label}:{line}", Reason("no-title", error.problem), row))
         else:
             # A file of an earlier fetch says which request found each item.
             found_by = row.get("found_by") or request.fields["found_by"]
@@ -176,18 +176,10 @@ def _chain(
     max_pages: int,
     pages: Pages,
 ) -> None:
-    request: Request | None = first
-    seen: set[tuple[str, str]] = set()
-    while request is not None:
-        place = (request.url, str(sorted(request.params.items())))
-        if place in seen:
-            pages.notes.append(f"{first.label}: its pages lead back to a page that was read")
-            return
-        if len(seen) == max_pages:
-            pages.notes.append(f"{first.label}: stopped after {max_pages} pages, there are more")
-            return
-        seen.add(place)
-        key = f"{first.label} #{len(seen)}"
+    request, number = first, 0
+    while True:
+        number += 1
+        key = f"{first.label} #{number}"
         if key not in journal.known:
             page = source.read(request, get)
             journal.keep(key, asdict(page))
@@ -195,7 +187,12 @@ def _chain(
         pages.rows += entry["rows"]
         pages.rejected += entry["rejected"]
         pages.notes += entry["notes"]
-        request = Request(**entry["following"]) if entry["following"] else None
+        if not entry["following"]:
+            return
+        if number == max_pages:
+            pages.notes.append(f"{first.label}: stopped after {max_pages} pages, there are more")
+            return
+        request = Request(**entry["following"])
 
 
 def assemble(
@@ -219,7 +216,7 @@ def assemble(
             finders += [one for one in found_by if one not in finders]
         elif against is not None:
             fetched.outside += 1
-            fetched.dropped.append({**news_record(item, row), "dropped_because": against})
+            fetched.dropped.append({**news_record(item, row), "dropped_because": str(against)})
             fetched.events.append(LedgerEvent.of(_STAGE, item.id, "dropped", by, against))
         else:
             record = news_record(item, row)
@@ -231,6 +228,6 @@ def assemble(
     fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
     for gone in pages.rejected:
         identity = content_id(gone["place"], str(gone["raw"]), prefix="x")
-        why = f"{gone['place']}: {gone['why']}"
-        fetched.events.append(LedgerEvent.of(_STAGE, identity, "dropped", by, why))
+        reason = Reason(gone["why_code"], f"{gone['place']}: {gone['why']}")
+        fetched.events.append(LedgerEvent.of(_STAGE, identity, "dropped", by, reason))
     return fetched

@@ -179,12 +179,9 @@ def sha256_text(text: str) -> str:
 def card_of(template: Path, **values: object) -> str:
     """Return the card of a dataset, rendered from a template."""
     # It takes longer to load than the command that only shows its help.
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from contrafact.prompts import plain_environment
 
-    environment = ImmutableSandboxedEnvironment(
-        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = plain_environment()
     environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
     return environment.from_string(template.read_text(encoding="utf-8")).render(**values)
 

@@ -61,12 +61,6 @@ class Manifest(BaseModel):
     pack: PackRecord
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
-    repeated_calls: int = Field(
-        default=0, description="Calls under way when it was stopped, repeated on resuming."
-    )
-    cell: str = Field(
-        default="", description="The label that distinguishes it from other runs of its grid."
-    )
 
     @property
     def whole_settings(self) -> dict[str, Any]:

@@ -21,7 +21,6 @@ __all__ = [
     "checked_columns",
     "column_of",
     "columns_found",
-    "confusable_names",
     "fold",
     "fold_row",
     "guarded",

@@ -28,9 +28,6 @@ from contrafact.files.lock import locked_file
 
 __all__ = ["Journal", "hash_of", "sidecar_path"]
 
-_REPEATED = "repeated calls"
-"""The key in an output's record for the number of repeated calls."""
-
 
 def sidecar_path(out: str | Path, what: str) -> Path:
     """Return the path of a table next to an output: ``<out>.<what>.jsonl``."""
@@ -177,10 +174,9 @@ class Journal:
             await asyncio.gather(*tasks, return_exceptions=True)
         return failures
 
-    def finish(self, repeated_calls: int = 0) -> None:
-        """Write the output's record, with its facts and repeated calls; remove the journal."""
-        record = self.facts | ({_REPEATED: repeated_calls} if repeated_calls else {})
-        write_text(self.record, json.dumps(record, indent=1) + "\n")
+    def finish(self) -> None:
+        """Write the output's record, with its facts, and remove the journal."""
+        write_text(self.record, json.dumps(self.facts, indent=1) + "\n")
         self.discard()
 
     def discard(self) -> None:
@@ -235,7 +231,7 @@ class Journal:
     def _check_facts(self, found: Mapping[str, Any], problem: str, *, hint: str) -> None:
         names = sorted(
             name
-            for name in (self.facts.keys() | found.keys()) - {_REPEATED}
+            for name in self.facts.keys() | found.keys()
             if found.get(name) != self.facts.get(name)
         )
         if names:

@@ -17,6 +17,21 @@ __all__ = ["LOCK", "locked", "locked_file"]
 LOCK = ".lock"
 
 
+def _acquired(lock: Path, place: Path, problem: str, *, wait: bool = False) -> FileLock:
+    """Return a lock that this process holds; `InputError` on ``place`` if another one holds it."""
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock, blocking=wait)
+        held.acquire()
+    except Timeout:
+        kind = "folder" if lock.parent == place else "file"
+        hint = f"wait for it, or name another {kind} with --out"
+        raise InputError(problem, file=place, hint=hint) from None
+    except OSError as error:
+        raise os_problem(error, place, doing="cannot be written") from error
+    return held
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Lock a folder for this process; remove drafts of killed processes in it and its subfolders.
@@ -24,18 +39,7 @@ def locked(folder: Path) -> Iterator[None]:
     Folders created for it are removed at the end if they are empty.
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / LOCK, blocking=False)
-        lock.acquire()
-    except Timeout:
-        raise InputError(
-            "another process is running in this folder",
-            file=folder,
-            hint="wait for it, or name another folder with --out",
-        ) from None
-    except OSError as error:
-        raise os_problem(error, folder, doing="cannot be written") from None
+    lock = _acquired(folder / LOCK, folder, "another process is running in this folder")
     for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
         sweep(place)
     try:
@@ -54,18 +58,7 @@ def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a file, which need not exist, for this process; remove drafts of killed processes."""
     path = Path(path)
     guard = path.with_name(f".{path.name}{LOCK}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(guard, blocking=wait)
-        lock.acquire()
-    except Timeout:
-        raise InputError(
-            "another process is working on this",
-            file=path,
-            hint="wait for it, or name another file with --out",
-        ) from None
-    except OSError as error:
-        raise os_problem(error, path, doing="cannot be written") from error
+    lock = _acquired(guard, path, "another process is working on this", wait=wait)
     sweep(path.parent)
     try:
         yield

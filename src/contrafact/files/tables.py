@@ -53,7 +53,6 @@ __all__ = [
     "Row",
     "RowNotes",
     "called",
-    "few",
     "is_storable",
     "json_line",
     "line_list",

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CAUSES",
     "CUT_OFF",
-    "REFUSED",
     "UNREADABLE",
     "Ask",
     "PlannedCall",

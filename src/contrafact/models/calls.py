@@ -1,20 +1,16 @@
-"""The calls of one piece of work: counted, and marked on the disk while they are under way.
+"""The calls of one piece of work, counted; their answers are kept as they arrive.
 
-A command groups its calls by `counted_calls`. This tells models where answers are kept
-(`contrafact.models.kept`), and services mark the begin and the end of each try by a byte
-(`contrafact.models.service`). A try that began and never ended was under way when the command was
-killed; the next start makes it again.
+A command groups its calls by `counted_calls`, which tells models where answers are kept
+(`contrafact.models.kept`). A call that was under way when the command was killed is made again by
+the next start.
 """
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
-from io import FileIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.files.journal import Journal, hash_of
@@ -26,28 +22,11 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
 
-__all__ = [
-    "TRANSPORT",
-    "Calls",
-    "Tries",
-    "asked_for",
-    "asked_key",
-    "counted_calls",
-    "current_calls",
-    "current_tries",
-    "decisive",
-    "is_cut",
-    "is_empty",
-    "keep_answer",
-    "question_key",
-    "under_way",
-]
+__all__ = ["Calls", "asked_for", "counted_calls", "is_cut"]
 
 TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
 """How a call is bounded by default. Inspect retries without end; with bounds, a failure is
 shown, and the next run repeats the call."""
-
-_BEGUN, _ENDED = b"+", b"-"
 
 
 @dataclass
@@ -76,7 +55,6 @@ class Calls:
     unpriced: set[str] = field(default_factory=set)
     answering: "dict[str, asyncio.Future[ModelOutput]]" = field(default_factory=dict)
     failed: "dict[str, Exception]" = field(default_factory=dict)
-    marks: FileIO | None = None
 
     def count(self, model: str, output: "ModelOutput") -> int:
         """Count an answer, and return the number of its tokens."""
@@ -91,19 +69,11 @@ class Calls:
             self.cost += price
         return used.sent + used.written
 
-    def repeated(self) -> int:
-        """Return how many calls are repeated since an earlier start was stopped during them."""
-        if self.marks is None:
-            return 0
-        marks = Path(str(self.marks.name)).read_bytes()
-        return marks.count(_BEGUN) - marks.count(_ENDED)
-
     def as_row(self) -> dict[str, Any]:
         """Return the figures of these calls for a manifest."""
         return {
             "calls": self.made,
             "calls kept before": self.again,
-            "calls repeated": self.repeated(),
             "tokens read": self.read,
             "tokens written": self.written,
             "dollars": float(self.cost),
@@ -208,51 +178,15 @@ def keep_answer(output: "ModelOutput") -> None:
 
 
 @contextmanager
-def counted_calls(
-    journal: Journal | None = None, *, marks: Path | None = None, rank: int = 0
-) -> Iterator[Calls]:
+def counted_calls(journal: Journal | None = None, *, rank: int = 0) -> Iterator[Calls]:
     """Count the calls made in a block together.
 
     Args:
         journal: The journal in which `contrafact.models.kept.KeptModel` keeps answers.
-        marks: The file that marks begun and ended calls, by default next to the journal; it is
-            removed when the block ends normally, and stays if it is stopped.
     """
-    if marks is None and journal is not None:
-        marks = journal.path.with_name(f".{journal.path.name.lstrip('.')}.calls")
     calls = Calls(journal, rank)
     token = current_calls.set(calls)
     try:
-        if marks is None:
-            yield calls
-            return
-        marks.parent.mkdir(parents=True, exist_ok=True)
-        with marks.open("ab", buffering=0) as calls.marks:
-            yield calls
-        marks.unlink(missing_ok=True)
+        yield calls
     finally:
         current_calls.reset(token)
-
-
-@contextmanager
-def under_way() -> Iterator[None]:
-    """Mark a try as under way during a block, and then as ended.
-
-    A try that is cancelled, or answered after its time limit (Inspect drops that answer), is not
-    marked as ended: it is made again.
-    """
-    calls = current_calls.get()
-    marks = None if calls is None else calls.marks
-    if marks is None:
-        yield
-        return
-    marks.write(_BEGUN)
-    try:
-        yield
-    except Exception:
-        marks.write(_ENDED)
-        raise
-    from anyio import current_effective_deadline
-
-    if current_effective_deadline() > -math.inf:
-        marks.write(_ENDED)

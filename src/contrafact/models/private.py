@@ -19,8 +19,6 @@ from contrafact.redaction import (
     without_secrets,
 )
 
-__all__ = ["clean_error", "cleaned", "keep_private"]
-
 
 def keep_private(model: Model, arguments: Mapping[str, Any]) -> Model:
     """Return a model opened with these arguments so that Inspect writes none of their secrets."""

@@ -28,16 +28,7 @@ from inspect_ai.util import JSONSchema
 from contrafact.errors import InputError
 from contrafact.text.delimit import tokenizable
 
-__all__ = [
-    "GUIDED_CHOICE",
-    "MAX_TOKENS",
-    "InProcessAPI",
-    "OneItemArray",
-    "SharedSchema",
-    "closed_object",
-    "guided_choice",
-    "request_body",
-]
+__all__ = ["GUIDED_CHOICE", "InProcessAPI", "OneItemArray", "SharedSchema", "closed_object"]
 
 GUIDED_CHOICE = "guided_choice"
 """The key (vLLM's) of ``GenerateConfig.extra_body`` that holds a list of the only replies allowed.

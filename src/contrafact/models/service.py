@@ -13,7 +13,7 @@ Inspect retries errors that its providers call transient, and keeps the outputs 
   call, the call ends, as it does when a reply takes too long.
 - The client's own retries are off, so that ``max_retries`` is exact and limits count each try.
 - ``max_connections`` limits the calls to a service, all its models together.
-- Running calls are marked on the disk (`contrafact.models.calls`).
+- An answer is kept before its call releases its connection (`contrafact.models.calls`).
 - Only the provider sees secrets in the address; they are removed from replies and errors.
 - A warning is shown if the service reports far fewer prompt tokens than the prompt has words: it
   has cut the prompt.
@@ -34,7 +34,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, Model
 
 from contrafact.console import say_once
 from contrafact.models.bodies import Body, ReplyTooLongError, bodies, watch
-from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer, under_way
+from contrafact.models.calls import Tries, current_tries, is_cut, keep_answer
 from contrafact.models.private import clean_error, cleaned, keep_private
 from contrafact.redaction import redacted, without_secrets
 from contrafact.text.delimit import printable, shorten
@@ -214,7 +214,7 @@ class _Guarded(ModelAPI):
         left = None if limit is None else limit - tries.seconds
         token = bodies.set(replies)
         try:
-            with anyio.move_on_after(left) as scope, under_way():
+            with anyio.move_on_after(left) as scope:
                 made = await self._provided(*asked)
                 output = made[0] if isinstance(made, tuple) else made
                 if isinstance(output, ModelOutput):
@@ -373,21 +373,15 @@ def _say_why(error: Exception, replies: Sequence[Body], asked: GenerateConfig) -
     if body and re.fullmatch(r"Error code: \d+", words):
         shown = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         words += f" - {shorten(' '.join(shown.split()), 300)[0]}"
-    if replies and (option := _option_against(words, replies[-1].status, asked)):
-        words = f"{shorten(words, 200)[0]} ({option})"
+    if (
+        replies
+        and replies[-1].status in (400, 422)
+        and asked.temperature
+        and "temperature" in words
+    ):
+        words = f"{shorten(words, 200)[0]} (if it takes no temperature: leave out --temperature)"
     if words != str(error) or len(words) > _KEPT_WORDS:
         error.args = (shorten(words, _KEPT_WORDS)[0],)
-
-
-def _option_against(words: str, status: int, asked: GenerateConfig) -> str:
-    """Return the option that may avoid a refusal; empty if none is known."""
-    schema = bool(re.search(_LACKING["JSON schema"], words, re.IGNORECASE))
-    if status in (400, 422):
-        named = [name for name in asked.model_fields_set if getattr(asked, name) and name in words]
-        if "temperature" in named:
-            return "if it takes no temperature: leave out --temperature"
-        schema = schema or not named
-    return "if it takes no JSON schema: --no-structured" if schema and asked.response_schema else ""
 
 
 def _text_of(error: BaseException) -> str:

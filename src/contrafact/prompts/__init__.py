@@ -26,6 +26,7 @@ __all__ = [
     "default_templates",
     "export_default_pack",
     "open_pack",
+    "plain_environment",
     "template_hash",
 ]
 
@@ -41,7 +42,8 @@ def default_templates() -> dict[str, Path]:
     }
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
+def plain_environment() -> ImmutableSandboxedEnvironment:
+    """Return the sandbox in which templates of plain text are rendered."""
     # Prompts are plain text for a model, not markup: escaping would corrupt them. What is put
     # between delimiters is made safe by text.delimit before it comes here.
     return ImmutableSandboxedEnvironment(
@@ -69,7 +71,7 @@ class PromptTemplate:
             ) from None
         except UnicodeDecodeError as error:
             raise InputError(f"not UTF-8 text ({error.reason})", file=path) from None
-        environment = _environment()
+        environment = plain_environment()
         try:
             used = meta.find_undeclared_variables(environment.parse(source))
             self._template = environment.from_string(source)
@@ -98,7 +100,7 @@ class PromptTemplate:
         return {name: value for name, value in vars(self).items() if name != "_template"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _template=_environment().from_string(state["source"]))
+        vars(self).update(state, _template=plain_environment().from_string(state["source"]))
 
     def render(self, **values: object) -> str:
         """Return the prompt with every variable filled in.

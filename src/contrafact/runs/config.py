@@ -1,7 +1,8 @@
 """A run as a flat set of options, the same on the command line, in config files and in Python.
 
 One model defines each option once, with its bounds and its help. From it come the options of
-``contrafact run`` and ``score``, and ``config.yaml`` in every run folder, which repeats the run.
+``contrafact run`` and ``score``, config files, and the ``config.yaml`` of every run folder, which
+repeats the run.
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 
+from contrafact.corpus.datasets import datasets
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
 from contrafact.family.settings import (
@@ -27,7 +29,18 @@ from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
-__all__ = ["Command", "RunConfig", "Source", "config_model", "make_config", "score_model"]
+__all__ = [
+    "PROMPTS",
+    "Command",
+    "RunConfig",
+    "Source",
+    "config_model",
+    "config_text",
+    "file_config",
+    "make_config",
+    "score_model",
+    "task_options",
+]
 
 
 class Command(BaseModel):
@@ -102,9 +115,6 @@ SCORING = (
 
 SOURCES = ("score", "run")
 """The options that name existing outputs to score."""
-
-NOT_IN_A_GRID = ("task", *Command.model_fields)
-"""The options that apply to a grid as a whole."""
 
 
 class RunConfig(BaseModel):
@@ -198,16 +208,20 @@ def make_config(
     file: ConfigFile | None = None,
     *,
     ours: Container[str] = (),
-    grid: Container[str] = (),
 ) -> RunConfig:
-    """Return a run's checked options, or those of scoring if they name outputs to score."""
+    """Return a run's checked options, or those of scoring if they name outputs to score.
+
+    Args:
+        file: The file that they come from, which errors name.
+        ours: The options that do not come from it.
+    """
     given = {name: value for name, value in values.items() if value is not None}
     model = model_of(task, given)
 
     def problem(where: Sequence[object], message: str, hint: str) -> InputError:
         if file is None or where[0] in ours:
             return InputError(message, hint=hint)
-        return file.problem(("grid", *where) if where[0] in grid else where, message, hint)
+        return file.problem(where, message, hint)
 
     names = [name for name in model.model_fields if name != "task"]
     for name in given:
@@ -233,6 +247,27 @@ def make_config(
     return config
 
 
+def file_config(file: ConfigFile, given: Mapping[str, Any], task: str) -> RunConfig:
+    """Return the checked options of a config file, its paths resolved; those given count more."""
+    values = dict(file.values)
+    if (named := values.pop("task", task)) != task:
+        problem = f"is a config of {named}, not of {task}"
+        raise file.problem(("task",), problem, f"use `contrafact run {named}`")
+    fields = model_of(task, values).model_fields
+    for name, value in values.items():
+        if name in fields and isinstance(value, str) and "Path" in str(fields[name].annotation):
+            values[name] = _path(file, value)
+    return make_config(task, {**values, **given}, file, ours=given)
+
+
+def _path(file: ConfigFile, given: str) -> Path:
+    """Return a path relative to the config file's folder; other names of data are unchanged."""
+    path = file.path.parent / Path(given).expanduser()
+    dataset = given.partition(":")[0].strip().lower().replace("/", "-")
+    named = given == "-" or given.startswith("hf:") or (dataset in datasets() and not path.exists())
+    return Path(given) if named else path
+
+
 def config_text(
     settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
 ) -> str:
@@ -256,7 +291,7 @@ def config_text(
         "prompts": folder / PROMPTS if settings.prompts else None,
         **{name: "none" if value is None else value for name, value in task_values.items()},
         **settings.generation,
-        **args,
+        **{name: _repeatable(given) for name, given in args.items()},
         **settings.transport,
         "cache": settings.shared_cache or None,
     }
@@ -274,23 +309,19 @@ def config_text(
     if settings.preset:
         head += f"# The preset {settings.preset} filled in settings; they are all here.\n"
     head += "".join(f"# Left out of {name}: what looks like a secret.\n" for name in left_out)
-    return head + dump_config(values, folder)
+    return head + render_config(
+        {
+            name: os.path.relpath(value, folder) if isinstance(value, Path) else value
+            for name, value in values.items()
+            if value not in (None, [], {}, ())
+        }
+    )
 
 
 def _repeatable(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return a provider's arguments without secrets and without addresses that contained any."""
     kept = secrets_dropped(without_secrets(dict(arguments)))
     return {name: value for name, value in kept.items() if LEFT_OUT not in str(value)}
-
-
-def _written(name: str, value: Any) -> Any:
-    if name in ("model_args", "judge_args") and isinstance(value, Mapping):
-        return _repeatable(value)
-    if name in ("model_args", "judge_args") and isinstance(value, list):
-        return [_written(name, each) for each in value]
-    if name == "grid":
-        return {axis: _written(axis, values) for axis, values in value.items()}
-    return value
 
 
 def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,14 +331,3 @@ def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named_data(origin: str) -> str:
     return origin if origin.startswith("hf:") else re.sub("@[^:]*", "", origin)
-
-
-def dump_config(values: Mapping[str, Any], folder: Path) -> str:
-    """Return options as YAML, without empty values, and with paths relative to a folder."""
-    return render_config(
-        {
-            name: os.path.relpath(value, folder) if isinstance(value, Path) else value
-            for name, value in ((name, _written(name, value)) for name, value in values.items())
-            if value not in (None, [], {}, ())
-        }
-    )

@@ -61,7 +61,6 @@ __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_fol
 
 CACHE = "cache"
 _CACHE_DIR = "INSPECT_CACHE_DIR"
-_CALLS = ".calls"
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,12 @@ def default_folder(prepared: Prepared) -> Path:
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
-def calls_to_confirm(runs: Iterable[tuple[Prepared, Path]]) -> int:
+def calls_to_confirm(prepared: Prepared, folder: Path) -> int:
     """Return how many paid calls the user must confirm first; 0 if there is nothing to ask."""
-    calls = 0
-    for prepared, folder in runs:
-        if prepared.paid_calls:
-            guard_folder(folder)
-            calls += prepared.paid_calls * (begin(folder, prepared).status != "finished")
-    return calls if calls > ASK_ABOVE else 0
+    guard_folder(folder)
+    if prepared.paid_calls <= ASK_ABOVE:
+        return 0
+    return 0 if begin(folder, prepared).status == "finished" else prepared.paid_calls
 
 
 def execute(
@@ -115,7 +112,6 @@ def execute(
     folder: Path,
     ready: Callable[[], None] | None = None,
     *,
-    cell: str = "",
     seen: Seen | None = None,
 ) -> RunResult:
     """Run a prepared run, or resume it.
@@ -125,7 +121,7 @@ def execute(
             an interrupted run still writes tables of the samples that have ended.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, cell)
+        manifest = begin(folder, prepared)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         settings, samples = prepared.settings, prepared.samples
@@ -137,7 +133,7 @@ def execute(
         write_manifest(folder, manifest)
         _set_torn_logs_aside(folder)
         prepared = place(prepared, folder)
-        with counted_calls(marks=folder / _CALLS) as calls:
+        with counted_calls():
             try:
                 direct = is_direct(prepared)
                 parts = finished_parts(folder) if direct else set()
@@ -157,8 +153,7 @@ def execute(
             failures = [*tables.failures]
             del tables
             default_memory_pool().release_unused()  # for the report
-            repeated = manifest.repeated_calls + calls.repeated()
-            manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
+            manifest = finish(folder, manifest, failed=bool(failures))
         for kept in () if failures else (CACHE, PARTS):
             shutil.rmtree(folder / kept, ignore_errors=True)
         return RunResult(folder, manifest, failures, samples, ran=True)

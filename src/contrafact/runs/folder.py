@@ -140,7 +140,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
+def begin(folder: Path, prepared: "Prepared") -> Manifest:
     """Return the folder's existing manifest, or a new one that is not yet written."""
     run = prepared.manifest
     if (folder / MANIFEST).exists():
@@ -156,14 +156,12 @@ def begin(folder: Path, prepared: "Prepared", cell: str = "") -> Manifest:
         raise InputError(
             "is not empty and is not a run folder", file=folder, hint="name a new folder with --out"
         )
-    update = {"started": now(), "paid_calls": prepared.paid_calls, "cell": cell}
-    return run.model_copy(update=update)
+    return run.model_copy(update={"started": now(), "paid_calls": prepared.paid_calls})
 
 
-def finish(folder: Path, manifest: Manifest, *, failed: bool, repeated: int = 0) -> Manifest:
-    """Record how the run ended, and how many calls its starts repeated."""
+def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
+    """Record how the run ended."""
     status = "failed" if failed else "finished"
-    update = {"status": status, "finished": now(), "repeated_calls": repeated}
-    ended = manifest.model_copy(update=update)
+    ended = manifest.model_copy(update={"status": status, "finished": now()})
     write_manifest(folder, ended)
     return ended

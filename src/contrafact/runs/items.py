@@ -139,8 +139,7 @@ class RunItems:
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
     """Return the items of runs, each folder once.
 
-    A grid's systems get their cell's label in their names. If two runs of a task still share a
-    system, the second run's system gets the name of its folder.
+    If two runs of a task share a system, the second run's system gets the name of its folder.
     """
     import pandas as pd
 
@@ -153,14 +152,9 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
             raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
         items = pd.read_parquet(folder / ITEMS)
         systems = [str(name) for name in items["system"].unique()]
-        names = {}
-        if manifest.cell:
-            names = {name: f"{name} [{manifest.cell}]" for name in systems}
         names_taken = taken.setdefault(manifest.task, set())
         named = f"[{folder.resolve().name}]"
-        for name in systems:
-            if (shown := names.get(name, name)) in names_taken:
-                names[name] = f"{shown} {named}"
+        names = {name: f"{name} {named}" for name in systems if name in names_taken}
         names_taken |= {names.get(name, name) for name in systems}
         runs.append(RunItems(folder, manifest, _renamed(items, names), names))
     return runs

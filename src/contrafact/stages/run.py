@@ -270,12 +270,11 @@ class _Here:
         at_once = 1 if stage.asked is None else stage.asked.max_connections
         work = stage.open(_kept if stage.asked else lambda model: model, at_once, self._each)
         with ExitStack() as held:
-            calls = None
             if journal is not None:
                 _check_keys(held.enter_context(journal))
                 self._refuse_changed(journal)
             if stage.asked is not None:
-                calls = held.enter_context(counted_calls(journal))
+                held.enter_context(counted_calls(journal))
                 if not yes:
                     self._confirm(0 if journal is None else len(journal.known), confirm)
             if journal is not None and (known := len(journal.known.keys() - {_WRITTEN})):
@@ -285,7 +284,7 @@ class _Here:
             pieces = self._pieces(work, held, keep=keep or self.out is None)
             self._write(pieces, journal if self.keeps_record else None)
             if journal is not None and self.keeps_record and not self.result.causes:
-                journal.finish(0 if calls is None else calls.repeated())
+                journal.finish()
         for note in self.notes.lines():
             typer.echo(f"{self.name}: {note}", err=True)
         return self.result

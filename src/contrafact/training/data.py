@@ -81,7 +81,7 @@ def load_pool(
     """
     items = spec.load(path)
     texts = [Text(item.id, item.text) for item in items]
-    duplicates = {twin.position: twin.reason for twin in find_duplicates(texts, figures=False)}
+    duplicates = {one.position: str(one.reason) for one in find_duplicates(texts, figures=False)}
     examples: list[Example] = []
     bare: list[TrainingItem] = []
     rejected: list[RejectedItem] = []

@@ -139,7 +139,7 @@ def generate_items(
             else:
                 rejected.append((text, reason))
         duplicates = find_duplicates(fresh, [*before, *kept], figures=False)
-        twins = {duplicate.position: duplicate.reason for duplicate in duplicates}
+        twins = {duplicate.position: str(duplicate.reason) for duplicate in duplicates}
         rejected += [(fresh[position].text, reason) for position, reason in twins.items()]
         new = [text for position, text in enumerate(fresh) if position not in twins]
         new = new[: settings.count - len(kept)]

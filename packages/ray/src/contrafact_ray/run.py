@@ -39,10 +39,7 @@ _AT_ONCE = 3
 _PER_ACTOR = 16
 """How many connections justify another actor, with a process of its own."""
 
-_COUNTED = (
-    *("calls", "calls kept before", "calls repeated"),
-    *("tokens read", "tokens written", "dollars"),
-)
+_COUNTED = ("calls", "calls kept before", "tokens read", "tokens written", "dollars")
 
 _SERVERS = ("vllm", "sglang")
 """Providers that start a server on the cluster's GPUs if no server is named."""

@@ -5,7 +5,6 @@ a time, with pauses, and no more after the server refuses.
 """
 
 import os
-import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, Reason
 from contrafact.files.download import (
     RETRY_STATUSES,
     TryAgain,
@@ -50,7 +49,6 @@ class Response:
 
     status: int
     body: bytes
-    url: str
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,9 @@ class NewsPage:
     notes: Sequence[str] = ()
 
 
-def rejected(place: str, why: str, raw: Any) -> dict[str, Any]:
+def rejected(place: str, why: Reason, raw: Any) -> dict[str, Any]:
     """Return the record of an item that cannot be used: its place, the reason, and its contents."""
-    return {"place": place, "why": why, "raw": raw}
+    return {"place": place, "why": why.text, "why_code": why.code, "raw": raw}
 
 
 class RequestFailed(Exception):
@@ -165,22 +163,21 @@ class Client:
                     status, body = response.status_code, _body(response)
                     if status in RETRY_STATUSES:
                         raise TryAgain(f"the server answered {status}", retry_after(response))
-                    return self._hide(status, body, str(url))
+                    return Response(status, self._without_secrets(body))
                 url = url.join(response.headers["location"])
             if not is_safe(url):
                 raise RequestFailed(f"the server leads to {url.scheme}://{url.host}, not https")
         raise RequestFailed("the server redirects in circles")
 
-    def _hide(self, status: int, body: bytes, url: str) -> Response:
-        """Return the answer with placeholders for secrets: a feed may repeat its own address."""
+    def _without_secrets(self, body: bytes) -> bytes:
+        """Return an answer with placeholders for secrets: a feed may repeat its own address."""
         for name, secret in self._source.hidden.items():
             forms = {secret, quote(secret, safe=""), unquote(secret), secret.partition(":")[2]}
-            for form in sorted(filter(None, forms), key=len, reverse=True):
-                url = re.sub(rf"(?<=[=/]){re.escape(form)}(?=[&#/@]|$)", name, url)
+            for form in sorted(forms, key=len, reverse=True):
                 if len(form) >= _SHORTEST:
                     for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
                         body = body.replace(form.encode(encoding), name.encode(encoding))
-        return Response(status, body, url)
+        return body
 
 
 @contextmanager

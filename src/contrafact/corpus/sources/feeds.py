@@ -8,11 +8,8 @@ Feeds of all usual dialects are read; entries that cannot be read are rejected.
 import io
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from html.parser import HTMLParser
 from typing import Any
-
-import httpx
 
 from contrafact.corpus.sources.base import (
     Get,
@@ -24,7 +21,9 @@ from contrafact.corpus.sources.base import (
     base_url,
     rejected,
 )
-from contrafact.errors import InputError, require
+from contrafact.errors import InputError, Reason, require
+
+NO_TITLE = Reason("no-title", "has no title")
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
 _WINDOWS = {  # Windows-1252's characters for control characters of ISO-8859-1, except for five
@@ -76,7 +75,7 @@ def html_to_text(text: str) -> str:
 
 
 def read_feed(response: Response, request: Request) -> NewsPage:
-    """Return the entries of a feed as rows, and the feed's next page if it names one (RFC 5005).
+    """Return the entries of a feed as rows.
 
     A feed that is not well-formed XML is read as far as possible, with a note. A feed that declares
     entities is refused unread: no feed needs them, but attacks do.
@@ -100,7 +99,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
             texts = {
                 str(key): str(value)[:500] for key, value in entry.items() if isinstance(value, str)
             }
-            gone.append(rejected(place, "has no title", texts))
+            gone.append(rejected(place, NO_TITLE, texts))
             continue
         rows.append(
             {
@@ -117,15 +116,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
         error = feed.bozo_exception
         problem = " ".join(str(error).split())[:_LONGEST_PROBLEM] or type(error).__name__
         notes = (f"{request.label}: is not well-formed ({problem})",)
-    following = None
-    links = feed.feed.get("links") or ()
-    link = next((one for one in links if one.get("rel") == "next" and one.get("href")), None)
-    if link is not None:
-        with suppress(httpx.InvalidURL):
-            # The link includes the first page's parameters, if they still apply.
-            url = str(httpx.URL(response.url).join(link["href"]))
-            following = Request(request.label, url, {}, request.fields)
-    return NewsPage(rows, gone, following, notes)
+    return NewsPage(rows, gone, notes=notes)
 
 
 def _text(value: Any, key: str) -> str | None:
@@ -134,12 +125,11 @@ def _text(value: Any, key: str) -> str | None:
 
 
 def _read(request: Request, get: Get) -> NewsPage:
-    """Ask for a feed, or its next page, and read its entries."""
     return read_feed(get(request), request)
 
 
 def rss(addresses: Sequence[str]) -> Source:
-    """Return a source of feeds, each with the pages that it links to."""
+    """Return a source of feeds, one request each."""
     if not addresses:
         raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
     require("feedparser", "news feeds")

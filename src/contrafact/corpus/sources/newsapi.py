@@ -21,8 +21,8 @@ from contrafact.corpus.sources.base import (
     base_url,
     rejected,
 )
-from contrafact.corpus.sources.feeds import html_to_text
-from contrafact.errors import InputError
+from contrafact.corpus.sources.feeds import NO_TITLE, html_to_text
+from contrafact.errors import InputError, Reason
 
 KEY_VARIABLE = "NEWSAPI_API_KEY"
 _PAGE_SIZE = 100  # the most that NewsAPI gives at once
@@ -118,16 +118,16 @@ def _failure(key: str, request: Request, answer: Response, body: dict[str, Any])
     raise RequestFailed(f"NewsAPI says: {message} ({code})")
 
 
-def _fault(article: object) -> str | None:
+def _fault(article: object) -> Reason | None:
     if not isinstance(article, dict):
-        return "is not an object"
+        return Reason("no-object", "is not an object")
     title = article.get("title")
     if not isinstance(title, str) or not title.strip():
-        return "has no title"
+        return NO_TITLE
     if title.strip() == _WITHDRAWN:
-        return "was withdrawn by its publisher"
+        return Reason("withdrawn", "was withdrawn by its publisher")
     if not isinstance(article.get("description"), str | None):
-        return "has a description that is not text"
+        return Reason("description-no-text", "has a description that is not text")
     return None
 
 

@@ -305,7 +305,7 @@ class ScreenStage(NewsStage, RowStage):
         dropped = {
             "id": _id(row),
             "headline": row.value.title,
-            "dropped_because": duplicate.reason,
+            "dropped_because": str(duplicate.reason),
             "duplicate_of": duplicate.of,
         }
         event = LedgerEvent.of("screen (duplicates)", _id(row), "dropped", by, duplicate.reason)

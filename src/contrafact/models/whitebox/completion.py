@@ -21,7 +21,7 @@ from contrafact.models.whitebox.weights import CausalModel
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Completion", "CompletionRequest", "complete", "finite_replies"]
+__all__ = ["Completion", "CompletionRequest", "complete"]
 
 MOST_REPLIES = 64
 """The replies of a schema that allows more than this are not listed."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from contrafact.errors import InputError
 from contrafact.models.whitebox.completion import Completion, CompletionRequest, complete
 from contrafact.models.whitebox.gumbel import (
-    CLOSE,
     DrawnNoise,
     HindsightNoise,
     Noise,
@@ -31,12 +30,6 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
-    "CLOSE",
-    "Completion",
-    "CounterfactualText",
-    "DrawnNoise",
-    "HindsightNoise",
-    "Noise",
     "Sampling",
     "counterfactual_texts",
     "draw",

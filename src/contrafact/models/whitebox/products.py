@@ -19,8 +19,6 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["onednn_serves", "pack_products"]
-
 _STRETCH = 384  # the most products that are added up in one block
 _FEW = 16  # rows below which PyTorch's own product is as fast
 _MOST = 2**29  # weights of a model; their second copy takes four bytes each

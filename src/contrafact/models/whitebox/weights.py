@@ -40,13 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "WEIGHTS_HINT",
     "CausalModel",
-    "Precision",
     "check_causal",
-    "check_precision",
-    "converted",
     "load_causal",
     "quietly",
-    "shared_causal",
     "weights_name",
     "write_adapter",
 ]
@@ -120,7 +116,7 @@ def load_causal(
         InputError: If the model does not exist or load, or is not a causal language model,
             if a package or the device is missing, or for 4 bits without a GPU.
     """
-    name, found = _found(name)
+    name, found = check_causal(name)
     check_precision(precision, device)
     placed = _placed_device(device)
     with quietly():
@@ -187,17 +183,6 @@ def weights_name(model: str) -> str | None:
     return name if name and model.startswith(FROM_WEIGHTS) else None
 
 
-def check_causal(name: str) -> None:
-    """Check a model's packages, path and kind of folder, without loading it.
-
-    A name that may be on the hub passes; the hub is not asked.
-
-    Raises:
-        InputError: If `load_causal` would fail for one of these.
-    """
-    _found(name)
-
-
 def check_precision(precision: Precision, device: str | None = None) -> None:
     """Raise an `InputError` if a precision is unknown, or lacks a GPU or a package."""
     if precision not in get_args(Precision):
@@ -217,8 +202,15 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
         raise InputError(problem, hint="run: pip install bitsandbytes")
 
 
-def _found(name: str) -> tuple[str, Path | None]:
-    """Return a model's plain name and its checked file or folder, None for a model on the hub."""
+def check_causal(name: str) -> tuple[str, Path | None]:
+    """Check a model's packages, path and kind of folder, without loading it or asking the hub.
+
+    Returns:
+        Its plain name, and its file or folder; None if it may be on the hub.
+
+    Raises:
+        InputError: If `load_causal` would fail for one of these.
+    """
     _check_packages()
     name = plain_name(name)
     shipped = gguf_path(name) if name == SMOLLM2 else shipped_adapter(name)
@@ -251,7 +243,7 @@ def _check_folder(folder: Path) -> None:
         try:
             read = json.loads(path.read_bytes())
             if path.name == _ADAPTER:
-                _found(str(read["base_model_name_or_path"]))
+                check_causal(str(read["base_model_name_or_path"]))
             if path.name.endswith(".safetensors.index.json"):
                 named |= set(read["weight_map"].values())
         except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError):
@@ -329,7 +321,7 @@ def _adapted(folder: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     from transformers import AutoTokenizer
 
     stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
-    base = _found(str(stated["base_model_name_or_path"]))
+    base = check_causal(str(stated["base_model_name_or_path"]))
     model, tokenizer = _loaded_pair(*base, options)
     if (folder / "tokenizer_config.json").is_file():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)

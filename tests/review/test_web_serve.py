@@ -94,11 +94,11 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"host": "0.0.0.0"}, "others could reach 0.0.0.0"),
-        ({"host": "::"}, "others could reach ::"),
-        ({"host": "no.such.host.invalid"}, "is no address of this machine"),
+        ({"host": "0.0.0.0"}, "0.0.0.0 unencrypted"),
+        ({"host": "::"}, ":: unencrypted"),
+        ({"host": "no.such.host.invalid"}, "not an address of this machine"),
         ({"tls": ("no.pem", None)}, "no.pem: no such file"),
-        ({"tls": ("text.pem", None)}, "text.pem: is no certificate"),
+        ({"tls": ("text.pem", None)}, "text.pem: "),
         ({"database": "mysql://x"}, "databases are not supported"),
         ({"database": "no/folder/review.db"}, "the folder does not exist"),
     ],

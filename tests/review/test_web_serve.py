@@ -136,7 +136,7 @@ def test_a_port_that_is_taken_is_reported(tmp_path, quick_contrafact):
 
 def test_a_role_needs_its_review(quick_contrafact):
     run = quick_contrafact("review", "invite", "Ada", "--role", "expert-a")
-    assert run.returncode == 2 and "name it with --review" in run.stderr
+    assert run.returncode == 2 and "--review NAME" in run.stderr
     assert run.stderr.count("\n") == 1
 
 

@@ -55,10 +55,11 @@ def export_rows(
     Raises:
         InputError: There is no such stage or question, or the project has no such export.
     """
-    named = [("stage", name, state.project.flow) for name in stages]
-    named += [("question", question, state.project.questions)] if question else []
-    for noun, name, parts in named:
-        known = [part.id for part in parts]
+    known_stages = [stage.id for stage in state.project.flow]
+    named = [("stage", name, known_stages) for name in stages]
+    if question:
+        named.append(("question", question, [q.id for q in state.project.questions]))
+    for noun, name, known in named:
         if name not in known:
             problem = f"this review has no {noun} '{name[:40]}'"
             raise InputError(problem, hint=f"use {', '.join(known)}")

@@ -85,7 +85,7 @@ def test_a_state_that_no_event_made_is_an_answer_no(quick_contrafact, pairs, tmp
     connection.close()
     proof = quick_contrafact("review", "prove")
     assert proof.returncode == 1
-    assert "'outcome' is not what the history says" in proof.stdout
+    assert "'outcome' differs from the history" in proof.stdout
 
 
 def test_training_items_bring_their_answers(quick_contrafact, tmp_path):

@@ -92,8 +92,8 @@ def test_too_few_people_are_reported_before_items_are_stuck(office):
     assert staffing_problems(made.state) == []
     made.do(set_roles, "Max", "Dia", ["annotator"], active=False)
     shown = staffing_problems(made.state)
-    assert "'Independent annotation' needs two annotators, and there is one annotator" in shown[0]
-    with pytest.raises(NotAllowed, match="nobody named 'Dia'"):
+    assert all(noun in shown[0] for noun in ("Independent annotation", "two annotators", "is one"))
+    with pytest.raises(NotAllowed, match="'Dia'"):
         made.next("Dia")
 
 
@@ -103,9 +103,9 @@ def test_undo_stops_where_others_have_built_on_it(office):
     for who in ("Cem", "Dia", "Eve"):
         made.do(say, who, "i0", "It is.")
     assert made.next("Dia") is not None
-    with pytest.raises(NotAllowed, match="others have gone on"):
+    with pytest.raises(NotAllowed, match="others have already"):
         made.do(undo, "Cem")
-    with pytest.raises(NotAllowed, match="no decision of yours"):
+    with pytest.raises(NotAllowed, match="you have no decision"):
         made.do(undo, "Eve")
 
 
@@ -113,7 +113,7 @@ def test_an_undo_never_takes_anybody_elses_decision_along(office):
     made = office("cobe-rating")
     for who in ("Cem", "Dia", "Eve"):
         made.say(who, {"rating": "Yes"})
-    with pytest.raises(NotAllowed, match="others have gone on"):
+    with pytest.raises(NotAllowed, match="others have already"):
         made.do(undo, "Cem")
     made.do(undo, "Eve")
     made.do(undo, "Cem")
@@ -134,16 +134,15 @@ def three(review_team, team):
     [
         (
             {"Ann": ["annotator"], "Bob": ["annotator", "adjudicator"]},
-            "two annotators and one adjudicator need three people, and there are two people: "
-            "whoever took part in 'Independent annotation' of an item has no part in",
+            "two annotators and one adjudicator have to be three people, but there are two people",
         ),
         (
             {"Ann": ["annotator"], "Bob": ["annotator"]},
-            "needs one adjudicator, and there are no adjudicators",
+            "needs one adjudicator",
         ),
         (
             {"Ann": ["annotator"], "Bob": ["annotator"], "Cy": ["annotator", "adjudicator"]},
-            "with nobody left to be its adjudicator, because Cy had another part in it",
+            "nobody left to be its adjudicator, because Cy",
         ),
     ],
 )
@@ -168,7 +167,7 @@ def test_nobody_rules_on_what_they_annotated(review_team):
         do(state, now, answer, who, given, sent, rng=rng)
     assert state.items["i0"].stage == "arbitration"
     assert take_next(state, now, "Cy", rng)[0] is None
-    with pytest.raises(NotAllowed, match="not yours"):
+    with pytest.raises(NotAllowed, match="not assigned to you"):
         ruling = Decision({"ruling_category": "true", "ruling_rewrite": "pass"})
         do(state, now, answer, "Cy", Assignment("i0", "arbitration", 1), ruling, rng=rng)
     assert take_next(state, now, "Dee", rng)[0].stage == "arbitration"

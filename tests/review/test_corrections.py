@@ -104,7 +104,7 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
     assert all(row["review_edited"] == new for row in rows)
     assert item_rows(made.state)[0]["rewritten"] == new["rewritten"]
     assert correct(made, edit, fields=new) == []
-    for fields, problem in (({"rewritten": " "}, "would be empty"), ({"x": "y"}, "no field here")):
+    for fields, problem in (({"rewritten": " "}, "empty"), ({"x": "y"}, "no field 'x'")):
         with pytest.raises(NotAllowed, match=problem):
             correct(made, edit, fields=fields)
 
@@ -161,7 +161,7 @@ def test_an_audits_decision_is_taken_back_while_it_is_open_and_never_after(offic
     for _ in drawn:
         made.say("Ben", {"audit": "pass"})
     seq = next(v.seq for v in made.item(done).votes if v.stage == "audit")
-    with pytest.raises(NotAllowed, match="its figures stand"):
+    with pytest.raises(NotAllowed, match="the audit has ended"):
         made.do(retract, "Max", done, "misread", seq)
 
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_corrected_is_refused(office):
         made.do(withdraw, "Max", "i9", "so")
     made.say_to_all("Ada", {"review": "pass"})
     for how in (reopen, withdraw):
-        with pytest.raises(NotAllowed, match="an audit that speaks for 'i0' is under way"):
+        with pytest.raises(NotAllowed, match=r"an audit .*'i0' is under way"):
             correct(made, how)
 
 

@@ -58,7 +58,7 @@ def work(browser, name, acknowledged):
             time.sleep(0.1)
             continue
         after = insist(browser.send, forms[0], **{"answer.rating": "Yes"})
-        assert "not taken" not in after.heading, after.heading
+        assert "not accepted" not in after.heading, after.heading
         acknowledged.append((forms[0].fields["item"], name))
         time.sleep(0.02)
 

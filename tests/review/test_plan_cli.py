@@ -106,7 +106,7 @@ def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
     assert (first.returncode, again.returncode) == (0, 0)
     other = quick_contrafact(*PLAN, "--budget", "20", "--out", "plan.csv", "--seed", "1")
     assert other.returncode == 2
-    assert "there is another plan under this name" in other.stderr
+    assert "another plan" in other.stderr
     assert {path: path.read_bytes() for path in tmp_path.glob("plan*")} == files
 
 
@@ -119,7 +119,7 @@ def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
             ("items.csv", "--budget", "5", "--figure", "residual", "--out", "p.csv"),
             "final items",
         ),
-        (("items.csv", "--budget", "5", "--judge", "text", "--out", "p.csv"), "is no label"),
+        (("items.csv", "--budget", "5", "--judge", "text", "--out", "p.csv"), "neither a yes"),
         (("gone.csv", "--budget", "5", "--out", "p.csv"), "gone.csv"),
         (("items.csv", "--budget", "5", "--out", "p.txt"), "name the file .csv"),
     ],
@@ -150,4 +150,4 @@ def test_a_key_that_was_damaged_is_refused_by_its_line(quick_contrafact, tmp_pat
         out.writerows(rows)
     found = quick_contrafact("review", "estimate", "plan.key.csv", "--labels", "labels.csv")
     assert found.returncode == 2
-    assert "plan.key.csv:6: this row of the key cannot be used" in found.stderr
+    assert "plan.key.csv:6: this row of the key" in found.stderr

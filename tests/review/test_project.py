@@ -83,7 +83,7 @@ def test_a_project_can_be_another_one_with_other_stages():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('to = "last", why', 'to = "lost", why', "leads to 'lost', which is no stage"),
+        ('to = "last", why', 'to = "lost", why', "leads to 'lost', neither a stage"),
         ('{ to = "last", why = "disagreed" }', '{ some = "no", to = "last", why = "x" }', "stuck"),
         ('{ to = "last", why = "disagreed" }', '{ to = "final", why = "x" }', "no rule leads to"),
         (
@@ -91,16 +91,16 @@ def test_a_project_can_be_another_one_with_other_stages():
             'rules = [{ some = "no", to = "final", why = "agreed" }',
             "although people may disagree",
         ),
-        ("same = true", 'all = "maybe"', "waits for 'maybe', which nobody votes"),
-        ("same = true, ", "", "so what follows it never does"),
+        ("same = true", 'all = "maybe"', "waits for 'maybe'"),
+        ("same = true, ", "", "always holds"),
         ('{ to = "final", why = "decided" }', '{ to = "first", why = "x" }', "rule 2 makes"),
         ('questions = ["polite"]\nverdict', 'questions = ["kind"]\nverdict', "asks 'kind'"),
         ('verdict = "polite"', 'verdict = "mood"', "takes its verdict from 'mood'"),
         ('roles = ["rater", "rater"]', "roles = []", "needs roles and questions"),
-        ('roles = ["lead"]', 'roles = ["lead", "lead"]', "one person's vote"),
-        ('id = "last"', 'id = "first"', "two stages 'first'"),
+        ('roles = ["lead"]', 'roles = ["lead", "lead"]', "one vote per item"),
+        ('id = "last"', 'id = "first"', "two stages .* 'first'"),
         ('title = "First"', 'title = "First"\nshows = ["last"]', "is blind"),
-        ('options = ["yes", "no"]', 'options = ["yes"]', "needs two answers or more"),
+        ('options = ["yes", "no"]', 'options = ["yes"]', "'polite'"),
         ('title = "First"', 'title = "First"\nquorum = 2', "quorum"),
         ('title = "First"', 'title = "First', "not TOML"),
     ],
@@ -126,13 +126,13 @@ def project_of(name, **stages):
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ({"audit": {"passes": ()}}, "which of its verdicts pass"),
-        ({"audit": {"returns_to": None}}, "no stage to return to"),
+        ({"audit": {"passes": ()}}, "'passes'"),
+        ({"audit": {"returns_to": None}}, "'returns_to'"),
         ({"audit": {"returns_to": "revision"}}, "does not lead to it again"),
-        ({"audit": {"strata": None}}, "rates of strata"),
-        ({"annotation": {"corrects": {"field": "rewritten", "on": "fail"}}}, "several people"),
-        ({"annotation": {"counts": ("tasting",)}}, "a stage that is not there"),
-        ({"disagreement": {"roles": ("annotator",)}}, "asks nothing"),
+        ({"audit": {"strata": None}}, "'strata'"),
+        ({"annotation": {"corrects": {"field": "rewritten", "on": "fail"}}}, "exactly one role"),
+        ({"annotation": {"counts": ("tasting",)}}, "unknown stage"),
+        ({"disagreement": {"roles": ("annotator",)}}, "disagreement set"),
     ],
 )
 def test_what_is_wrong_with_an_audit_or_a_set_is_reported(stages, message):
@@ -157,7 +157,7 @@ def test_a_window_of_verified_headlines_cannot_hide_an_error():
 
 
 def test_a_name_that_is_no_project_is_answered_with_those_there_are():
-    with pytest.raises(InputError, match="name one of cobe-rating, headline-screening"):
+    with pytest.raises(InputError, match="use one of cobe-rating, headline-screening"):
         load_project("horoscope")
     with pytest.raises(InputError, match="no such file"):
         load_project("horoscope.toml")
@@ -172,6 +172,6 @@ def test_a_check_that_no_family_has_is_refused():
             'rules = [{ to = "final", why = "so" }]',
         )
     )  # fmt: skip
-    with pytest.raises(InputError, match="names the check 'tarot/cards', which no family here has"):
+    with pytest.raises(InputError, match="check 'tarot/cards'"):
         parse_project(text, "own.toml")
     assert parse_project(text.replace("tarot/cards", "rfc/contract"), "own.toml")

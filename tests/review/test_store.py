@@ -98,7 +98,7 @@ def test_a_repeated_submit_changes_nothing(opened):
     assert new
     assert not store.answer("ours", "Cem", given, Decision(RATING, request="form-1"))
     assert not store.answer("ours", "Cem", given, Decision(RATING))
-    with pytest.raises(NotAllowed, match="decided on this item already"):
+    with pytest.raises(NotAllowed, match="already decided"):
         store.answer("ours", "Cem", given, Decision({"rating": "No"}))
     assert store.history("ours") == before
 
@@ -209,7 +209,7 @@ def unguarded():
     [
         ([update(events).where(events.c.kind == "answered").values(who="Zoe")], "a vote"),
         ([delete(events).where(events.c.seq == 4)], "event 5 does not follow"),
-        ([delete(events).where(events.c.seq == 8)], "the last event is 7, and 8 were written"),
+        ([delete(events).where(events.c.seq == 8)], "the last event is 7"),
     ],
     ids=["who", "left-out", "cut-off"],
 )
@@ -253,7 +253,7 @@ def test_the_proof_finds_a_state_that_no_event_made(opened):
     for statement, message in (
         (update(items).where(items.c.id == "i0").values(outcome="final"), "item i0: 'outcome'"),
         (delete(votes), "a vote is lost: i0 rating 1 0 Cem"),
-        (delete(items).where(items.c.id == "i1"), "item i1 is in the history, and not in the"),
+        (delete(items).where(items.c.id == "i1"), "item i1 is in the history"),
     ):
         assert not any(message in problem for problem in verify(store, "ours"))
         with store.engine.begin() as connection:
@@ -277,9 +277,9 @@ def test_text_of_any_kind_comes_back_as_it_was(opened, review_team):
     store.act("ours", import_items, "Max", {"Ω 'x'; --": odd})
     assert opened(fill=False).read("ours", lambda b: b.items["Ω 'x'; --"].fields) == odd
     assert verify(store, "ours") == []
-    with pytest.raises(NotAllowed, match="is no id"):
+    with pytest.raises(NotAllowed, match="item's id"):
         store.act("ours", import_items, "Max", {"a\x00b": odd})
-    with pytest.raises(NotAllowed, match="no short plain text"):
+    with pytest.raises(NotAllowed, match="not a short plain text"):
         store.answer("ours", "Cem", Assignment("i0", "rating", 1), Decision(RATING, request="\x00"))
 
 
@@ -293,11 +293,11 @@ def test_an_unknown_review_is_reported(opened):
     ("given", "message"),
     [
         ("mysql://root@localhost/x", "'mysql' databases are not supported"),
-        ("sqlite://", "would forget every decision"),
-        ("sqlite:///:memory:", "would forget every decision"),
+        ("sqlite://", "in memory"),
+        ("sqlite:///:memory:", "in memory"),
         ("postgresql://me:secret@127.0.0.1:1/x", "cannot be used"),
-        ("postgresql://me:p@secret@127.0.0.1:1/x", "holds an '@'; write %40"),
-        ("://", "no database's URL"),
+        ("postgresql://me:p@secret@127.0.0.1:1/x", "'@'; write it as %40"),
+        ("://", "database's URL"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_reported_without_its_password(given, message):

@@ -223,7 +223,7 @@ def test_any_name_can_be_anybodys_and_is_shown_as_text(site, name):
 def test_any_review_has_an_address_or_no_such_name(site, name):
     studio = site()
     if set("/%") & set(name) or name == "..":
-        with pytest.raises(NotAllowed, match="is no name for a review"):
+        with pytest.raises(NotAllowed, match="a review's name"):
             studio.review(name, "cobe-rating")
         return
     studio.review(name, "cobe-rating", items=1)
@@ -260,7 +260,7 @@ def test_the_last_manager_stays(site):
 
 @pytest.mark.parametrize("name", ["", " Ada", "rule:workflow", "a\nb", "x" * 201])
 def test_what_is_no_name_gets_no_account(site, name):
-    with pytest.raises(InputError, match="no name"):
+    with pytest.raises(InputError, match="name of a person"):
         site().accounts.invite(name, by="Max")
 
 

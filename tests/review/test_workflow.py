@@ -45,7 +45,7 @@ def test_a_correction_is_what_everybody_sees_from_then_on(office):
     made = office()
     with pytest.raises(InputError, match="needs a new text"):
         made.say("Ada", {"review": "revise"})
-    with pytest.raises(InputError, match="is the old one"):
+    with pytest.raises(InputError, match="equals the old one"):
         made.say("Ada", {"review": "revise"}, correction=made.item().fields["rewritten"])
     old = made.item().text_version
     made.say("Ada", {"review": "revise"}, correction="Shares of Alder Works sank 0%.")
@@ -126,9 +126,9 @@ def test_a_manager_need_not_wait_for_a_set(office):
     made.say("Dia", made.annotated["fail"])
     made.do(settle, force="disagreement")
     assert made.next("Eve") is not None
-    with pytest.raises(NotAllowed, match="nothing waits"):
+    with pytest.raises(NotAllowed, match="no items wait"):
         made.do(settle, force="disagreement")
-    with pytest.raises(NotAllowed, match="no stage where items wait"):
+    with pytest.raises(NotAllowed, match="not a stage where items wait"):
         made.do(settle, force="annotation")
 
 
@@ -370,8 +370,8 @@ def test_one_wrong_of_two_has_the_window_annotated_again(office):
 def test_items_are_imported_once_and_never_under_a_name_that_is_taken(office, review_team):
     made = office("cobe-rating")
     assert made.do(import_items, "Max", {"i0": review_team.item(0)}) == []
-    with pytest.raises(NotAllowed, match="another item 'i0'"):
+    with pytest.raises(NotAllowed, match=r"another item .*'i0'"):
         made.do(import_items, "Max", {"i0": review_team.item(1)})
     bare = {key: text for key, text in review_team.item(2).items() if key != "edit"}
-    with pytest.raises(NotAllowed, match="item i2 has no 'edit'"):
+    with pytest.raises(NotAllowed, match="item 'i2' has no 'edit'"):
         made.do(import_items, "Max", {"i2": bare})

@@ -197,7 +197,7 @@ class Reviewer:
             page = self.browser.send(forms[0], **{"answer.category_correct": "true"})
             forms = [form for form in page.forms if "item" in form.fields]
         after = self.browser.send(forms[0], **self.decision(page, forms[0], world))
-        assert "not taken" not in after.heading, after.heading
+        assert "not accepted" not in after.heading, after.heading
         self.decided += 1
         return True
 

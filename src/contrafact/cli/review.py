@@ -45,7 +45,7 @@ class _Serve(StoreOptions):
     tls_key: Path | None = option(None, "Its key (PEM).", metavar="FILE")
     allow_remote: bool = option(False, "Let others reach it without TLS.")
     behind_proxy: bool = option(
-        False, "A proxy on this machine ends TLS and says who comes from where."
+        False, "A proxy on this machine ends TLS and names clients' addresses."
     )
     url: str | None = option(
         None,
@@ -136,7 +136,9 @@ def invite(options: _Invite) -> None:
     name, review, role = options.name, options.review, options.role or []
     roles = [one for one in role if one != "manager"]
     if roles and review is None:
-        raise InputError(f"'{roles[0]}' is a role in a review", hint="name it with --review")
+        raise InputError(
+            f"'{roles[0]}' is a role in a review", hint="name the review: --review NAME"
+        )
     studio = open_studio(options.db)
     with studio.store as store:
         if review is not None:
@@ -194,12 +196,12 @@ class _Import(ReviewOptions):
         None, "A built-in project or a .toml file; for a new review.", metavar="NAME"
     )
     columns: list[str] | None = option(
-        None, "What the file calls fields; repeatable.", metavar="WANTED=FOUND,…"
+        None, "Names of fields in the file; repeatable.", metavar="WANTED=FOUND,…"
     )
     person: list[str] | None = option(
-        None, "Somebody and their roles; repeatable.", metavar="NAME=ROLE,…"
+        None, "A person and their roles; repeatable.", metavar="NAME=ROLE,…"
     )
-    training: bool = option(False, "FILE holds items with known answers, to train on.")
+    training: bool = option(False, "FILE holds training items, with known answers.")
     by: str = option("manager", "Who imports.", metavar="NAME")
 
 
@@ -255,7 +257,7 @@ class _Export(ReviewOptions):
     out: Path = option(..., "A file: .jsonl, .csv or .parquet.", metavar="FILE")
     what: Literal["decisions", "items", "ratings", "labels", "sheet", "history"] = option(
         "decisions",
-        "What stands, where items ended, ratings for `agree`, labels for `report --labels`, a "
+        "Decisions, items with outcomes, ratings for `agree`, labels for `report --labels`, a "
         "filled sheet for `study score`, or every event.",
     )
     question: str | None = option(None, "Of ratings: a question. [the verdict]", metavar="NAME")

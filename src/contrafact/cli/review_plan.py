@@ -26,7 +26,7 @@ class _Plan(Options):
     out: Path = option(..., "The items to label; the key is written next to it.", metavar="FILE")
     file: str | None = argument("[FILE]", "Items: CSV, JSONL, JSON, Parquet, or -.", None)
     figure: Literal["rate", "residual"] = option(
-        "rate", "What is to get tight: the share of yes, or a review's residual error."
+        "rate", "The figure to estimate: the share of yes, or a review's residual error."
     )
     by: str | None = option(None, "An item's system or category.", metavar="FIELD")
     judge: str | None = option(None, "The judge's verdict, or score from 0 to 1.", metavar="FIELD")
@@ -36,9 +36,9 @@ class _Plan(Options):
     db: str | None = option(None, "Take a review's items from here, not from FILE.", metavar="URL")
     review: str = option("review", "The review's name.", metavar="NAME")
     hide: list[str] | None = option(
-        None, "A field that the items to label are not to have.", metavar="FIELD"
+        None, "A field to leave out of the items to label.", metavar="FIELD"
     )
-    seed: int = option(0, "Seed of what is drawn.", ge=0, metavar="S")
+    seed: int = option(0, "Seed of the random draw.", ge=0, metavar="S")
 
 
 @command

@@ -1,6 +1,6 @@
-"""From what somebody sends to a ballot."""
+"""Decisions as people send them, and the ballots made from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
@@ -9,9 +9,9 @@ from contrafact.review.project import Project, Stage
 
 @dataclass(frozen=True)
 class Assignment:
-    """An item that somebody is to decide on.
+    """An item assigned to a person for a decision.
 
-    ``round`` is the item's visit to the stage, or the person's round of training.
+    ``round`` counts the item's visits to the stage, or the person's rounds of training.
     """
 
     item: str
@@ -22,19 +22,17 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Decision:
-    """What somebody sends about an item; flagged if they are not sure.
+    """What a person sends about an item; ``flagged`` if they are not sure.
 
     Attributes:
-        evidence: Passages of the item that show why, where the stage asks for them.
-        guidelines_version: The guidelines they saw; the present ones if None.
-        request: A key under which the same decision may be sent again.
+        guidelines_version: The guidelines that the person saw; None for the current ones.
+        request: A key; a decision sent again under the same key counts once.
     """
 
     answers: Mapping[str, str]
     flagged: bool = False
     comment: str = ""
     correction: str | None = None
-    evidence: Sequence[str] = ()
     guidelines_version: str | None = None
     request: str | None = None
 
@@ -51,23 +49,22 @@ class Ballot:
 
 
 def asked_questions(project: Project, stage: Stage, answers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the questions that are asked, given the answers so far, in order."""
-    found: list[str] = []
+    """Return the questions that apply given the answers so far, in order."""
+    asked: list[str] = []
     for name in stage.questions:
         conditions = project.question(name).asked_when
-        if all(q in found and answers.get(q) in wanted for q, wanted in conditions.items()):
-            found.append(name)
-    return tuple(found)
+        if all(q in asked and answers.get(q) in wanted for q, wanted in conditions.items()):
+            asked.append(name)
+    return tuple(asked)
 
 
 def ballot_of(
     project: Project, stage: Stage, decision: Decision, present: str | None = None
 ) -> Ballot:
-    """Return the ballot that a decision makes.
+    """Return the ballot for a decision.
 
-    Answers to questions that are not asked, because another answer rules them out, are left out.
-    In training nobody is asked to say why. A new text that is the ``present`` one is none where
-    the verdict asks for none.
+    Answers to questions that another answer rules out are dropped. Training needs no comments. A
+    new text equal to the ``present`` one is ignored where the verdict needs no new text.
 
     Raises:
         InputError: An answer is missing, unknown, or lacks the comment or text that it needs.
@@ -75,7 +72,7 @@ def ballot_of(
     answers, correction = decision.answers, decision.correction
     unknown = sorted(set(answers) - set(stage.questions))
     if unknown:
-        raise InputError(f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'")
+        raise InputError(f"stage '{stage.id}' has no question '{unknown[0][:40]}'")
     comment = decision.comment.strip()
     kept: dict[str, str] = {}
     for name in asked_questions(project, stage, answers):
@@ -87,14 +84,14 @@ def ballot_of(
             continue
         if question.options and answer not in question.options:
             raise InputError(
-                f"'{answer[:40]}' is no answer to '{name}'",
-                hint=f"answer {', '.join(question.options)}",
+                f"'{answer[:40]}' is not an answer to question '{name}'",
+                hint=f"choose one of {', '.join(question.options)}",
             )
         if answer in question.comment_on and not comment and stage.kind != "training":
-            raise InputError(f"'{answer}' needs a comment", hint="say why in a few words")
+            raise InputError(f"the answer '{answer}' needs a comment", hint="give the reason")
         kept[name] = answer
     if decision.flagged and not comment:
-        raise InputError("a flag needs a comment", hint="say what is not clear")
+        raise InputError("a flag needs a comment", hint="say what is unclear")
     if isinstance(stage.verdict, str):
         verdict = kept[stage.verdict]
     else:
@@ -105,9 +102,11 @@ def ballot_of(
         )
     if stage.corrects and verdict == stage.corrects.on:
         if not (correction or "").strip():
-            raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
+            raise InputError(
+                f"the verdict '{verdict}' needs a new text", hint="write it, or change the answer"
+            )
     elif correction is not None and correction.strip() == present:
         correction = None
     elif correction is not None:
-        raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
+        raise InputError(f"the verdict '{verdict}' in stage '{stage.id}' takes no new text")
     return Ballot(kept, verdict, decision.flagged, comment, correction)

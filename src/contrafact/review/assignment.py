@@ -1,4 +1,4 @@
-"""Assignment: who gets which item next, training, and whether there are people enough.
+"""Assignment of items to people, training, and checks that a review has enough people.
 
 FIN-FORCE, section 3.3: people train in rounds of items with known answers until they reach a
 threshold, and only then work.
@@ -28,10 +28,10 @@ _NUMBERS = (
 
 
 def assign(change: Change, who: str) -> Assignment | None:
-    """Give somebody the next item: the one they have, or one of the latest stage they may work in.
+    """Assign the next item: the one that the person holds, else one of the latest possible stage.
 
-    An item that they let lapse comes to them again only where there is no other. None where there
-    is nothing for them now.
+    An item whose time ran out with this person is assigned to them again only if there is no other.
+    Returns None if no item is available.
 
     Raises:
         NotAllowed: Nobody of that name works here, or they need training and there are no items
@@ -40,14 +40,14 @@ def assign(change: Change, who: str) -> Assignment | None:
     state, now = change.state, change.now
     person = state.people.get(who)
     if person is None or not person.active:
-        raise NotAllowed(f"nobody named '{who[:40]}' works in this review")
+        raise NotAllowed(f"'{who[:40]}' is not a member of this review")
     to_learn = _training_needed(state, person)
     if to_learn is not None:
         return next_training_item(change, person, to_learn)
-    found = _slot_in_hand(state, person) or _next_slot(state, person, now)
-    if found is None:
+    free = _slot_in_hand(state, person) or _next_slot(state, person, now)
+    if free is None:
         return None
-    item, place = found
+    item, place = free
     until = item.slots[place].until
     if item.slots[place].person != who or until is None or until <= now:
         until = now + LEASE
@@ -65,7 +65,7 @@ def assign(change: Change, who: str) -> Assignment | None:
 
 
 def in_hand(state: ReviewState, who: str) -> Assignment | None:
-    """Return the item that somebody has now; None where `assign` would have to give them one."""
+    """Return the item that a person holds now; None if `assign` would have to assign one."""
     person = state.people.get(who)
     if person is None or not person.active:
         return None
@@ -75,17 +75,17 @@ def in_hand(state: ReviewState, who: str) -> Assignment | None:
         if not trainee.open:
             return None
         return Assignment(trainee.open[0], to_learn.id, len(trainee.rounds), training=True)
-    found = _slot_in_hand(state, person)
-    return None if found is None else Assignment(found[0].id, str(found[0].stage), found[0].round)
+    held = _slot_in_hand(state, person)
+    return None if held is None else Assignment(held[0].id, str(held[0].stage), held[0].round)
 
 
 def _may_take(
     state: ReviewState, person: Person, item: ReviewItem, place: int, now: datetime
 ) -> bool:
-    """Return whether somebody may be given a place of an item where it is now.
+    """Return whether a person may take a slot of an item at its current stage.
 
-    No other place of the item here is theirs, and they did not vote in a stage that this one is
-    kept apart from.
+    They may not if they have another slot of the item here, or voted on it in a stage that excludes
+    voting in this one.
     """
     slot = item.slots[place]
     if slot.filled or slot.role not in person.roles:
@@ -104,7 +104,7 @@ def _may_take(
 
 
 def visible_votes(project: Project, item: ReviewItem, stage: str, round_: int) -> tuple[Vote, ...]:
-    """Return the votes that whoever works at a stage sees: never those of their own round."""
+    """Return the votes that people at a stage see: never those of the current round."""
     shown = project.stage(stage).shows
     return tuple(
         v for v in item.votes if v.stage in shown and (v.stage, v.round) != (stage, round_)
@@ -112,7 +112,7 @@ def visible_votes(project: Project, item: ReviewItem, stage: str, round_: int) -
 
 
 def _training_needed(state: ReviewState, person: Person) -> Stage | None:
-    """Return the training that somebody has to pass before they work; none if there is none."""
+    """Return the training stage that a person must pass before working; None if none is left."""
     for stage in state.project.stages:
         wanted = stage.kind == "training" and set(stage.roles) & set(person.roles)
         if wanted and not person.trained and not state.trainee(person.name, stage.id).passed:
@@ -121,13 +121,13 @@ def _training_needed(state: ReviewState, person: Person) -> Stage | None:
 
 
 def answer_training(change: Change, who: str, place: Assignment, decision: Decision) -> None:
-    """Take an answer in training; the round's last one closes it, passed or not.
+    """Record an answer in training; the last answer of a round ends it, passed or not.
 
-    An answer is right if every question is answered as is known to be right.
+    An answer is right if all questions have their known answers.
 
     Raises:
-        NotAllowed: The item is not in the person's present round.
-        InputError: The answers are not whole.
+        NotAllowed: The item is not in the person's current round.
+        InputError: An answer is missing or unknown.
     """
     state = change.state
     if state.is_repeated(place, decision):
@@ -153,9 +153,9 @@ def answer_training(change: Change, who: str, place: Assignment, decision: Decis
 
 
 def staffing_problems(state: ReviewState) -> list[str]:
-    """Return what keeps items from being done by the people there are, a sentence each.
+    """Return the reasons why the team cannot finish all items, one sentence each.
 
-    Where there is none, no item can be stuck for want of people, however they were assigned.
+    If there are none, no item can get stuck for lack of people, however items are assigned.
     """
     people = [person for person in state.people.values() if person.active]
     problems = []
@@ -167,7 +167,7 @@ def staffing_problems(state: ReviewState) -> list[str]:
         problems += short or _may_run_out(stage, others, people)
     learners = [p for p in people if _training_needed(state, p) is not None]
     if learners and not state.gold:
-        problems.append(f"{len(learners)} people need training, and there are no items for it")
+        problems.append(f"{len(learners)} people need training, but there are no training items")
     elif learners:
         problems += [
             _too_few_to_train(stage, len(state.gold))
@@ -178,25 +178,25 @@ def staffing_problems(state: ReviewState) -> list[str]:
 
 
 def role_warnings(project: Project, person: Person) -> list[str]:
-    """Return which of somebody's roles keep them from an item that they had another part in.
+    """Return a warning for each pair of roles that a person cannot have on the same item.
 
-    Such roles may be given: the person is refused item by item, and others have to be there.
+    Such roles are allowed: the person gets different items in each, and others must do the rest.
     """
     warnings = []
     for stage in project.flow:
         for other in (project.stage(name) for name in stage.apart_from):
             if set(stage.roles) & set(person.roles) and set(other.roles) & set(person.roles):
                 warnings.append(
-                    f"{person.name} has roles in '{other.title}' and in '{stage.title}': whoever "
-                    "took part in the one of an item is never given the other of it"
+                    f"{person.name} has roles in '{other.title}' and in '{stage.title}': nobody "
+                    "works on the same item in both"
                 )
     return warnings
 
 
 def people_needed(project: Project) -> tuple[dict[str, int], int]:
-    """Return by role how many people an item needs, and how many it needs at least in all.
+    """Return how many people an item needs, by role, and the smallest number that can fill them.
 
-    Stages that are kept apart from each other need different people; others may share them.
+    Stages that exclude each other need different people; others may share them.
     """
     stages = [stage for stage in project.flow if stage.roles]
     need: Counter[str] = Counter()
@@ -213,24 +213,21 @@ def people_needed(project: Project) -> tuple[dict[str, int], int]:
 
 
 def _count_of(number: int, noun: str) -> str:
-    """Return a number of people in a role, in words: ``two annotators``."""
     word = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
     return f"{word} {noun}{'s' if number != 1 else ''}"
 
 
 def people_in_words(number: int) -> str:
-    """Return a number of people in words."""
     return "one person" if number == 1 else _count_of(number, "people").removesuffix("s")
 
 
 def roles_in_words(roles: Mapping[str, int]) -> str:
-    """Return numbers of people by role, in words: ``two annotators and one adjudicator``."""
+    """Return how many people have each role, in words: ``two annotators and one adjudicator``."""
     *first, last = [_count_of(number, role) for role, number in roles.items()]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def _needed(stage: Stage) -> Counter[str]:
-    """Return by role how many people a stage needs for one item."""
     if stage.kind == "discussion":
         return Counter(dict.fromkeys(stage.roles, stage.voices))
     return Counter(stage.roles)
@@ -243,33 +240,33 @@ def _too_few_in_role(stage: Stage, people: Sequence[Person]) -> list[str]:
         if able < need:
             there = "is" if able == 1 else "are"
             problems.append(
-                f"'{stage.title}' needs {_count_of(need, role)}, and there {there} "
+                f"'{stage.title}' needs {_count_of(need, role)}, but there {there} "
                 f"{_count_of(able, role)}"
             )
     return problems
 
 
 def _too_few_apart(stage: Stage, others: Sequence[Stage], people: Sequence[Person]) -> list[str]:
-    """Return the roles that one item needs different people for, and there are not so many."""
+    """Return the roles that need more different people for one item than the team has."""
     for other in (None, *others):
         roles = Counter(other.roles if other else ()) + Counter(stage.roles)
         able = [person.name for person in people if roles.keys() & set(person.roles)]
         if len(able) < roles.total():
             there = people_in_words(len(able))
             kept = (
-                f"whoever took part in '{other.title}' of an item has no part in '{stage.title}'"
+                f"nobody works on the same item in '{other.title}' and in '{stage.title}'"
                 if other
                 else f"nobody votes twice on an item in '{stage.title}'"
             )
             return [
-                f"{roles_in_words(roles)} need {people_in_words(roles.total())}, and there "
+                f"{roles_in_words(roles)} have to be {people_in_words(roles.total())}, but there "
                 f"{'is' if len(able) == 1 else 'are'} {there}: {kept}"
             ]
     return []
 
 
 def _may_run_out(stage: Stage, others: Sequence[Stage], people: Sequence[Person]) -> list[str]:
-    """Return where an item can come to a stage when all who could take it have had another part."""
+    """Return the roles of a stage that nobody may be left to fill, as all took part before."""
     problems = []
     for role, need in Counter(stage.roles).items():
         able = [person for person in people if role in person.roles]
@@ -280,15 +277,15 @@ def _may_run_out(stage: Stage, others: Sequence[Stage], people: Sequence[Person]
         if len(able) - min(len(twice), len(taken)) < need:
             names = ", ".join(person.name for person in twice)
             problems.append(
-                f"an item can come to '{stage.title}' with nobody left to be its {role}, because "
-                f"{names} had another part in it: give that role to more people, or to some who "
-                "have no other"
+                f"an item can reach '{stage.title}' with nobody left to be its {role}, because "
+                f"{names} worked on it before: give that role to more people, or to people without "
+                "another role"
             )
     return problems
 
 
 def _slot_in_hand(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
-    """Return the item that somebody has in hand, and their place at it; None if there is none."""
+    """Return the item that a person holds and the index of their slot; None if there is none."""
     item = state.items.get(state.in_hand.get(person.name, ""))
     if item is None:
         return None
@@ -299,10 +296,10 @@ def _slot_in_hand(state: ReviewState, person: Person) -> tuple[ReviewItem, int] 
 
 
 def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
-    """Return the item that somebody may be given next, and the place; None if there is none.
+    """Return the item that a person may take next and the index of the slot; None if none is left.
 
-    Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
-    its items come in an order that is the person's own, and always the same.
+    Items of later stages come first, items whose time ran out with this person last. A shuffled
+    stage has a fixed order for each person.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
@@ -314,7 +311,7 @@ def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Revie
         for name in names:
             item = state.items[name]
             if stage.kind == "discussion" and not can_record(stage, item, person.name):
-                continue  # it is discussed first, by all who have the role
+                continue  # the item must be discussed first
             for place in range(len(item.slots)):
                 if _may_take(state, person, item, place, now):
                     if (stage.id, item.round, person.name) not in item.shown:
@@ -325,26 +322,28 @@ def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Revie
 
 def _too_few_to_train(stage: Stage, present: int) -> str:
     return (
-        f"'{stage.title}' asks {stage.sample} items with known answers a round, and there are "
-        f"{present}"
+        f"'{stage.title}' needs {stage.sample} items with known answers for a round, but there "
+        f"are {present}"
     )
 
 
 def next_training_item(change: Change, person: Person, stage: Stage) -> Assignment:
-    """Return the next item of somebody's round of training; draw a round where none is open."""
+    """Return the next item of a person's training round; a new round is drawn if none is open."""
     state = change.state
     trainee = state.trainee(person.name, stage.id)
     if not trainee.open:
         if not state.gold:
             raise NotAllowed(
                 "there are no items with known answers to train on",
-                hint="import some, or mark the person as trained",
+                hint="import training items, or mark the person as trained",
             )
         if len(state.gold) < stage.sample:
-            raise NotAllowed(_too_few_to_train(stage, len(state.gold)), hint="import more")
+            raise NotAllowed(
+                _too_few_to_train(stage, len(state.gold)), hint="import more training items"
+            )
         names = sorted(state.gold)
         times = {n: sum(n in done for done in trainee.rounds) for n in names}
-        # What a person has not seen yet comes first, in random order.
+        # Items that the person has not seen yet come first, in random order.
         order = [names[int(i)] for i in change.rng.permutation(len(names))]
         chosen = sorted(order, key=times.__getitem__)[: stage.sample]
         number = len(trainee.rounds) + 1

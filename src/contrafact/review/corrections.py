@@ -1,7 +1,8 @@
-"""A manager's corrections, each with a reason, as one kind of event.
+"""A manager's corrections: an item is reopened, withdrawn or edited, or a decision is retracted.
 
-An item is reopened, withdrawn or edited, and one decision is taken back. Nothing is deleted:
-what is set aside stays in the history, and no longer counts.
+Every correction has a reason and is one kind of event. Nothing is deleted: decisions that are set
+aside stay in the history but no longer count. All corrections raise `NotAllowed` if there is no
+such item, no reason is given, or an audit of the item's batch is under way.
 """
 
 from collections.abc import Mapping
@@ -15,108 +16,95 @@ from contrafact.review.workflow import release_due
 
 
 def reopen(change: Change, who: str, item: str, reason: str, stage: str | None = None) -> None:
-    """Send an item back to a stage that it has been at, wherever it is now.
+    """Send an item back to a stage that it has been through (by default the first).
 
-    Decisions made there and in the stages after it are set aside, and texts written there are taken
-    back. What an audit found stays: it speaks of the text that it saw.
-
-    Raises:
-        NotAllowed: There is no such item, no reason is given, the item was never at the stage (the
-            first if none is named), or an audit is under way that speaks for it.
+    Decisions made there and in later stages are set aside, and texts written there are undone. An
+    audit's decisions stand, as they are about the text that the auditor saw.
     """
-    state, found = change.state, _correctable(change, item, reason)
+    state, known = change.state, _correctable(change, item, reason)
     name = stage or state.project.start.id
-    place = next((one for one in state.project.flow if one.id == name), None)
-    if place is None or place.barrier or name not in found.rounds:
-        able = [s.id for s in state.project.flow if s.id in found.rounds and not s.barrier]
+    able = [s.id for s in state.project.flow if s.id in known.rounds and not s.barrier]
+    if name not in able:
         raise NotAllowed(
-            f"'{name[:40]}' is no stage that people judged the item at",
+            f"nobody has worked on the item at a stage '{name[:40]}'",
             hint=f"use {', '.join(able)}" if able else None,
         )
-    aside = _later(state.project, found, name)
-    _correct(change, who, found, f"reopened: {reason.strip()}", to=name, set_aside=aside)
+    aside = _later(state.project, known, name)
+    _correct(change, who, known, f"reopened: {reason.strip()}", to=name, set_aside=aside)
 
 
 def withdraw(change: Change, who: str, item: str, reason: str) -> None:
-    """Take an item out of the review: its outcome is ``removed``, and its decisions do not count.
-
-    It can be reopened.
-
-    Raises:
-        NotAllowed: There is no such item, no reason is given, it is withdrawn already, or an audit
-            is under way that speaks for it.
-    """
-    found = _correctable(change, item, reason)
-    if found.withdrawn:
+    """Withdraw an item: until it is reopened, it is ``removed`` and its decisions do not count."""
+    known = _correctable(change, item, reason)
+    if known.withdrawn:
         raise NotAllowed(f"'{item[:40]}' is withdrawn already")
-    _correct(change, who, found, f"withdrawn: {reason.strip()}")
+    _correct(change, who, known, f"withdrawn: {reason.strip()}")
 
 
 def edit(change: Change, who: str, item: str, reason: str, fields: Mapping[str, str]) -> bool:
-    """Change what an item shows; it begins anew, since decisions on another text say nothing of it.
+    """Change some of an item's fields and send it back to the first stage, if any really changes.
 
-    Decisions so far are set aside, but for those of an audit. Fields left out stay as they are.
+    Decisions on the old text are set aside, except those of an audit.
 
     Returns:
-        Whether any field changes; nothing happens where none does.
-
-    Raises:
-        NotAllowed: There is no such item or field, a field that is needed would be empty, no reason
-            is given, or an audit is under way that speaks for the item.
+        Whether any field changed.
     """
-    found, project = _correctable(change, item, reason), change.state.project
+    known, project = _correctable(change, item, reason), change.state.project
     able, needed = editable_fields(project), needed_fields(project)
     unknown = [name for name in fields if name not in able]
     if unknown:
-        raise NotAllowed(f"'{unknown[0][:40]}' is no field here", hint=f"use {', '.join(able)}")
+        raise NotAllowed(
+            f"there is no field '{unknown[0][:40]}' to edit", hint=f"use {', '.join(able)}"
+        )
     new = {
         name: text
         for name, text in fields.items()
-        if text.strip() != str(found.fields.get(name) or "").replace("\r\n", "\n").strip()
+        if text.strip() != str(known.fields.get(name) or "").replace("\r\n", "\n").strip()
     }
     empty = [name for name, text in new.items() if name in needed and not text.strip()]
     if empty:
-        raise NotAllowed(f"'{empty[0]}' would be empty", hint="write it, or withdraw the item")
+        raise NotAllowed(
+            f"the field '{empty[0]}' must not be empty", hint="fill it in, or withdraw the item"
+        )
     if new:
-        to, aside = project.start.id, _later(project, found, project.start.id)
+        to, aside = project.start.id, _later(project, known, project.start.id)
         why = f"edited: {reason.strip()}"
-        _correct(change, who, found, why, fields=new, to=to, set_aside=aside)
+        _correct(change, who, known, why, fields=new, to=to, set_aside=aside)
     return bool(new)
 
 
 def retract(change: Change, who: str, item: str, reason: str, decision: int) -> None:
-    """Take one decision back, by its event's number; the item waits for another where it was made.
+    """Retract one decision, named by its event's number; the item returns to wait for another.
 
-    Others' decisions of the same round stand, those that were made after the item went on from
-    there are set aside. Its place is free again, for whoever made it too.
-
-    Raises:
-        NotAllowed: There is no such item or decision, no reason is given, an audit is under way
-            that speaks for the item or has ended with the decision, or the item has been at the
-            stage again since.
+    Other decisions of the same round stand; decisions of later stages are set aside. Anybody who
+    has the role, the author included, may then decide. A decision of an audit that has ended cannot
+    be retracted, nor one of a stage that the item has since visited again.
     """
-    found, project = _known(change, item, reason), change.state.project
-    vote = next((one for one in found.votes if one.seq == decision), None)
+    known, project = _known(change, item, reason), change.state.project
+    vote = next((vote for vote in known.votes if vote.seq == decision), None)
     if vote is None:
-        raise NotAllowed(f"no decision {decision} on '{item[:40]}' stands")
+        raise NotAllowed(
+            f"'{item[:40]}' has no decision {decision} that counts",
+            hint="take the number from the item's history",
+        )
     if project.stage(vote.stage).kind != "audit":
         _correctable(change, item, reason)
     elif vote.batch is None or change.state.batches[vote.batch].result is not None:
         raise NotAllowed(
-            "the audit has ended with this decision, and its figures stand",
+            "the audit has ended with this decision, so it can no longer be retracted",
             hint="send the item back to an earlier stage",
         )
-    if found.rounds[vote.stage] != vote.round:
+    if known.rounds[vote.stage] != vote.round:
         raise NotAllowed(
-            "the item has been at this stage again since", hint="send it back to the stage instead"
+            "the item has since been at this stage again", hint="send it back to the stage instead"
         )
-    # Audits speak of the text that they saw, and stand.
+    # An audit's decisions are about the text that the auditor saw, and stand.
     built = [
-        one.seq
-        for one in found.votes
-        if one.seq > vote.seq
-        and (one.stage, one.round) != (vote.stage, vote.round)
-        and project.stage(one.stage).kind != "audit"
+        later.seq
+        for later in known.votes
+        if later.seq > vote.seq
+        and (later.stage, later.round) != (vote.stage, vote.round)
+        and project.stage(later.stage).kind != "audit"
     ]
     why = f"a decision of {vote.who} was taken back: {reason.strip()}"
     body = {"answer": vote.seq, "by": vote.who, "why": why, "set_aside": [vote.seq, *built]}
@@ -126,13 +114,13 @@ def retract(change: Change, who: str, item: str, reason: str, decision: int) -> 
 
 
 def editable_fields(project: Project) -> tuple[str, ...]:
-    """Return the fields that a manager may write: those shown, and those that figures rest on."""
+    """Return the fields that a manager may edit: those shown, and those that figures depend on."""
     others = (project.category, project.cluster)
     return tuple(dict.fromkeys((*project.show, *needed_fields(project), *filter(None, others))))
 
 
 def set_aside_by(event: Event) -> tuple[int, ...]:
-    """Return the numbers of the decisions that an event takes back or sets aside."""
+    """Return the numbers of the decisions that an event undoes or sets aside."""
     if event.kind == "undone":
         return (int(event.body["answer"]),)
     return tuple(event.body.get("set_aside", ()))
@@ -143,7 +131,7 @@ def _known(change: Change, name: str, reason: str) -> ReviewItem:
     if item is None:
         raise NotAllowed(f"there is no item '{name[:40]}'", hint="see `review export --what items`")
     if not reason.strip():
-        raise NotAllowed("a correction needs a reason", hint="say why in a few words")
+        raise NotAllowed("a correction needs a reason", hint="give the reason")
     return item
 
 
@@ -151,21 +139,20 @@ def _correctable(change: Change, name: str, reason: str) -> ReviewItem:
     item = _known(change, name, reason)
     if item.batch is not None and change.state.batches[item.batch].result is None:
         raise NotAllowed(
-            f"an audit that speaks for '{name[:40]}' is under way",
+            f"an audit of the batch of '{name[:40]}' is under way",
             hint="wait until its sample is judged",
         )
     return item
 
 
 def _correct(change: Change, who: str, item: ReviewItem, why: str, **body: Any) -> None:
-    """Record a correction of an item where it is, and what follows from it."""
+    """Record a correction of an item, and release stages that are due after it."""
     where = {"item": item.id, "stage": item.stage, "round": item.round}
     change.add("corrected", who, body={"why": why, **body}, **where)
     release_due(change)
 
 
 def _later(project: Project, item: ReviewItem, name: str) -> list[int]:
-    """Return the decisions made at a stage and after it; those of audits stand."""
     later = {name}
     for _ in project.flow:
         later |= {to for s in project.flow if s.id in later for to in s.targets()}

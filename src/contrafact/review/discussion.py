@@ -1,7 +1,7 @@
-"""An item's thread, and the discussion in which a group comes to one recorded decision. Pure.
+"""Discussions: a group talks about an item in its thread, and one of them records the decision.
 
-Whoever has the role of a discussion sees the item, what was answered before and everything that is
-said. Once enough people have spoken, one of them records what the group decided.
+Everybody who has the discussion's role sees the item, earlier answers and the whole thread. Once
+enough of them have spoken, one records what the group decided.
 """
 
 from datetime import datetime
@@ -14,32 +14,34 @@ LONGEST_REMARK = 10_000  # characters
 
 
 def say(change: Change, who: str, name: str, written: str, *, request: str | None = None) -> None:
-    """Write into the thread of an item that is up for discussion.
+    """Add a remark to the thread of an item under discussion.
 
-    ``request`` is a key under which the same form may be sent again.
+    ``request`` is the form's key; a form sent again under the same key counts once.
 
     Raises:
-        NotAllowed: Nothing or too much is written, or the item is not theirs to discuss.
+        NotAllowed: The remark is empty or too long, or the person may not discuss the item.
     """
     state, text = change.state, written.strip()
     before = None if request is None else state.requests.get(request)
     if before is not None:
         if (before.kind, before.item, before.body.get("text")) != ("said", name, text):
-            raise NotAllowed("this form was sent before, as something else")
+            raise NotAllowed("this form was sent before with another text", hint="reload the page")
         return
     item = state.items.get(name)
     if item is None or item not in under_discussion(state, state.people.get(who)):
-        raise NotAllowed("this item is not up for discussion by you", hint="go back to the list")
+        raise NotAllowed("you cannot discuss this item now", hint="go back to the list")
     if not text:
-        raise NotAllowed("nothing is written", hint="write what you think")
+        raise NotAllowed("the remark is empty", hint="write what you think")
     if len(written) > LONGEST_REMARK:
-        raise NotAllowed(f"this is longer than {LONGEST_REMARK:,} characters", hint="shorten it")
+        raise NotAllowed(
+            f"the remark is longer than {LONGEST_REMARK:,} characters", hint="shorten it"
+        )
     about = {"item": item.id, "stage": item.stage, "round": item.round}
     change.add("said", who, request=request, body={"text": text}, **about)
 
 
 def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewItem]:
-    """Return the items that somebody discusses now, in order of arrival."""
+    """Return the items that a person can discuss now, in order of arrival."""
     if person is None or not person.active:
         return []
     return [
@@ -51,23 +53,23 @@ def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewIt
 
 
 def voices(item: ReviewItem) -> frozenset[str]:
-    """Return who has spoken about an item at its present stage, in its present round."""
+    """Return the people who have spoken about an item in its current stage and round."""
     place = (item.stage, item.round)
     return frozenset(r.who for r in item.thread if (r.stage, r.round) == place)
 
 
 def can_record(stage: Stage, item: ReviewItem, who: str) -> bool:
-    """Return whether somebody can record what a group decided: they spoke, and enough others."""
+    """Return whether a person can record a group's decision: they and enough others have spoken."""
     spoken = voices(item)
     return who in spoken and len(spoken) >= stage.voices
 
 
 def thread(item: ReviewItem) -> list[tuple[str, datetime, str]]:
-    """Return what was said of an item, and comments of votes that stand: by whom, when, what.
+    """Return remarks about an item and comments of its votes, by time: author, time and text.
 
-    Who voted is not named. All are in order of time.
+    Voters are not named.
     """
-    entries = [(one.seq, one.who, one.when, one.text) for one in item.thread]
+    entries = [(remark.seq, remark.who, remark.when, remark.text) for remark in item.thread]
     entries += [
         (vote.seq, f"Comment with the vote “{vote.ballot.verdict}”", vote.when, comment)
         for vote in item.votes

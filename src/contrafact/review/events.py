@@ -1,27 +1,26 @@
-"""Events: what can happen in a review, in order; they are only ever added.
+"""Events: everything that happens in a review, in order. Events are added, never changed.
 
 ==================  ==========================================  ===============================
 kind                what happened                               checked in
 ==================  ==========================================  ===============================
-project             a project was defined, or its wording       `setup.define_project`
-                    changed
-person              somebody got roles, or lost them            `setup.set_roles`
-imported            an item came in, to review or to train on   `setup.import_items`, `…_gold`
+project             the project was defined or reworded         `setup.define_project`
+person              a person's roles were set                   `setup.set_roles`
+imported            an item was imported, to review or train    `setup.import_items`, `…_gold`
 stage               a stage was closed or opened again          `workflow.set_stage_open`
-assigned            an item was given to somebody, for a time   `assignment.assign`
-answered            somebody decided                            `workflow.answer`
-undone              and took it back                            `workflow.undo`
-said                somebody wrote into an item's thread        `discussion.say`
-corrected           a manager sent an item back, took it out,   `corrections`
-                    edited it, or took one decision back
+assigned            an item was assigned for a limited time     `assignment.assign`
+answered            a person decided on an item                 `workflow.answer`
+undone              a person undid their own decision           `workflow.undo`
+said                a person wrote in an item's thread          `discussion.say`
+corrected           a manager reopened, withdrew or edited an   `corrections`
+                    item, or retracted a decision on it
 drawn               an audit's sample was drawn from a batch    `workflow.draw_audit`
-closed              an audit was decided                        `workflow.close_audit_if_complete`
-moved               a rule moved an item on, or ended its way   `workflow.transition`
-training-drawn      somebody got a round of training            `assignment.next_training_item`
-training-answered   and answered an item of it                  `assignment.answer_training`
+closed              an audit passed or returned its batch       `workflow.close_audit_if_complete`
+moved               a rule moved an item, or gave its outcome   `workflow.transition`
+training-drawn      a training round was drawn for a person     `assignment.next_training_item`
+training-answered   a person answered a training item           `assignment.answer_training`
 ==================  ==========================================  ===============================
 
-Each kind is applied in one place, the method of `contrafact.review.state.ReviewState` of its name.
+Each kind is applied by the method of `contrafact.review.state.ReviewState` that has its name.
 """
 
 from collections.abc import Mapping
@@ -48,36 +47,35 @@ EventKind = Literal[
     "training-answered",
 ]
 SYSTEM = "rule:workflow"
-"""Who acts where a rule does and nobody in person."""
+"""The author of events that a rule makes and no person."""
 
-# What histories of earlier versions have besides; None for what counts no more.
+# Kinds of event in histories of earlier versions, and their present kinds; None: no longer used.
 _EARLIER: Mapping[str, EventKind | None] = {
     "reopened": "corrected",
     "edited": "corrected",
     "withdrawn": "corrected",
     "retracted": "corrected",
-    "reissued": "assigned",  # to nobody: it has no time until which
-    "reserved": None,  # whom an item was to be given to first
-    "suggested": None,  # a model's answers, which were shown beside the form
-    "training-closed": None,  # follows from the answers of the round
+    "reissued": "assigned",  # without an end time: the assignment was withdrawn
+    "reserved": None,  # the person who was to get an item first
+    "suggested": None,  # a model's answers, shown beside the form
+    "training-closed": None,  # follows from the round's answers
 }
-_EARLIER_SETTINGS = ("suggestions", "suggestion_share")
+_EARLIER_SETTINGS = ("suggestions", "suggestion_share", "evidence")
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened.
+    """One event.
 
     Attributes:
         who: A person's name, or ``rule:workflow``.
-        round: On which visit of the item to that stage, from 1.
-        slot: Which of the stage's votes, from 0.
+        round: The number of the item's visit to the stage, from 1.
+        slot: The index of the vote among the stage's votes, from 0.
         text_version: A content hash of the item's text as the person saw it.
-        guidelines_version: A content hash of the guidelines as they saw them.
-        request: A key of the sender's; what is sent twice under one key happens once.
-        body: What else belongs to it; JSON. A decision that was imported from another tool has an
-            ``origin`` in it.
-        seq: Its place in the project's history, from 1; 0 before it has one.
+        guidelines_version: A content hash of the guidelines as the person saw them.
+        request: The sender's key; what is sent twice under the same key counts once.
+        body: Further JSON data. A decision that was imported from another tool has an ``origin``.
+        seq: The event's number in the review's history, from 1; 0 before it is added.
     """
 
     kind: EventKind
@@ -95,16 +93,16 @@ class Event:
 
 
 class NotAllowed(InputError):
-    """What was asked for is against the review's rules, or too late. Nothing was changed."""
+    """A request is against the review's rules or too late; nothing was changed."""
 
 
 def current_kind(event: Event) -> EventKind | None:
-    """Return what an event of any version is now; None for one that counts no more."""
+    """Return the present kind of an event of any version; None if it is no longer used."""
     return _EARLIER.get(event.kind, event.kind)
 
 
 def current_definition(event: Event) -> dict[str, Any]:
-    """Return the project's definition that an event brings, without settings that are gone."""
+    """Return the project definition in an event, without settings that no longer exist."""
     definition = dict(event.body["definition"])
     definition["stages"] = [
         {name: value for name, value in stage.items() if name not in _EARLIER_SETTINGS}

@@ -1,9 +1,8 @@
-"""What comes out of a review, as rows and as files.
+"""Exports of a review: outcomes of items, people's decisions, or the whole history.
 
-Exports: where items ended, what people decided, and the whole history. JSON Lines hold rows as they
-are; in CSV and Parquet lists and objects are JSON text, and a column of Parquet has one type. In
-CSV an apostrophe stands before a cell that a spreadsheet would take for a formula; the project's
-own commands take it off again.
+JSON Lines files hold rows as they are. In CSV and Parquet, lists and objects are JSON text. In CSV,
+an apostrophe precedes cells that a spreadsheet would take for a formula; the project's own commands
+remove it again.
 """
 
 import json
@@ -14,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
-from contrafact.files.fields import guarded
+from contrafact.files.fields import as_cell, guarded
 from contrafact.files.tables import table_bytes
 from contrafact.review.events import Event
 from contrafact.review.field_mapping import file_formats
@@ -38,37 +37,32 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?", re.ASCII)
 
 
 def available_exports(project: Project) -> tuple[Export, ...]:
-    """Return what can be exported of a project's reviews: sheets and labels of a study's only."""
+    """Return the exports of a project's reviews; only a study's project has sheets and labels."""
     formats = file_formats(project.name)
-    without = {
-        *(("sheet",) if formats.sheet is None else ()),
-        *(() if formats.judged else ("labels",)),
-    }
-    return tuple(what for what in EXPORTS if what not in without)
+    lacking = {"sheet": formats.sheet is None, "labels": not formats.judged}
+    return tuple(what for what in EXPORTS if not lacking.get(what))
 
 
 def export_rows(
     state: ReviewState, what: Export, stages: Sequence[str] = (), question: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the rows of an export that follows from the state; ``history`` does not.
+    """Return the rows of an export, except of ``history``, which `history_rows` gives.
 
-    Stages and question are of ratings: those that are blind, and the verdict, if none is named.
+    Args:
+        stages: The stages of the ratings; all independent ones if none is named.
+        question: The question of the ratings; the verdict if none is named.
 
     Raises:
         InputError: There is no such stage or question, or the project has no such export.
     """
-    known = {s.id for s in state.project.flow}
-    for name in stages:
+    known_stages = [stage.id for stage in state.project.flow]
+    named = [("stage", name, known_stages) for name in stages]
+    if question:
+        named.append(("question", question, [q.id for q in state.project.questions]))
+    for noun, name, known in named:
         if name not in known:
-            raise InputError(
-                f"'{name[:40]}' is no stage of this review",
-                hint=f"use {', '.join(s.id for s in state.project.flow)}",
-            )
-    if question and question not in {q.id for q in state.project.questions}:
-        raise InputError(
-            f"'{question[:40]}' is no question of this review",
-            hint=f"use {', '.join(q.id for q in state.project.questions)}",
-        )
+            problem = f"this review has no {noun} '{name[:40]}'"
+            raise InputError(problem, hint=f"use {', '.join(known)}")
     if what == "ratings":
         return list(rating_rows(state, stages=stages, question=question or None))
     makers = {"decisions": decision_rows, "items": item_rows, "labels": label_rows}
@@ -76,18 +70,17 @@ def export_rows(
 
 
 def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
-    """Return the decisions that stand, in order of time, as `rfc finalize` reads them.
+    """Return the decisions that count, in order of time, as `rfc finalize` reads them.
 
-    Those on items that were withdrawn do not stand.
+    Decisions on withdrawn items do not count.
 
     Fields: ``item_id``, ``stage``, ``decided_by``, ``decision``, ``when``, ``why``, ``rewritten``
     (a corrected text), ``inclusion_probability`` and ``round`` (of an audit), ``flagged``,
     ``answers``, ``text_version``, ``guidelines_version``, ``item_round``, ``origin`` (of a decision
-    that was made elsewhere: where, by whom, when), and what became of the item: ``review_outcome``
-    (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`),
-    ``review_edited`` (the fields that a manager has changed, as they are now), ``discussed_by``
-    (who took part in the discussion that the decision records), ``evidence`` (the passages that
-    were marked: field, start, end, text).
+    made elsewhere: where, by whom, when), ``discussed_by`` (who took part in the discussion that
+    led to the decision) and, about the item, ``review_outcome`` (None while it is under way),
+    ``review_why``, ``review_answers`` (see `agreed_answers`) and ``review_edited`` (the fields that
+    a manager has changed, with their present values).
     """
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
@@ -114,19 +107,18 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "review_answers": agreed[item.id],
                 "review_edited": dict(item.edited),
                 "discussed_by": list(vote.group),
-                "evidence": [dict(one) for one in vote.evidence],
             }
         )
     return rows
 
 
 def item_rows(state: ReviewState) -> list[dict[str, Any]]:
-    """Return every item: its fields as they are now, and what became of it.
+    """Return a row for every item: its present fields and its outcome.
 
     Added fields: ``item_id``, ``review_outcome`` (None while it is under way), ``review_stage``,
-    ``review_why``, ``review_verdict``, ``review_by`` (whose decisions stand), ``review_edited``
-    (the fields that a manager has changed), and ``answer_<question>``: what more than half of those
-    who voted on it last answered.
+    ``review_why``, ``review_verdict``, ``review_by`` (the authors of the decisions that count),
+    ``review_edited`` (the fields that a manager has changed), and ``answer_<question>``, the answer
+    of more than half of the last voters.
     """
     rows = []
     for item in state.items.values():
@@ -150,7 +142,7 @@ def rating_rows(
 ) -> list[dict[str, str]]:
     """Return independent answers as `contrafact agree` reads them: ``item``, ``rater``, ``rating``.
 
-    Of an item that came to a stage more than once, the last round counts.
+    If an item came to a stage more than once, only the last round is included.
     """
     chosen = stages or _blind_stages(state)
     rows = []
@@ -165,16 +157,16 @@ def rating_rows(
 def sheet_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return independent answers as a filled sheet for `study score` (of `finforce` or `cobe`).
 
-    One row per item and person, named in ``annotator``. The items have to be those of a sheet that
-    the family's `study sample` wrote, so that the sheet's key knows them.
+    There is one row per item and person, who is named in ``annotator``. The items must come from a
+    sheet that the family's `study sample` wrote, as the sheet's key refers to them.
 
     Raises:
-        InputError: The project judges no study's sheet.
+        InputError: The project belongs to no study.
     """
     sheet = file_formats(state.project.name).sheet
     if sheet is None:
         raise InputError(
-            f"the answers of '{state.project.name}' are no study's",
+            f"the project '{state.project.name}' belongs to no study, so it has no sheet",
             hint="export decisions or ratings instead",
         )
     return [
@@ -192,18 +184,18 @@ def sheet_rows(state: ReviewState) -> list[dict[str, Any]]:
 def label_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return people's labels of a run's items, as `contrafact report --labels` reads them.
 
-    One row per answer: ``item``, ``annotator``, ``question`` (the judged column), ``answer`` (True
-    or False), ``probability`` (of the item being chosen, where it is known), and of the run's item
-    ``system``, ``judge``, ``draw``, ``sample_id``, ``side`` or ``phrasing``. Answers that are
-    neither, such as Other, have no row.
+    There is one row per yes or no: ``item``, ``annotator``, ``question`` (the judged column),
+    ``answer`` (True or False), ``probability`` (that the item was drawn, if known), and from the
+    run's item ``system``, ``judge``, ``draw``, ``sample_id``, ``side`` or ``phrasing``. Other
+    answers have no row.
 
     Raises:
-        InputError: The project judges no run, or the items were not imported from one.
+        InputError: The project is not about a run, or the items were not imported from one.
     """
     judged = file_formats(state.project.name).judged
     if not judged:
         raise InputError(
-            f"the answers of '{state.project.name}' are about no run of a model",
+            f"the project '{state.project.name}' is not about a model's run, so it has no labels",
             hint="export decisions or ratings instead",
         )
     rows = []
@@ -211,7 +203,7 @@ def label_rows(state: ReviewState) -> list[dict[str, Any]]:
         facts = {name: item.fields[name] for name in _RUN if item.fields.get(name) is not None}
         if not {"system", "judge", "sample_id"} <= facts.keys():
             raise InputError(
-                f"item '{item.id[:40]}' is of no run: it has no system, judge or sample_id",
+                f"item '{item.id[:40]}' is not from a run: it lacks system, judge or sample_id",
                 hint="import a run's items.parquet, or score a study's sheet",
             )
         for question, column in judged.items():
@@ -224,7 +216,7 @@ def label_rows(state: ReviewState) -> list[dict[str, Any]]:
 
 
 def history_rows(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return every event, in order; ``body`` is JSON."""
+    """Return a row for every event, in order, with its ``body`` as JSON text."""
     return [
         {
             "seq": event.seq,
@@ -248,7 +240,6 @@ def _blind_stages(state: ReviewState) -> list[str]:
 
 
 def _last_votes(state: ReviewState, stages: Sequence[str]) -> list[tuple[ReviewItem, Vote]]:
-    """Return the votes of an item's last round at each of the stages, in order of time."""
     return [
         (item, vote)
         for item, vote in _votes(state)
@@ -258,16 +249,15 @@ def _last_votes(state: ReviewState, stages: Sequence[str]) -> list[tuple[ReviewI
 
 def _votes(state: ReviewState) -> list[tuple[ReviewItem, Vote]]:
     under_review = (item for item in state.items.values() if not item.withdrawn)
-    found = [(item, vote) for item in under_review for vote in item.votes]
-    return sorted(found, key=lambda pair: pair[1].seq)
+    pairs = [(item, vote) for item in under_review for vote in item.votes]
+    return sorted(pairs, key=lambda pair: pair[1].seq)
 
 
 def table_format(path: str | Path) -> TableFormat:
-    """Return the format that a file's suffix names."""
     suffix = Path(path).suffix.lower()
     if suffix.removeprefix(".") not in TABLE_FORMATS:
         raise InputError(
-            f"tables are not written as '{suffix}'",
+            f"tables cannot be written as '{suffix}'",
             file=path,
             hint="name the file .csv, .jsonl or .parquet",
         )
@@ -280,28 +270,17 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
 
 
 def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
-    """Return rows as the bytes of a file; the columns are those of all of them, as met."""
+    """Return a file's bytes with the rows; its columns are those of all rows, in order."""
     import pandas as pd
 
     def safe(value: Any) -> Any:
-        # A negative number is no formula, and would be no number any more behind an apostrophe.
-        if not isinstance(value, str) or _NUMBER.fullmatch(value):
-            return value
-        return guarded(value)
+        # A negative number is not a formula, and with an apostrophe it would become a text.
+        text = form == "csv" and isinstance(value, str) and not _NUMBER.fullmatch(value)
+        return guarded(value) if text else as_cell(value) if form == "parquet" else value
 
-    def flat(value: Any) -> Any:
-        nested = isinstance(value, Mapping | list | tuple)
-        return json.dumps(value, ensure_ascii=False, default=str) if nested else value
-
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
-        columns[replace_surrogates(name)] = [row.get(name) for row in rows]
-    if form != "jsonl":
-        cell = safe if form == "csv" else flat
-        columns = {
-            (safe(name) if form == "csv" else name): [cell(value) for value in column]
-            for name, column in columns.items()
-        }
-    # Objects, lest a column of texts be made one of another type, which holds no lone surrogates.
-    made = {name: pd.Series(column, dtype=object) for name, column in columns.items()}
-    return table_bytes(pd.DataFrame(made), f"rows.{form}")
+        cells = [safe(row.get(name)) for row in rows]
+        # With dtype object, as pandas' string type cannot hold lone surrogates.
+        columns[safe(replace_surrogates(name))] = pd.Series(cells, dtype=object)
+    return table_bytes(pd.DataFrame(columns), f"rows.{form}")

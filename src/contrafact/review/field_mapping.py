@@ -1,8 +1,7 @@
-"""Items from files: read, mapped to the fields that a project shows, and checked.
+"""Reading of items from files: rows are mapped to the fields that a project shows, and checked.
 
-Files of many commands and publications are taken as they come; one row can hold several items. What
-they call the fields of a built-in project, and what its exports are called elsewhere, is in the
-folder ``formats`` beside it, one file for each project.
+Files of many commands and publications can be read; one row may hold several items. For each
+built-in project, a file in the folder ``formats`` beside it has the field names of such files.
 """
 
 import math
@@ -21,49 +20,49 @@ from contrafact.files.fields import as_json, rename_row
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 from contrafact.review.project import Project
-from contrafact.review.setup import is_valid_name
+from contrafact.review.setup import check_item_id
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["name_pairs", "read_gold", "read_items"]
 
 _IDS = ("id", "item_id", "item")
-# What tells two outputs of a run apart whose texts are the same.
+# Fields that distinguish two outputs of a run with the same text.
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
 
 
 class SheetFormat(BaseModel):
-    """What the columns of a study's sheet are filled with."""
+    """The contents of the columns of a study's sheet."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    shown: dict[str, str] = Field(description="By column, the item's field that it shows.")
-    answered: dict[str, str] = Field(description="By column, the question that it answers.")
+    shown: dict[str, str] = Field(description="The item's field that each column shows.")
+    answered: dict[str, str] = Field(description="The question that each column answers.")
 
 
 class FileFormats(BaseModel):
-    """What other commands' files call the fields and questions of a built-in project."""
+    """The names that other commands' files have for the fields and questions of a project."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     own: tuple[str, ...] = Field(
         default=(),
-        description="Fields of a row that has the project's own names; all it needs, if none.",
+        description="Fields that mark a row with the project's own names; if empty, all required.",
     )
     renames: tuple[dict[str, str], ...] = Field(
         default=(),
-        description="By field of the project, its name in a file; the first whose names are there.",
+        description="Names in a file, by field of the project; the first set in a row is used.",
     )
     sheet: SheetFormat | None = Field(
-        default=None, description="The study's sheet that the answers can fill in."
+        default=None, description="The study's sheet that is filled in with the answers."
     )
     judged: dict[str, str] = Field(
-        default={}, description="By question, the judged column of a run's items that it is about."
+        default={}, description="The judged column of a run's items that each question is about."
     )
 
 
 @cache
 def file_formats(project: str) -> FileFormats:
-    """Return the formats that are known for a project of this name; for others, none."""
+    """Return the formats of a built-in project; they are empty for any other."""
     known = review_files().get(project)
     path = known and known.parent / "formats" / known.name
     if path is None or not path.is_file():
@@ -74,44 +73,50 @@ def file_formats(project: str) -> FileFormats:
 def read_items(
     path: str | Path, project: Project, names: Mapping[str, str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the items of a file by id: all fields of a row, and those that the project shows.
+    """Return the items of a file by id, each with all fields of its row.
 
-    An item's id is its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one
-    gets a content hash of what is shown. ``names`` has, by field of the project, the file's name
-    for it, where they differ.
+    An item's id is its ``id`` (or ``item_id``, or ``item`` in a study's sheet), or a hash of the
+    fields shown if the row has none. ``names`` has the file's names of fields that are called
+    differently in the project.
 
     Raises:
-        InputError: The file cannot be read, a field is not there, an id is none, or two rows have
-            one id; the line is named.
+        InputError: The file cannot be read, a field is missing, an id is invalid, or two rows have
+            the same id; the message names the line.
     """
-    found: dict[str, dict[str, Any]] = {}
+    items: dict[str, dict[str, Any]] = {}
     for line, row in read_rows(path, guarded=True):
         try:
             for mapped in map_fields(json_value(row), project):
                 fields = _named(mapped, names or {})
                 _check_shown(fields, project)
                 name = _item_id(fields, project)
-                if name in found:
+                if name in items:
                     raise InputError(
-                        f"item '{name[:40]}' is there twice", hint="leave one of them out"
+                        f"item '{name[:40]}' is in the file twice", hint="leave one of them out"
                     )
-                found[name] = fields
+                items[name] = fields
         except InputError as error:
             raise error.at(source_name(path), line) from error
-    if not found:
+    if not items:
         raise InputError(
             "the file holds no items", file=source_name(path), hint="give at least one row"
         )
-    return found
+    return items
 
 
 def read_gold(
     path: str | Path, project: Project, names: Mapping[str, str] | None = None
 ) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-    """Return items for training with known answers; `InputError` as `read_items`, or if none."""
+    """Return the training items of a file, by id: their fields and known answers.
+
+    Raises:
+        InputError: As for `read_items`; the project has no training, or an item has no answer.
+    """
     stage = next((stage for stage in project.stages if stage.kind == "training"), None)
     if stage is None:
-        raise InputError(f"the project '{project.name}' has no training")
+        raise InputError(
+            f"the project '{project.name}' has no training stage", hint="import the items to review"
+        )
     gold = {}
     for name, fields in read_items(path, project, names).items():
         answers = {}
@@ -133,9 +138,7 @@ def read_gold(
 
 
 def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, Any]]:
-    """Yield the items of a file's row, under the names of the project; none of an invalid output.
-
-    Families say which of their rows hold several items.
+    """Yield the items of a row, under the project's names; an invalid output of a run has none.
 
     Raises:
         InputError: The row cannot be used.
@@ -143,26 +146,27 @@ def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, A
     formats = file_formats(project.name)
     needed = [name for name in project.show if name not in project.may_lack]
     if "system" in row and "sample_id" in row and "text" in row and row["text"] is None:
-        return  # a run's row without an output, which a judge did not see either
-    known = (family.review_rows.load() for family in families().values() if family.review_rows)
-    made = (rows(row, project.show) for rows in known)
-    for given in next((found for found in made if found is not None), [row]):
-        fields = dict(given)
+        return  # a row of a run whose output was invalid; no judge saw it either
+    # Families know which of their rows hold several items.
+    readers = (family.review_rows.load() for family in families().values() if family.review_rows)
+    split = (reader(row, project.show) for reader in readers)
+    for part in next((parts for parts in split if parts is not None), [row]):
+        fields = dict(part)
         if not all(name in fields for name in formats.own or needed):
             fitting = (r for r in formats.renames if all(n in fields for n in r.values()))
             fields |= {to: fields[source] for to, source in next(fitting, {}).items()}
         named = fields.get("id") or fields.get("item_id")
         if "system" in fields and "sample_id" in fields and not named:
-            # A run's output gets an id of its own: two systems may write the same text.
+            # The id is not a hash of the text alone, as two systems may write the same text.
             facts = [str(fields.get(name)) for name in _RUN]
             fields["id"] = content_id(*facts, prefix="o")
         yield fields
 
 
-def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, str]:
-    """Return pairs of names, as ``rewritten=text``, blanks skipped; `InputError` on others."""
+def name_pairs(texts: Iterable[str], form: str, option: str = "") -> dict[str, str]:
+    """Return the pairs in texts such as ``rewritten=text``; an `InputError` if one is no pair."""
     pairs = {}
-    for text in given:
+    for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not text.strip():
             continue
@@ -173,10 +177,10 @@ def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, s
 
 
 def json_value(value: Any) -> Any:
-    """Return a cell as JSON and pages can hold it.
+    """Return a cell's value in a form that JSON and pages can hold.
 
-    What is missing is None, times and bytes are texts, and half a character (a lone surrogate),
-    which no page can show, is U+FFFD.
+    A missing value becomes None, times and bytes become texts, and a lone surrogate (half a
+    character) becomes U+FFFD.
     """
     if isinstance(value, str):
         return replace_surrogates(value)
@@ -190,7 +194,7 @@ def json_value(value: Any) -> Any:
 
 
 def _named(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return fields, and some of them under the caller's names, too."""
+    """Return the fields, with some of them also under the project's names."""
     renamed, had = rename_row(fields, names)
     for want, have in names.items():
         if want not in had:
@@ -204,14 +208,13 @@ def _check_shown(fields: Mapping[str, Any], project: Project) -> None:
         if field not in project.may_lack and not str(fields.get(field) or "").strip():
             raise InputError(
                 f"has no '{field}', which '{project.name}' shows",
-                hint=f"say which field it is: --columns {field}=NAME",
+                hint=f"name the file's field: --columns {field}=NAME",
             )
 
 
 def _item_id(fields: Mapping[str, Any], project: Project) -> str:
-    given = next((fields[key] for key in _IDS if fields.get(key) not in (None, "")), None)
-    if given is None:
+    name = next((fields[key] for key in _IDS if fields.get(key) not in (None, "")), None)
+    if name is None:
         return content_id(*(str(fields.get(field)) for field in project.show), prefix="i")
-    if not is_valid_name(str(given)):
-        raise InputError(f"{str(given)[:40]!a} is no id of an item", hint="use a short plain text")
-    return str(given)
+    check_item_id(str(name))
+    return str(name)

@@ -1,7 +1,7 @@
-"""Figures of a review as tables: how far it is, agreement, audits, training.
+"""Figures of a review as tables: progress, agreement, audits and training.
 
-Agreement is that of `contrafact agree`: of the ratings that `contrafact review export --what
-ratings` writes, by the same functions with the same seed.
+Agreement equals that of `contrafact agree` on the file that `contrafact review export --what
+ratings` writes: the functions and the seed are the same.
 
 RFC-BENCH, section 2.2.3 and table 2; FIN-FORCE, section 3.3.
 """
@@ -25,9 +25,9 @@ from contrafact.study.agreement import Agreement, agreement, ratings_of
 __all__ = ["figure_tables", "write_tables"]
 
 ALL = "all"
-"""What stands for the category where a project has none."""
+"""The category of items without one."""
 SEED = 0
-"""The seed that `contrafact agree` takes where none is given."""
+"""The default seed of `contrafact agree`."""
 
 Cells = tuple[tuple[str, str, str], ...]
 """Item, rater and rating of each answer, in order of time."""
@@ -36,7 +36,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True)
 class FigureTable:
-    """One figure: its name in files, its title, its cells, and what it comes to in a sentence."""
+    """One table: its file name, title, columns, rows, and a sentence that sums it up."""
 
     key: str
     title: str
@@ -46,18 +46,17 @@ class FigureTable:
 
 
 def figure_tables(state: ReviewState, now: datetime) -> list[FigureTable]:
-    """Return every figure of a review."""
-    found = [progress_table(review_progress(state, now))]
-    found += map(agreement_table, stage_ratings(state))
+    tables = [progress_table(review_progress(state, now))]
+    tables += map(agreement_table, stage_ratings(state))
     if any(stage.kind == "audit" for stage in state.project.flow):
-        found.append(audits_table(state))
+        tables.append(audits_table(state))
     if any(stage.kind == "training" for stage in state.project.stages):
-        found.append(training_table(state))
-    return found
+        tables.append(training_table(state))
+    return tables
 
 
 def write_tables(tables: Sequence[FigureTable], out: Path) -> list[Path]:
-    """Write each table into a folder, as CSV under its name, and return the files."""
+    """Write each table to a CSV file in a folder, and return the files."""
     out.mkdir(parents=True, exist_ok=True)
     files = [out / f"{table.key}.csv" for table in tables]
     for table, file in zip(tables, files, strict=True):
@@ -67,14 +66,14 @@ def write_tables(tables: Sequence[FigureTable], out: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class StageProgress:
-    """One stage, as it is now.
+    """The present state of one stage.
 
     Attributes:
-        closed: Whether nothing is given out there at present.
-        votes: Decisions made here that stand, also those on items that have gone on.
-        places: Decisions that are open here.
-        waiting: Items that wait here for each other (audits, disagreement sets).
-        forced: Of these, those that a manager can let go on now: they are in no batch yet.
+        closed: Whether no items are assigned at the stage now.
+        votes: The decisions made here that count, including those on items that have moved on.
+        places: The decisions still to be made here.
+        waiting: The items that wait here for each other (audits, disagreement sets).
+        forced: Those of them that are in no batch yet, so that a manager can release them.
     """
 
     stage: Stage
@@ -90,12 +89,12 @@ class StageProgress:
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """A whole review, as it is now.
+    """The present state of a whole review.
 
     Attributes:
         stages: The stages that items go through, in order.
-        outcomes: By outcome and category, how many items ended so.
-        by_role: Decisions that are open now; items that go on to later stages will need more.
+        outcomes: The number of items by outcome and category.
+        by_role: The decisions still to be made, by role; later stages will need more.
     """
 
     items: int
@@ -107,12 +106,10 @@ class ReviewProgress:
 
     @property
     def places(self) -> int:
-        """How many decisions are open now."""
         return sum(stage.places for stage in self.stages)
 
 
 def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
-    """Return how far a review has come; at the time given, an item is in hand or abandoned."""
     category = {item.id: _category(state, item) for item in state.items.values()}
     votes = Counter(vote.stage for item in state.items.values() for vote in item.votes)
     roles: Counter[str] = Counter()
@@ -122,7 +119,7 @@ def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
         open_ = [slot for item in here for slot in item.slots if not slot.filled]
         roles.update(slot.role for slot in open_)
         waiting = [item for item in here if not item.slots] if stage.barrier else []
-        found = StageProgress(
+        progress = StageProgress(
             stage,
             closed=stage.id in state.closed,
             items=len(here),
@@ -133,7 +130,7 @@ def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
             waiting=len(waiting),
             forced=sum(item.batch is None for item in waiting),
         )
-        stages.append(found)
+        stages.append(progress)
     ended = [item for item in state.items.values() if item.outcome is not None]
     outcomes: dict[str, Counter[str]] = {
         outcome: Counter(category[item.id] for item in ended if item.outcome == outcome)
@@ -148,38 +145,39 @@ def _category(state: ReviewState, item: ReviewItem) -> str:
     return (str(item.fields.get(field) or "").strip() if field else "") or ALL
 
 
-def progress_table(found: ReviewProgress) -> FigureTable:
-    """Return how far a review has come, by stage and outcome."""
-    split = found.categories if len(found.categories) > 1 else ()
+def progress_table(review: ReviewProgress) -> FigureTable:
+    """Return the table of a review's progress, by stage and outcome."""
+    split = review.categories if len(review.categories) > 1 else ()
 
     def cells(counts: Mapping[str, int]) -> Row:
         return tuple(_count(counts.get(category, 0)) for category in split)
 
     rows: list[Row] = []
-    for one in found.stages:
-        name = one.stage.title + (" (closed)" if one.closed else "")
-        numbers = map(_count, (one.items, one.places, one.in_hand, one.votes))
-        rows.append((name, *cells(one.by_category), *numbers))
-    for outcome, counts in found.outcomes.items():
+    for part in review.stages:
+        name = part.stage.title + (" (closed)" if part.closed else "")
+        numbers = map(_count, (part.items, part.places, part.in_hand, part.votes))
+        rows.append((name, *cells(part.by_category), *numbers))
+    for outcome, counts in review.outcomes.items():
         total = _count(sum(counts.values()))
         rows.append((f"ended: {outcome}", *cells(counts), total, "", "", ""))
     columns = ("stage", *split, "items", "decisions open", "in hand", "decisions made")
-    ended = ", ".join(f"{sum(counts.values()):,} {name}" for name, counts in found.outcomes.items())
-    at = [f"{one.items:,} at {one.stage.title}" for one in found.stages if one.items]
-    share = found.ended / found.items if found.items else nan
-    text = f"Of {found.items:,} items {found.ended:,} have ended ({_percent(share)}): {ended}."
+    outcomes = review.outcomes.items()
+    ended = ", ".join(f"{sum(counts.values()):,} {name}" for name, counts in outcomes)
+    at = [f"{part.items:,} at {part.stage.title}" for part in review.stages if part.items]
+    share = review.ended / review.items if review.items else nan
+    text = f"Of {review.items:,} items {review.ended:,} have ended ({_percent(share)}): {ended}."
     if at:
-        roles = ", ".join(f"{number:,} for {role}" for role, number in found.by_role.items())
-        text += f" Under way: {', '.join(at)}. Decisions open now: {found.places:,}"
+        roles = ", ".join(f"{number:,} for {role}" for role, number in review.by_role.items())
+        text += f" Under way: {', '.join(at)}. Decisions open now: {review.places:,}"
         text += f" ({roles})." if roles else "."
     return FigureTable("progress", "Progress", columns, rows, text)
 
 
 @dataclass(frozen=True)
 class StageRatings:
-    """The independent answers at one stage to one question; None for the verdict.
+    """The independent answers at one stage to one question (None: the verdict).
 
-    ``why`` says why nobody can agree yet; it is empty where two people have answered on one item.
+    ``why`` says why there is no agreement to compute yet; it is empty if there is.
     """
 
     stage: str
@@ -190,19 +188,19 @@ class StageRatings:
 
 
 def rated_questions(state: ReviewState, stage: str) -> tuple[str | None, ...]:
-    """Return what agreement can be asked about at a stage: the verdict, then its questions."""
+    """Return what agreement can be computed on at a stage: None (the verdict), then questions."""
     place = state.project.stage(stage)
     asked = [q for q in place.questions if state.project.question(q).options]
-    # Where one question is the verdict, it would be shown twice.
+    # If one question is the verdict, it would be shown twice.
     return (None, *(q for q in asked if q != place.verdict))
 
 
 def stage_ratings(state: ReviewState) -> list[StageRatings]:
-    """Return the answers at every stage where several people answer apart from each other.
+    """Return the answers at every stage where several people answer independently.
 
-    A stage where nobody has answered twice on an item yet has its verdict alone.
+    Until an item has two answers, only the verdict of a stage is included.
     """
-    found = []
+    ratings = []
     for stage in state.project.flow:
         if stage.kind != "independent" or len(stage.roles) < 2:
             continue
@@ -214,14 +212,14 @@ def stage_ratings(state: ReviewState) -> list[StageRatings]:
                 why = "fewer than two people have answered here"
             elif len({item for item, _, _ in cells}) == len(cells):
                 why = "no item has two answers yet"
-            found.append(StageRatings(stage.id, stage.title, question, cells, why))
+            ratings.append(StageRatings(stage.id, stage.title, question, cells, why))
             if why:
                 break
-    return found
+    return ratings
 
 
 def agreement_table(ratings: StageRatings) -> FigureTable:
-    """Return a stage's agreement on its verdict or on a question."""
+    """Return the table of a stage's agreement on its verdict or on a question."""
     about = ratings.question or "the verdict"
     title = f"{ratings.title}: agreement on {about}"
     key = f"{ratings.stage}.{ratings.question or 'verdict'}"
@@ -229,33 +227,33 @@ def agreement_table(ratings: StageRatings) -> FigureTable:
     if ratings.why:
         text = f"None yet: {ratings.why}."
         return FigureTable(f"agreement-{key}", title, columns, [], text)
-    found = rated_agreement(ratings.cells)
-    rows = [one.cells(len(found.raters)) for one in found.coefficients]
+    result = rated_agreement(ratings.cells)
+    rows = [coefficient.cells(len(result.raters)) for coefficient in result.coefficients]
     percent = next(row for row in rows if row[0] == "agreement")
     ac1 = next(row for row in rows if row[0] == "Gwet's AC1")
     text = (
-        f"{found.items:,} items, {len(found.raters)} raters, {found.ratings:,} ratings. "
+        f"{result.items:,} items, {len(result.raters)} raters, {result.ratings:,} ratings. "
         f"Agreement {percent[2]} ({percent[3] or 'no interval'}), "
         f"Gwet's AC1 {ac1[2]} ({ac1[3] or 'no interval'}); "
-        f"rated differently: {sum(one['count'] for one in found.disagreements):,} items."
+        f"rated differently: {sum(pair['count'] for pair in result.disagreements):,} items."
     )
     return FigureTable(f"agreement-{key}", title, columns, rows, text)
 
 
-# The intervals of thousands of items take seconds, and a page is looked at again and again.
+# Cached, as the intervals of thousands of items take seconds and pages are opened again and again.
 @lru_cache(maxsize=64)
 def rated_agreement(cells: Cells) -> Agreement:
-    """Return what `contrafact agree` says of answers."""
+    """Return the agreement of answers, as `contrafact agree` computes it."""
     names = ("item", "rater", "rating")
-    rows = [(line, dict(zip(names, one, strict=True))) for line, one in enumerate(cells, start=2)]
+    rows = [(line, dict(zip(names, cell, strict=True))) for line, cell in enumerate(cells, start=2)]
     return agreement(ratings_of(rows, "ratings"), seed=SEED)
 
 
 def audits_table(state: ReviewState) -> FigureTable:
-    """Return audits' pass rates by stratum, as table 2 has them, and what came of each batch.
+    """Return the table of audits: pass rates by stratum, as in table 2, and each batch's result.
 
-    A rate's interval is a Wilson interval at the effective number of items; items of one cluster
-    (the project's ``cluster``) resemble each other.
+    Intervals are Wilson intervals at the effective number of items, as items of one cluster (the
+    project's ``cluster``) are not independent.
     """
     columns = (
         *("batch", "stratum", "in the batch", "judged", "passed"),
@@ -289,7 +287,6 @@ def _audit_rows(state: ReviewState, batch: Batch) -> Iterator[Row]:
 
 
 def training_table(state: ReviewState) -> FigureTable:
-    """Return every round of training of everybody, in order of people."""
     columns = (
         *("person", "round", "answered", "right", "accuracy"),
         *("95% interval", "threshold", "result"),
@@ -301,18 +298,10 @@ def training_table(state: ReviewState) -> FigureTable:
             answered = [right for right in answers.values() if right is not None]
             share = clustered_proportion(answered)
             result = "passed" if share.estimate >= threshold else "not passed"
-            rows.append(
-                (
-                    *(person, _count(number), f"{len(answered):,} of {len(answers):,}"),
-                    *(
-                        _count(sum(answered)),
-                        _percent(share.estimate),
-                        _bounds(share.low, share.high),
-                    ),
-                    _percent(threshold),
-                    result if len(answered) == len(answers) else "under way",
-                )
-            )
+            whole = f"{len(answered):,} of {len(answers):,}"
+            rate = (_percent(share.estimate), _bounds(share.low, share.high), _percent(threshold))
+            result = result if len(answered) == len(answers) else "under way"
+            rows.append((person, _count(number), whole, _count(sum(answered)), *rate, result))
     return FigureTable("training", "Training", columns, rows)
 
 

@@ -1,12 +1,12 @@
-"""The planner: which items people are to label, and what their labels say of all of them.
+"""The planner: it draws items for people to label, and estimates figures from their labels.
 
-Items come in groups (systems, categories), each with what a judge said of it, or with how a review
-made it final. Those of one group of which the same was said are a stratum, and every stratum is
-drawn from in proportion to its size, but for a few labels that each gets at least.
+Items belong to groups (systems, categories). Each has a level: a judge's verdict, or how a review
+made it final. Items with the same group and level are a stratum. Strata are sampled in proportion
+to their size, but each gets a few labels at least.
 
-A plan is two files. The items go to those who label, without the judge's verdicts. The key stays
-behind: it has every item that the figures speak of, drawn or not, with its probability; figures are
-made from it and the labels (`contrafact.stats.correction.ppi_share`).
+A plan is two files: the items to label, without the judge's verdicts, and the key, which has every
+item, drawn or not, with its probability. `contrafact.stats.correction.ppi_share` estimates figures
+from the key and the labels.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 Figure = Literal["rate", "residual"]
-"""The share of yes, or the share of a review's final items that are wrong."""
+"""The share of items labelled yes, or the share of a review's final items that are wrong."""
 
 _ONE = frozenset(("1", "1.0", "true", "yes", "pass", "passed", "right", "valid"))
 _ZERO = frozenset(("0", "0.0", "false", "no", "fail", "failed", "wrong", "invalid"))
@@ -44,10 +44,10 @@ _COLUMNS = ("item_id", "figure", "group", "level", "drawn", "probability")
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a key's items: 0 or 1, NaN where there is none, shape (items,).
+    """Labels of a key's items: 0 or 1, NaN if there is none, shape (items,).
 
-    ``tied`` items have as many labels of either kind, which makes none; ``outside`` counts labels
-    of items that were not drawn.
+    ``tied`` counts items with as many labels for 0 as for 1, which are NaN; ``outside`` counts
+    labels of items that were not drawn.
     """
 
     values: NDArray[np.float64]
@@ -60,16 +60,16 @@ def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
     for field in ("item_id", "id", "item"):
         if text := _text(row.get(field)):
             return text
-    raise InputError("the item has no id", file=name, line=line, hint="add a column 'item_id'")
+    raise InputError("the row has no item id", file=name, line=line, hint="add a column 'item_id'")
 
 
 def label_of(value: object, positive: Sequence[str]) -> float | None:
-    """Return 1.0 or 0.0 for a label or verdict; none for an empty one.
+    """Return 1.0 or 0.0 for a label or verdict, None for an empty one.
 
-    ``positive`` counts as 1 and everything else as 0; without any, the usual words do.
+    The words of ``positive`` count as 1 and all others as 0; without any, the usual words count.
 
     Raises:
-        ValueError: It is no such word.
+        ValueError: The label is not one of the usual words.
     """
     text = _text(value)
     if not text or text.lower() == "nan":
@@ -80,7 +80,7 @@ def label_of(value: object, positive: Sequence[str]) -> float | None:
         return 1.0
     if text.lower() in _ZERO:
         return 0.0
-    raise ValueError(f"'{text[:40]}' is no label that says yes or no")
+    raise ValueError(f"the label '{text[:40]}' is neither a yes nor a no")
 
 
 def judged_items(
@@ -94,23 +94,24 @@ def judged_items(
     """Return the items of a table: their ``item_id``, ``group``, and ``level`` by the judge.
 
     Args:
-        by: The field that holds each item's system or category.
-        judge: The field that holds the judge's verdict or score.
+        by: The field with each item's system or category.
+        judge: The field with the judge's verdict or score.
         positive: The verdicts that count as a pass; the usual words if there are none.
 
     Raises:
-        InputError: There are no rows, a field is not there, or two rows have one id.
+        InputError: There are no rows, a field is missing, or two rows have the same id.
     """
     if not rows:
-        raise InputError("there are no items", file=name)
+        raise InputError("the file holds no items", file=name, hint="give at least one row")
     for field in (by, judge):
         if field is not None and not any(field in row for _, row in rows):
             known = ", ".join(list(rows[0][1])[:12])
             raise InputError(f"there is no field '{field}'", file=name, hint=f"it has {known}")
     ids = [item_id(row, name, line) for line, row in rows]
-    twice = [one for one, count in Counter(ids).items() if count > 1]
+    twice = [name for name, count in Counter(ids).items() if count > 1]
     if twice:
-        raise InputError(f"item '{twice[0][:40]}' is there twice", file=name)
+        problem = f"item '{twice[0][:40]}' is in the file twice"
+        raise InputError(problem, file=name, hint="leave one of them out")
     group = [_text(row.get(by)) if by else "all" for _, row in rows]
     verdicts = [(line, row.get(judge) if judge else None) for line, row in rows]
     level = judge_levels(verdicts, name, positive)
@@ -118,10 +119,10 @@ def judged_items(
 
 
 def final_items(rows: Sequence[Row], name: str, by: str | None) -> pd.DataFrame:
-    """Return a review's final items as `judged_items` does: the level is how each became final."""
+    """Return a review's final items as `judged_items` does; the level is how each became final."""
     finals = [row for _, row in rows if row["review_outcome"] == "final"]
     if not finals:
-        hint = "plan it once the review is further on"
+        hint = "plan once the review has final items"
         raise InputError("no item is final yet", file=name, hint=hint)
     return pd.DataFrame(
         {
@@ -135,11 +136,11 @@ def final_items(rows: Sequence[Row], name: str, by: str | None) -> pd.DataFrame:
 def draw_plan(
     items: pd.DataFrame, figure: Figure, budget: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the key of a plan: whether each item is drawn, and with which probability."""
+    """Return the key of a plan: for each item, whether it is drawn and with which probability."""
     if len(items) < budget:
         hint = f"use --budget {len(items)} or less"
         raise InputError(f"only {len(items)} items can be drawn", hint=hint)
-    # So large that every stratum gets an item.
+    # Large enough for every stratum to get an item.
     least = max(LEAST_OF_A_STRATUM, -(-len(items) // budget))
     levels = [pd.factorize(items[name], sort=True)[0] for name in ("group", "level")]
     draw = draw_by_levels(levels, budget, rng, least=least)
@@ -156,27 +157,28 @@ def labels_of(
     field: str | None = None,
     positive: Sequence[str] = (),
 ) -> Labels:
-    """Return the labels of a key's drawn items from a table; of several of one, what most say.
+    """Return the labels of a key's drawn items from a table; an item's majority label counts.
 
-    The field is the first of ``label``, ``decision``, ``rating`` and ``review_verdict`` that there
-    is, if none is named.
+    If no field is named, the first of ``label``, ``decision``, ``rating`` and ``review_verdict``
+    that the table has is used.
 
     Raises:
-        InputError: There is no such field, a label is no yes or no, or none is of a drawn item.
+        InputError: There is no such field, a label is neither yes nor no, or no drawn item is
+            labelled.
     """
-    place = {one: at for at, one in enumerate(key["item_id"]) if key["drawn"].iat[at]}
+    place = {item: at for at, item in enumerate(key["item_id"]) if key["drawn"].iat[at]}
     fields = list(dict.fromkeys(name for _, row in rows for name in row))
-    chosen = field or next((one for one in _LABEL_FIELDS if one in fields), None)
+    chosen = field or next((name for name in _LABEL_FIELDS if name in fields), None)
     if chosen is None or chosen not in fields:
         problem = f"there is no field '{chosen}'" if chosen else "there is no field of labels"
-        raise InputError(problem, file=name, hint="name it: --label FIELD")
+        raise InputError(problem, file=name, hint="name the field: --label FIELD")
     votes = np.zeros((2, len(key)), dtype=np.intp)
     outside = 0
     for line, row in rows:
         try:
             value = label_of(row.get(chosen), positive)
         except ValueError as error:
-            hint = "say what counts as yes: --positive VALUE"
+            hint = "name the label that counts as yes: --positive VALUE"
             raise InputError(str(error), file=name, line=line, hint=hint) from error
         if value is None:
             continue
@@ -186,26 +188,23 @@ def labels_of(
         else:
             votes[int(value), at] += 1
     if outside and not votes.any():
-        hint = "use the ids of the items that were planned"
-        raise InputError("no label is of any of these items", file=name, hint=hint)
+        hint = "use the item ids of the plan"
+        raise InputError("none of the labelled items was drawn", file=name, hint=hint)
     decided = votes[0] != votes[1]
     values = np.where(decided, (votes[1] > votes[0]).astype(np.float64), np.nan)
     return Labels(values, int((~decided & (votes[0] > 0)).sum()), outside)
 
 
 def plan_figures(key: pd.DataFrame, labels: Labels) -> tuple[Interval, dict[str, Interval]]:
-    """Return the share that the labels of a plan come to, of all items and of each group's.
-
-    It is that of yes, or of wrong items where the residual error was planned.
-    """
+    """Return the estimated share of yes (``residual``: of wrong items), in all and by group."""
     wrong = key["figure"].iat[0] == "residual"
     yes = 1.0 - labels.values if wrong else labels.values
     groups, levels = (pd.factorize(key[name], sort=True) for name in ("group", "level"))
     drawn = key["probability"].to_numpy(float)
 
-    def share(own: NDArray[np.bool_]) -> Interval:
+    def share(part: NDArray[np.bool_]) -> Interval:
         return ppi_share(
-            yes[own], levels[0][own], levels=[groups[0][own]], probabilities=drawn[own]
+            yes[part], levels[0][part], levels=[groups[0][part]], probabilities=drawn[part]
         )
 
     by_group = {str(name): share(groups[0] == code) for code, name in enumerate(groups[1])}
@@ -215,13 +214,13 @@ def plan_figures(key: pd.DataFrame, labels: Labels) -> tuple[Interval, dict[str,
 def judge_levels(
     verdicts: Sequence[tuple[int, object]], name: str, positive: Sequence[str]
 ) -> list[str]:
-    """Return each item's level by what the judge said of it, which comes with its line.
+    """Return each item's level from the judge's verdicts or scores, given with their lines.
 
-    A verdict makes two levels, a score from 0 to 1 makes four ranges of as many items each; what
-    the judge left out is a level of its own.
+    Verdicts give two levels, scores from 0 to 1 give four ranges with equal numbers of items. Items
+    without a verdict have a level of their own.
 
     Raises:
-        InputError: It is neither a verdict nor a score from 0 to 1.
+        InputError: A value is neither a verdict nor a score from 0 to 1.
     """
     score = np.full(len(verdicts), np.nan)
     graded = False
@@ -233,11 +232,12 @@ def judge_levels(
             try:
                 score[at] = float(str(value))
             except ValueError:
-                hint = "say which verdicts are a pass: --judge-positive VALUE"
+                hint = "name the verdict that is a pass: --judge-positive VALUE"
                 raise InputError(str(error), file=name, line=line, hint=hint) from error
             if not 0.0 <= score[at] <= 1.0:
                 problem = f"the judge's score {score[at]:g} is not between 0 and 1"
-                raise InputError(problem, file=name, line=line, hint="scale it") from error
+                hint = "rescale the scores to 0 to 1"
+                raise InputError(problem, file=name, line=line, hint=hint) from error
             graded = True
     none = np.isnan(score)
     if none.all():
@@ -248,19 +248,20 @@ def judge_levels(
         named = [f"score range {place + 1}" for place in bins]
     else:
         named = ["passed" if value == 1.0 else "failed" for value in score]
-    return ["no verdict" if gone else one for gone, one in zip(none, named, strict=True)]
+    return ["no verdict" if gone else level for gone, level in zip(none, named, strict=True)]
 
 
 def write_plan(
     out: Path, rows: Sequence[Row], key: pd.DataFrame, hidden: Sequence[str | None], name: str,
     rng: np.random.Generator,
 ) -> Path:  # fmt: skip
-    """Write the drawn items, in random order and without hidden fields, and the key; its path.
+    """Write the drawn items in random order and the key, and return the key's path.
 
-    A plan that is there already is left as it is if it is the same, and never overwritten.
+    An existing plan is never overwritten; if it is the same, nothing is written.
 
     Args:
         out: The file for the items: ``.csv``, ``.jsonl`` or ``.parquet``.
+        hidden: The fields that are not written to it.
 
     Raises:
         InputError: Another plan has that name, or a file cannot be written.
@@ -270,14 +271,14 @@ def write_plan(
         if out.exists() and target.exists() and target.read_bytes() == text.encode():
             return target
         raise InputError(
-            "there is another plan under this name",
+            "another plan already has this name",
             file=target if target.exists() else out,
-            hint="give another name with --out",
+            hint="choose another name with --out",
         )
     by_id = {item_id(row, name, line): row for line, row in rows}
     shown = [
-        {"item_id": one} | {k: v for k, v in by_id[one].items() if k not in (*hidden, "item_id")}
-        for one in rng.permutation(key.loc[key["drawn"], "item_id"].to_numpy(object))
+        {"item_id": item} | {k: v for k, v in by_id[item].items() if k not in (*hidden, "item_id")}
+        for item in rng.permutation(key.loc[key["drawn"], "item_id"].to_numpy(object))
     ]
     sheet = pd.DataFrame(shown, dtype=object)
     write_frame(guarded_frame(sheet) if out.suffix.lower() in (".csv", ".tsv") else sheet, out)
@@ -286,33 +287,33 @@ def write_plan(
 
 
 def read_key(path: str | Path) -> pd.DataFrame:
-    """Return a key; `InputError` if the file is none, or a row of it cannot be used."""
+    """Return the key in a file; an `InputError` if the file is no key or a row is invalid."""
     name = source_name(path)
     rows = list(read_rows(path, guarded=True))
     columns = list(rows[0][1]) if rows else []
     if missing := [column for column in _COLUMNS if column not in columns]:
         raise InputError(
-            f"this is no key of a plan: it has no column '{missing[0]}'",
+            f"this is not the key of a plan: it has no column '{missing[0]}'",
             file=name,
             hint="use the file ending in .key.csv that `contrafact review plan` wrote",
         )
-    found = []
+    valid = []
     for line, row in rows:
         try:
             cells: dict[str, Any] = {name: _text(row[name]) for name in _COLUMNS}
             drawn, probability = label_of(cells["drawn"], ()), float(cells["probability"])
             usable = 0.0 < probability <= 1.0 and cells["figure"] in ("rate", "residual")
-            found.append({**cells, "drawn": drawn == 1.0, "probability": probability})
+            valid.append({**cells, "drawn": drawn == 1.0, "probability": probability})
         except (KeyError, ValueError):
             usable = False
         if not usable:
             raise InputError(
-                "this row of the key cannot be used",
+                "this row of the key is invalid",
                 file=name,
                 line=line,
-                hint="use the key as `contrafact review plan` wrote it",
+                hint="use the key unchanged, as `contrafact review plan` wrote it",
             )
-    return pd.DataFrame(found)
+    return pd.DataFrame(valid)
 
 
 def _text(value: object) -> str:

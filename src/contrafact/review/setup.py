@@ -1,4 +1,4 @@
-"""Setting a review up: its definition, people, items, and items to train on."""
+"""Setup of a review: its project, people, items and training items."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,19 +13,18 @@ __all__ = ["import_gold", "import_items", "set_roles"]
 
 
 def define_project(change: Change, who: str, project: Project) -> None:
-    """Define the project, or change its wording: guidelines, titles and questions' texts.
+    """Define the project, or change its wording: guidelines, titles and texts of questions.
 
     Raises:
-        NotAllowed: Items are under way and the stages, rules or answers are to change, or the
-            project is not valid.
+        NotAllowed: The project is not valid, or more than the wording of a review would change.
     """
     state, problem = change.state, validate_project(project)
     if problem:
         raise NotAllowed(problem)
     if state.seq and _without_wording(project) != _without_wording(state.project):
         raise NotAllowed(
-            "stages, rules and answers of a review do not change once it is under way",
-            hint="define another review",
+            "the stages, rules and answers of a review cannot change once it exists",
+            hint="open another review",
         )
     definition = project.model_dump(mode="json")
     if not state.seq or definition != state.project.model_dump(mode="json"):
@@ -42,10 +41,9 @@ def set_roles(
     active: bool = True,
     trained: bool = False,
 ) -> None:
-    """Give somebody roles in place of theirs; `NotAllowed` on unknown roles or a blank name."""
+    """Set a person's roles, in place of earlier ones; `NotAllowed` if a role or the name is bad."""
     state = change.state
-    if not is_valid_name(name) or name.startswith("rule:"):
-        raise NotAllowed(f"{name[:40]!a} is no name for a person")
+    check_person_name(name)
     unknown = sorted(set(roles) - set(state.project.roles))
     if unknown:
         raise NotAllowed(
@@ -58,34 +56,32 @@ def set_roles(
 
 
 def needed_fields(project: Project) -> tuple[str, ...]:
-    """Return the fields that every item of a project has to have, in order."""
+    """Return the fields that every item of a project must have, in order."""
     strata = {stage.strata for stage in project.flow if stage.strata not in (None, "person")}
     return tuple(sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack}))
 
 
 def import_items(change: Change, who: str, items: Mapping[str, Mapping[str, Any]]) -> int:
-    """Import items, fields by id, and return how many are new.
-
-    One that is there already with the same fields is skipped.
+    """Import items (fields by id) and return how many are new; known items are skipped.
 
     Raises:
-        NotAllowed: An item lacks a field that the project needs, or another has its id.
+        NotAllowed: An item lacks a required field, or another item has its id.
     """
     state, project = change.state, change.state.project
     needed = needed_fields(project)
     new = {}
     for name, fields in items.items():
-        _check_item_id(name)
+        check_item_id(name)
         missing = [field for field in needed if not str(fields.get(field) or "").strip()]
         if missing:
             raise NotAllowed(
-                f"item {name[:40]} has no '{missing[0]}'",
+                f"item '{name[:40]}' has no '{missing[0]}'",
                 hint=f"the project '{project.name}' shows {', '.join(project.show)}",
             )
         there = state.items.get(name)
         if name in state.gold or (there is not None and there.imported != dict(fields)):
             raise NotAllowed(
-                f"there is another item '{name[:40]}'", hint="give it an id of its own"
+                f"another item already has the id '{name[:40]}'", hint="use a different id"
             )
         if there is None:
             new[name] = dict(fields)
@@ -97,26 +93,29 @@ def import_items(change: Change, who: str, items: Mapping[str, Mapping[str, Any]
 def import_gold(
     change: Change, who: str, items: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]]
 ) -> int:
-    """Import items for training, fields and known answers by id; return how many are new.
+    """Import training items (fields and known answers by id) and return how many are new.
 
     Raises:
-        NotAllowed: The project has no training, an answer is none of its questions', or the id is
-            that of an item under review.
+        NotAllowed: The project has no training, an answer is invalid, or an item under review has
+            the same id.
     """
     state = change.state
     stages = [stage for stage in state.project.stages if stage.kind == "training"]
     if not stages:
-        raise NotAllowed(f"the project '{state.project.name}' has no training")
+        raise NotAllowed(f"the project '{state.project.name}' has no training stage")
     for name, (_, gold) in items.items():
-        _check_item_id(name)
+        check_item_id(name)
         if name in state.items:
-            raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
+            raise NotAllowed(
+                f"item '{name[:40]}' is under review, so it cannot be a training item",
+                hint="leave it out, or give it another id",
+            )
         for stage in stages:
             try:
                 ballot_of(state.project, stage, Decision(gold))
             except InputError as error:
                 raise NotAllowed(f"training item '{name[:40]}': {error.problem}") from error
-    new = {name: one for name, one in items.items() if name not in state.gold}
+    new = {name: known for name, known in items.items() if name not in state.gold}
     for name, (fields, gold) in new.items():
         body = {"fields": dict(fields), "gold": dict(gold)}
         change.add("imported", who, item=name, body=body)
@@ -124,7 +123,7 @@ def import_gold(
 
 
 def _without_wording(project: Project) -> object:
-    """Return what may not change of a project under way: all but its wording and its checks."""
+    """Return the parts of a project that cannot change: all but its wording and its checks."""
     stages = [
         stage.model_copy(
             update={
@@ -140,10 +139,17 @@ def _without_wording(project: Project) -> object:
 
 
 def is_valid_name(name: str) -> bool:
-    """Return whether a text can name something: short, printable, without spaces around it."""
+    """Return whether a text can be a name: short, printable, without spaces at its ends."""
     return 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
 
 
-def _check_item_id(name: str) -> None:
+def check_person_name(name: str) -> None:
+    if not is_valid_name(name) or name.startswith("rule:"):
+        raise NotAllowed(
+            f"{name[:40]!a} cannot be the name of a person", hint="use a short plain text"
+        )
+
+
+def check_item_id(name: str) -> None:
     if not is_valid_name(name):
-        raise NotAllowed(f"{name[:40]!a} is no id of an item", hint="use a short plain text")
+        raise NotAllowed(f"{name[:40]!a} cannot be an item's id", hint="use a short plain text")

@@ -1,10 +1,10 @@
-"""The present state of a review, as it follows from its events.
+"""The state of a review, computed from its events.
 
 `ReviewState.apply` takes one event after another and decides nothing: the same events give the
-same state on any machine. What may happen next is decided by *actions*, the functions of `setup`,
-`assignment`, `workflow`, `discussion` and `corrections` whose first argument is a `Change`: they
-refuse before they change anything, and then add events to it. Neither has a clock, chance of its
-own, or a database.
+same state on any machine. *Actions* decide what may happen next. They are the functions of `setup`,
+`assignment`, `workflow`, `discussion` and `corrections` whose first argument is a `Change`: each
+first checks whether it is allowed, and then adds events to the change. Neither reads a clock, draws
+random numbers of its own, or knows the database.
 """
 
 import json
@@ -32,7 +32,7 @@ from contrafact.review.project import OUTCOMES, Project, Stage
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who works in a review; ``trained`` lets them pass by the training stages."""
+    """A member of a review; if ``trained``, they need no training."""
 
     name: str
     roles: tuple[str, ...]
@@ -42,7 +42,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Remark:
-    """What somebody wrote into an item's thread."""
+    """A remark in an item's thread."""
 
     seq: int
     who: str
@@ -54,10 +54,10 @@ class Remark:
 
 @dataclass(frozen=True)
 class Vote:
-    """A ballot and where it was cast.
+    """A ballot, with its author, stage and round.
 
-    ``origin`` is there for one that an earlier version imported, ``group`` for one that a group
-    came to: who took part. ``evidence`` has the passages that were marked: field, start, end, text.
+    ``origin`` is set on votes that an earlier version imported. ``group`` lists who took part in
+    the discussion that led to the vote.
     """
 
     seq: int
@@ -73,12 +73,11 @@ class Vote:
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
-    evidence: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for one person's vote: free, taken until a time, or filled."""
+    """A slot for one person's vote: free, taken until a time, or filled."""
 
     role: str
     person: str | None = None
@@ -86,18 +85,20 @@ class Slot:
     filled: bool = False
 
     def lapsed(self, now: datetime) -> bool:
-        """Return whether the time for which it was taken has run out."""
         return self.until is not None and self.until <= now
 
 
 @dataclass
 class ReviewItem:
-    """What is reviewed, and how far it has come.
+    """An item under review, and how far it has come.
 
-    ``imported`` is as it came in, ``edited`` what a manager has changed of that since, ``fields``
-    what it shows now. ``entered`` has, by stage, the verdict with which the item last came there
-    and whether it was disputed; ``before`` the item as it was before its last decision, while
-    nobody has built on that.
+    Attributes:
+        imported: The fields as they were imported.
+        fields: The fields as they are now.
+        edited: The fields that a manager has changed since the import.
+        entered: By stage, the verdict with which the item last came there, and whether it was
+            disputed.
+        before: The item as it was before its last decision, as long as that can be undone.
     """
 
     id: str
@@ -123,15 +124,14 @@ class ReviewItem:
 
     @property
     def round(self) -> int:
-        """Which visit to its stage this is, from 1; 0 where its way has ended."""
+        """The number of the item's visits to its stage, from 1; 0 if the item has ended."""
         return self.rounds.get(self.stage or "", 0)
 
     def here(self) -> tuple[Vote, ...]:
-        """Return the votes of this stage and round."""
         return tuple(v for v in self.votes if (v.stage, v.round) == (self.stage, self.round))
 
     def counted(self, stage: Stage) -> tuple[Vote, ...]:
-        """Return the votes that count: those here, and earlier ones on the same text."""
+        """Return the votes that count at a stage: its own, and earlier ones on the same text."""
         earlier: dict[tuple[str, str], Vote] = {}
         for vote in self.votes:
             if vote.stage in stage.counts and vote.text_version == self.text_version:
@@ -141,7 +141,7 @@ class ReviewItem:
 
 @dataclass
 class Batch:
-    """Items that an audit speaks for, and those of them that were drawn, with probabilities."""
+    """A batch of items under audit, and the items drawn from it, with probabilities."""
 
     id: str
     stage: str
@@ -153,7 +153,7 @@ class Batch:
 
 @dataclass
 class Trainee:
-    """One person's training at one stage: by round, its items and if they were answered rightly."""
+    """One person's training at one stage: by round, whether each item was answered right."""
 
     rounds: list[dict[str, bool | None]] = field(default_factory=list)
     passed: bool = False
@@ -161,28 +161,26 @@ class Trainee:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The items of the present round that are not answered yet, in order."""
         latest = self.rounds[-1] if self.rounds else {}
         return tuple(item for item, right in latest.items() if right is None)
 
 
 def _text_version(project: Project, fields: Mapping[str, Any]) -> str:
-    """Return a content hash of what an item shows."""
     shown = {name: fields.get(name) for name in project.show}
     return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
 
 
 def replay(events: Iterable[Event]) -> "ReviewState":
-    """Return the state a history leads to; `ValueError` if an event does not follow."""
+    """Return the state after a history; a `ValueError` if an event does not fit."""
     state: ReviewState | None = None
     for event in events:
         if state is None:
             if event.kind != "project":
-                raise ValueError("a history begins with the definition of its project")
+                raise ValueError("the history does not begin with the project's definition")
             state = ReviewState(Project.model_validate(current_definition(event)))
         state.apply(event)
     if state is None:
-        raise ValueError("there is no history")
+        raise ValueError("the history is empty")
     return state
 
 
@@ -190,12 +188,12 @@ class ReviewState:
     """The present state of one review.
 
     Attributes:
-        at: By stage, the items that are there, in order of arrival.
-        gold: By id of a training item, its known answers; ``gold_fields`` has its fields.
-        in_hand: By person, the item that they have in hand.
+        at: By stage, the items there, in order of arrival.
+        gold: By training item, its known answers; ``gold_fields`` has its fields.
+        in_hand: By person, the item that they hold.
         last: By person, the item and event of the decision that they may undo.
-        decided: By person, how many of their decisions stand.
-        requests: By a sender's key, the event that it led to, so that a form counts once.
+        decided: By person, the number of their decisions that count.
+        requests: By the sender's key, the event that it led to, so that a form counts once.
     """
 
     def __init__(self, project: Project) -> None:
@@ -215,9 +213,9 @@ class ReviewState:
         self.closed: set[str] = set()
 
     def apply(self, event: Event) -> None:
-        """Take one event in, or raise ValueError if it does not follow on the state."""
+        """Apply one event; a `ValueError` if it does not fit the state."""
         if event.seq != self.seq + 1:
-            raise ValueError(f"event {event.seq} does not follow on event {self.seq}")
+            raise ValueError(f"event {event.seq} does not follow event {self.seq}")
         kind = current_kind(event)
         try:
             if kind is not None:
@@ -229,41 +227,38 @@ class ReviewState:
             self.requests[event.request] = event
 
     def is_repeated(self, place: Assignment, decision: Decision) -> bool:
-        """Return whether a form was taken before; refuse one under the key of another."""
+        """Return whether a form was recorded before; `NotAllowed` if its key had other contents."""
         before = None if decision.request is None else self.requests.get(decision.request)
         if before is None:
             return False
         body, answers, correction = before.body, decision.answers, decision.correction
         text = (correction or "").strip()
-        marked = {tuple(passage.split()) for passage in decision.evidence} - {()}
         same = (
             (before.item, before.stage, before.round) == (place.item, place.stage, place.round)
-            # What was answered to questions that other answers rule out was not kept.
+            # Answers to questions that other answers rule out were not kept.
             and "answers" in body
             and all(answers.get(name, "").strip() == kept for name, kept in body["answers"].items())
             and body.get("flagged", False) == decision.flagged
             and body.get("comment", "") == decision.comment.strip()
-            # A text that the item now has was left as it is, or written then.
+            # A correction equal to the present text was unchanged, or made by that event.
             and (correction in (None, body.get("correction")) or text == self.present_text(place))
-            and marked == {tuple(one["text"].split()) for one in body.get("evidence", ())}
         )
         if not same:
             raise NotAllowed(
-                "this form was sent before with other answers, which stand",
-                hint="undo them, or go on with the next",
+                "this form was sent before with other answers, which count",
+                hint="undo that decision, or go on to the next item",
             )
         return True
 
     def present_text(self, place: Assignment) -> str | None:
-        """Return an item's text that may be rewritten at a stage, stripped; None if none may."""
-        stage = next((one for one in self.project.flow if one.id == place.stage), None)
+        """Return the text of an item that may be rewritten at a stage; None if there is none."""
+        stage = next((s for s in self.project.flow if s.id == place.stage), None)
         item = self.items.get(place.item)
         if item is None or stage is None or stage.corrects is None:
             return None
         return str(item.fields.get(stage.corrects.field) or "").replace("\r\n", "\n").strip()
 
     def trainee(self, person: str, stage: str) -> Trainee:
-        """Return how far somebody's training has come."""
         return self.trainees.get((person, stage), Trainee())
 
     def _project(self, event: Event) -> None:
@@ -292,7 +287,7 @@ class ReviewState:
         if previous.person is not None and self.in_hand.get(previous.person) == item.id:
             del self.in_hand[previous.person]
         item.before = None
-        if "until" not in event.body:  # of an earlier version: taken back, for others
+        if "until" not in event.body:  # an earlier version withdrew an assignment so
             self._fill(item, slot, Slot(previous.role))
             return
         until = datetime.fromisoformat(event.body["until"])
@@ -318,7 +313,6 @@ class ReviewState:
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
-            evidence=tuple(body.get("evidence", ())),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -329,7 +323,7 @@ class ReviewState:
         if self.in_hand.get(event.who) == item.id:
             del self.in_hand[event.who]
         self.decided[event.who] += 1
-        if "origin" not in body:  # an imported decision is not theirs to undo
+        if "origin" not in body:  # an imported decision cannot be undone
             self.last[event.who] = (item.id, event.seq)
 
     def _undone(self, event: Event) -> None:
@@ -345,7 +339,7 @@ class ReviewState:
             self.items[item.id] = item
             self.at[str(item.stage)][item.id] = None
         else:
-            raise ValueError(f"event {event.seq} takes back what others have built on")
+            raise ValueError(f"event {event.seq} undoes a decision that later events depend on")
         item.before = None
         self._fill(item, vote.slot, Slot(item.slots[vote.slot].role, event.who, until))
         self.in_hand[event.who] = item.id
@@ -356,7 +350,7 @@ class ReviewState:
         item = self.items[str(event.item)]
         body = event.body
         if item.stage != event.stage:
-            raise ValueError(f"event {event.seq} moves {item.id} from where it is not")
+            raise ValueError(f"event {event.seq} moves {item.id} from a stage where it is not")
         if body["to"] == "final" and body["disputed"]:
             raise ValueError(f"event {event.seq} ends {item.id} with an open disagreement")
         del self.at[str(item.stage)][item.id]
@@ -393,7 +387,7 @@ class ReviewState:
         trainee.rounds[event.round - 1][str(event.item)] = event.body["right"]
         trainee.answers[str(event.item)] = event.body["answers"]
         if not trainee.open:
-            right = [bool(one) for one in trainee.rounds[-1].values()]
+            right = [bool(answer) for answer in trainee.rounds[-1].values()]
             threshold = self.project.stage(str(event.stage)).threshold
             trainee.passed = sum(right) / len(right) >= threshold
 
@@ -407,14 +401,14 @@ class ReviewState:
     def _corrected(self, event: Event) -> None:
         """Apply a manager's correction.
 
-        Its body has the stage that the item goes ``to`` (none for an item that is taken out), the
-        votes that are ``set_aside``, the ``fields`` that were edited, and for a single decision
-        that is taken back its ``answer``: then the item returns to the same visit of that stage.
+        The event's body has the stage that the item goes ``to`` (absent if it is withdrawn), the
+        votes that are ``set_aside``, the ``fields`` that were edited and, if one decision is
+        retracted, its number as ``answer``; the item then returns to that visit of the stage.
         """
         item, body = self.items[str(event.item)], event.body
         retracted = next((v for v in item.votes if v.seq == body.get("answer")), None)
         if retracted is not None and self.project.stage(retracted.stage).kind == "audit":
-            # The item is still in its batch, and waits for another vote.
+            # The item stays in its batch and waits for another vote.
             self._set_aside(item, (retracted.seq,))
             self._fill(item, retracted.slot, Slot(item.slots[retracted.slot].role))
             item.before = None
@@ -441,20 +435,18 @@ class ReviewState:
         item, body = self.items[str(event.item)], event.body
         remark = Remark(event.seq, event.who, event.when, event.stage, event.round, body["text"])
         item.thread = (*item.thread, remark)
-        if item.before is not None:  # what was said stays said when the last decision is undone
+        if item.before is not None:  # remarks stay when the last decision is undone
             item.before.thread = item.thread
 
     def _set_aside(self, item: ReviewItem, seqs: Iterable[int]) -> None:
-        """Let votes count no more."""
         aside = set(seqs)
         self.decided.subtract(vote.who for vote in item.votes if vote.seq in aside)
         item.votes = tuple(vote for vote in item.votes if vote.seq not in aside)
 
     def _leave(self, item: ReviewItem) -> None:
-        """Take an item from its stage, and from whoever has it in hand."""
         if item.stage is not None:
             del self.at[item.stage][item.id]
-        for person in [name for name, one in self.in_hand.items() if one == item.id]:
+        for person in [name for name, held in self.in_hand.items() if held == item.id]:
             del self.in_hand[person]
         item.stage, item.slots, item.batch, item.before = None, (), None, None
 
@@ -467,7 +459,7 @@ class ReviewState:
         self.at[name][item.id] = None
 
     def _return_to(self, item: ReviewItem, stage: Stage, when: datetime) -> None:
-        """Bring an item back to its last visit to a stage, with the votes there that stand."""
+        """Return an item to its last visit to a stage, with the votes there that count."""
         item.verdict, item.disputed = item.entered[stage.id]
         item.stage, item.arrived = stage.id, when
         item.slots = tuple(Slot(role) for role in stage.roles)
@@ -488,10 +480,10 @@ class ReviewState:
 
 
 class Change:
-    """One change of a review: what actions act on, and the events that they add.
+    """A change of a review: the state that actions act on, and the events that they add.
 
     Args:
-        rng: Draws audits' samples and rounds of training.
+        rng: The random generator for audit samples and training rounds.
     """
 
     def __init__(self, state: ReviewState, now: datetime, rng: np.random.Generator) -> None:
@@ -501,7 +493,7 @@ class Change:
         self.events: list[Event] = []
 
     def add(self, kind: EventKind, who: str = SYSTEM, **fields: Any) -> None:
-        """Make an event, apply it and keep it."""
+        """Create an event, apply it to the state and keep it."""
         event = Event(kind, who, self.now, seq=self.state.seq + 1, **fields)
         self.state.apply(event)
         self.events.append(event)

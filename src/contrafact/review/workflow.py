@@ -1,14 +1,12 @@
-"""The workflow: decisions, the transitions that follow from them, audits, and a manager's control.
+"""The workflow: decisions, the moves of items that follow from them, audits, and stage control.
 
 RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -22,18 +20,19 @@ from contrafact.review.state import Change, ReviewItem, ReviewState, Vote
 from contrafact.stats.votes import majority
 
 LEASE = timedelta(minutes=30)
-"""How long an item stays with somebody who does not answer."""
+"""How long an item stays assigned to a person who does not answer."""
 
 
 def answer(change: Change, who: str, place: Assignment, decision: Decision) -> None:
-    """Take somebody's decision on an item, and make the transitions that follow from it.
+    """Record a person's decision on an item, and move the item if a rule says so.
 
-    The same decision sent again changes nothing. One that comes after its lease ran out is taken
-    where a place that the person may take is still free.
+    The same decision sent again changes nothing. A decision that comes after the assignment's end
+    is accepted if a slot is still free for the person.
 
     Raises:
-        NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
-        InputError: The answers are not whole.
+        NotAllowed: The person was not shown the item or has decided otherwise, or the item has
+            moved on.
+        InputError: An answer is missing or invalid.
     """
     state = change.state
     if state.is_repeated(place, decision):
@@ -44,19 +43,24 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
     stage = next((s for s in state.project.flow if s.id == place.stage), None)
     if stage is None:
         raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
-    marked = _located(stage, item, decision.evidence)
     present = state.present_text(place)
     ballot = ballot_of(state.project, stage, decision, present)
     for vote in item.votes:
         if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
-            if vote.ballot == ballot and list(vote.evidence) == marked:
+            if vote.ballot == ballot:
                 return
-            raise NotAllowed("you have decided on this item already", hint="undo it first")
+            raise NotAllowed(
+                "you have already decided on this item", hint="undo that decision first"
+            )
     if (item.stage, item.round) != (stage.id, place.round):
-        raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
+        raise NotAllowed(
+            "the item has moved on without this decision", hint="go on to the next item"
+        )
     slot = _slot_to_fill(state, item, who, change.now)
     if ballot.correction is not None and ballot.correction.strip() == present:
-        raise InputError("the new text is the old one", hint="change it, or answer otherwise")
+        raise InputError(
+            "the new text equals the old one", hint="change it, or choose another answer"
+        )
     change.add(
         *("answered", who),
         item=item.id,
@@ -72,46 +76,35 @@ def answer(change: Change, who: str, place: Assignment, decision: Decision) -> N
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
-            **({"evidence": marked} if marked else {}),
             **({"group": sorted(voices(item))} if stage.kind == "discussion" else {}),
         },
     )
     item = state.items[item.id]
     if stage.kind == "audit":
         close_audit_if_complete(change, stage, str(item.batch))
-    elif all(one.filled for one in item.slots):
+    elif all(filled.filled for filled in item.slots):
         transition(change, item, stage)
     release_due(change)
 
 
-def _located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[str, Any]]:
-    """Return where passages stand in an item: field, start, end (in characters) and text."""
-    found = []
-    for words in dict.fromkeys(tuple(passage.split()) for passage in marked if passage.strip()):
-        pattern = re.compile(r"\s+".join(map(re.escape, words)))
-        hits = ((name, pattern.search(str(item.fields.get(name) or ""))) for name in stage.evidence)
-        field, hit = next((one for one in hits if one[1]), ("", None))
-        if hit is None:
-            raise InputError(
-                f"the passage “{' '.join(words)[:60]}” is not in the item",
-                hint="mark words as they stand there",
-            )
-        found.append({"field": field, "start": hit.start(), "end": hit.end(), "text": hit.group()})
-    return found
-
-
 def undo(change: Change, who: str, *, request: str | None = None) -> None:
-    """Take somebody's last decision back and return the item; `NotAllowed` if none, or built on."""
+    """Undo a person's last decision and give them the item again.
+
+    Raises:
+        NotAllowed: There is no decision to undo, or others have acted on it.
+    """
     state = change.state
     if request is not None and (before := state.requests.get(request)):
         if before.kind != "undone":
-            raise NotAllowed("this form was sent before, as something else")
+            raise NotAllowed("this form was sent before for another act", hint="reload the page")
         return
     vote = undoable(state, who)
     if vote is None and who not in state.last:
-        raise NotAllowed("there is no decision of yours to undo")
+        raise NotAllowed("you have no decision to undo")
     if vote is None:
-        raise NotAllowed("others have gone on from your last decision", hint="tell the manager")
+        raise NotAllowed(
+            "others have already acted on your last decision", hint="ask a manager to retract it"
+        )
     name, seq = state.last[who]
     body = {"answer": seq, "until": (change.now + LEASE).isoformat()}
     where = {"item": name, "stage": vote.stage, "round": vote.round, "slot": vote.slot}
@@ -119,7 +112,7 @@ def undo(change: Change, who: str, *, request: str | None = None) -> None:
 
 
 def undoable(state: ReviewState, who: str) -> Vote | None:
-    """Return the vote that somebody may take back: their last, if nobody has built on it."""
+    """Return the vote that a person may undo: their last one, if nobody has acted on it."""
     if who not in state.last:
         return None
     name, seq = state.last[who]
@@ -133,47 +126,46 @@ def undoable(state: ReviewState, who: str) -> Vote | None:
 
 
 def settle(change: Change, *, force: str | None = None) -> None:
-    """Release what has waited long enough: draw audits that are due, end disagreement sets.
+    """Draw the audits and release the disagreement sets that are due.
 
-    At the stage that a manager names by ``force`` items go on now, complete or not.
+    The stage ``force``, which a manager names, is released even if it is not due.
 
     Raises:
-        NotAllowed: Nothing waits at the stage named, or it is not one where items wait.
+        NotAllowed: No items wait at that stage, or it is not one where items wait.
     """
     state = change.state
     if force is not None:
         stage = next((s for s in state.project.flow if s.id == force), None)
         if stage is None or not stage.barrier:
-            raise NotAllowed(f"'{force[:40]}' is no stage where items wait for each other")
+            raise NotAllowed(f"'{force[:40]}' is not a stage where items wait for each other")
         if not _items_waiting(state, stage):
-            raise NotAllowed(f"nothing waits at '{force}'")
+            raise NotAllowed(f"no items wait at '{force}'")
     release_due(change, force)
 
 
 def _slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
-    """Return the place that a person's vote fills: their own, or one that is free."""
+    """Return the index of the slot that a person's vote fills: their own, or a free one."""
     person = state.people.get(who)
     for place, slot in enumerate(item.slots):
         if slot.person == who and not slot.filled:
             if person is None or slot.role not in person.roles:
-                raise NotAllowed("this stage is not yours any more", hint="ask who gives the roles")
+                raise NotAllowed("you no longer have a role in this stage", hint="ask a manager")
             return place
     if person is None or (str(item.stage), item.round, who) not in item.shown:
-        raise NotAllowed("this item is not yours", hint="ask for the next one")
+        raise NotAllowed("this item is not assigned to you", hint="go on to the next item")
     for place, slot in enumerate(item.slots):
         free = slot.person is None or slot.lapsed(now)
         if not slot.filled and free and slot.role in person.roles:
             return place
     raise NotAllowed(
-        "the time for this item ran out, and it went to somebody else", hint="go on with the next"
+        "the time for this item ran out and it went to somebody else", hint="go on to the next item"
     )
 
 
 def release_due(change: Change, force: str | None = None) -> None:
-    """Draw every audit that is due and release every disagreement set that is complete.
+    """Draw every audit and release every disagreement set that is due.
 
-    Both are due when no item can come to them any more, or their window has run out; ``force``
-    names one that is taken to be due.
+    A stage is due if no further item can reach it, its window has run out, or ``force`` names it.
     """
     state = change.state
     going = True
@@ -193,7 +185,7 @@ def release_due(change: Change, force: str | None = None) -> None:
 
 
 def _is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
-    """Return whether what waits at a stage goes on: nothing more can come, or time is up."""
+    """Return whether the items at a stage are due: no more can come, or the window has run out."""
     first = next((i for i in state.at[stage.id] if state.items[i].batch is None), None)
     if first is None:
         return False
@@ -204,13 +196,11 @@ def _is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
 
 
 def _items_waiting(state: ReviewState, stage: Stage) -> list[ReviewItem]:
-    """Return the items that wait at a stage and are in no batch yet, in order of arrival."""
     items = (state.items[name] for name in state.at[stage.id])
     return [item for item in items if item.batch is None]
 
 
 def draw_audit(change: Change, stage: Stage, items: Sequence[ReviewItem]) -> None:
-    """Make a batch of the items that wait at an audit, and draw its sample."""
     if stage.strata == "person":
         strata = {item.id: item.votes[-1].who if item.votes else "" for item in items}
     elif stage.strata:
@@ -229,7 +219,7 @@ def draw_audit(change: Change, stage: Stage, items: Sequence[ReviewItem]) -> Non
 
 
 def close_audit_if_complete(change: Change, stage: Stage, name: str) -> None:
-    """Decide an audit once its whole sample is judged: its batch goes on, or returns."""
+    """Close an audit once its whole sample is judged: the batch passes or returns."""
     state = change.state
     batch = state.batches[name]
     verdicts = {i: v.ballot.verdict for i in batch.drawn for v in state.items[i].here()}
@@ -252,10 +242,10 @@ def close_audit_if_complete(change: Change, stage: Stage, name: str) -> None:
 
 
 def transition(change: Change, item: ReviewItem, stage: Stage) -> None:
-    """Move an item on by the first rule that holds.
+    """Move an item by the first rule that holds.
 
-    An item is never final while a required question is open: it goes on to the stage that the
-    last rule leads to, or is a hard case where that leads to none.
+    An item never becomes final while a required question is open: it goes to the stage of the last
+    rule, or becomes a hard case if that rule leads to an outcome.
     """
     state = change.state
     votes = item.counted(stage)
@@ -265,7 +255,7 @@ def transition(change: Change, item: ReviewItem, stage: Stage) -> None:
     to, why, missing = rule.to, rule.why, _open_questions(state.project, item)
     unsettled = to == "final" and bool(missing)
     if unsettled:
-        # The last rule takes what nothing else settles.
+        # The last rule is for items that nothing else settles.
         last = stage.rules[-1].to
         to = "hard case" if last in OUTCOMES else last
         why = f"no majority on {', '.join(missing)}"
@@ -281,10 +271,10 @@ def transition(change: Change, item: ReviewItem, stage: Stage) -> None:
 
 
 def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
-    """Return, for each question, the answer of more than half of an item's voters; else None.
+    """Return for each question the answer of more than half of an item's voters, or None.
 
-    The latest answers count. Votes of an audit are ignored, as an audit asks about the answers of
-    others. A voter who was not asked a question still counts in the total.
+    Only the latest round counts. An audit's votes are ignored, as they are about others' answers. A
+    voter who was not asked a question still counts in the total.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
@@ -296,10 +286,10 @@ def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
 
 
 def _open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
-    """Return the required questions on which the last votes have not come to an answer, in order.
+    """Return the required questions without an agreed answer among the last votes, in order.
 
-    Those count that are asked given the other agreed answers. A question of free text has as many
-    answers as people, and is never open.
+    Questions that the agreed answers rule out are ignored, and so are questions with free text, on
+    which people never agree.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     if not judged:
@@ -314,14 +304,13 @@ def _open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
 def _move(
     change: Change, item: ReviewItem, to: str, why: str, verdict: str | None, *, disputed: bool
 ) -> None:
-    """Move an item to another stage or its outcome, with the verdict that voters agreed on."""
     body = {"to": to, "why": why, "verdict": verdict, "disputed": disputed}
     change.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """A line of table 2: a stratum's (or ``overall``) sample and how much of it passed."""
+    """A row of table 2: the sizes of a stratum (or ``overall``) and its sample, and the passes."""
 
     stratum: str
     size: int
@@ -330,17 +319,17 @@ class AuditRow:
 
     @property
     def rate(self) -> float:
-        """The share of the sample that passed, from 0 to 1; NaN without a sample."""
+        """The share of the sample that passed, 0 to 1; NaN without a sample."""
         return self.passed / self.sample if self.sample else float("nan")
 
 
 def draw_sample(
     stage: Stage, strata: Mapping[str, str], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return an audit's sample: the drawn items, each with the probability of being drawn.
+    """Return an audit's sample: the drawn items, each with its inclusion probability.
 
-    Of every stratum its rate's share is drawn, rounded as the stage says (down in RFC-BENCH's table
-    2), and at least one item. ``strata`` has the stratum of each item.
+    From every stratum, the stage's share is drawn, rounded as the stage says (down in RFC-BENCH's
+    table 2), but at least one item. ``strata`` has the stratum of each item.
     """
     members: dict[str, list[str]] = {}
     for item, stratum in strata.items():
@@ -361,7 +350,6 @@ def draw_sample(
 def audit_rows(
     stage: Stage, strata: Mapping[str, str], verdicts: Mapping[str, str]
 ) -> list[AuditRow]:
-    """Return a row for each stratum, in order of names, and one over all."""
     names = sorted(set(strata.values()))
     rows = []
     for name in (*names, "overall"):
@@ -373,7 +361,7 @@ def audit_rows(
 
 
 def shortfall(stage: Stage, rows: Sequence[AuditRow]) -> str | None:
-    """Return why the batch has to return, in a sentence; none where the audit lets it through."""
+    """Return why a batch has to return, as a sentence; None if it passes the audit."""
     short = [
         row
         for row in rows
@@ -386,16 +374,16 @@ def shortfall(stage: Stage, rows: Sequence[AuditRow]) -> str | None:
 
 
 def set_stage_open(change: Change, who: str, stage: str, open_: bool) -> None:
-    """Open or close a stage; nothing happens where it is so already.
+    """Open or close a stage.
 
-    While a stage is closed nobody is given an item there. Whoever has one in hand may still answer.
+    While a stage is closed, no items are assigned there; items already assigned can be answered.
 
     Raises:
-        NotAllowed: It is no stage in which people work on items.
+        NotAllowed: People do not work on items at the stage.
     """
     state = change.state
     place = next((s for s in state.project.flow if s.id == stage), None)
     if place is None or not place.roles:
-        raise NotAllowed(f"'{stage[:40]}' is no stage in which people work on items")
+        raise NotAllowed(f"'{stage[:40]}' is not a stage where people work on items")
     if (stage in state.closed) == open_:
         change.add("stage", who, stage=stage, body={"open": open_})

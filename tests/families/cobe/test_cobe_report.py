@@ -270,12 +270,12 @@ def test_the_page_shows_all_parts_and_escapes_what_models_wrote(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(tmp_path: Path) -> None:
-    assert "What can be known" not in report(tmp_path / "without")[0]
+    assert "What readers can know" not in report(tmp_path / "without")[0]
     items = pd.concat([frame(), frame().query("system == @GOOD").assign(system=REFERENCE)])
     runs = [TaskRuns("cobe", items, meta())]
     page = (build_report(runs, tmp_path / "with", resamples=20) / "report.html").read_text()
-    table = page.partition("What can be known")[2].partition("</table>")[0]
-    assert "It does not show that a reader can know them" in table
+    table = page.partition("What readers can know")[2].partition("</table>")[0]
+    assert "It does not show that a reader can know" in table
     assert "376 of 376 facts" in table
     assert "96.3" in table  # the lower bound: 100 of 100 stories, by Wilson
 

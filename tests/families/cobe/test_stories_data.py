@@ -139,7 +139,7 @@ def test_what_is_odd_loads_with_a_note(tmp_path):
         "with a criterion of no known kind, not asked: 'Tone: sad' (line 2)",
         "with an empty E1, which is not asked (line 2)",
         "with 51,000 characters in 'Variation text'",
-        "with the key 'Colour', passed over",
+        "with the key 'Colour', which is ignored",
         "1 row awaiting a person's approval",
     ):
         assert part in shown

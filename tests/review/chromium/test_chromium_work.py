@@ -3,7 +3,6 @@
 import pytest
 
 from contrafact.review.corrections import withdraw
-from contrafact.review.setup import import_items, set_roles
 
 WORK = "/r/ours/work"
 PASSWORD = "otter lantern gravel 7"
@@ -148,15 +147,15 @@ def test_what_was_typed_for_an_item_that_went_to_others_is_shown(rating, open_ta
     fill(tab, "Yes", "A long thought.")
     studio.store.act("ours", withdraw, "Max", "i0", "the source was taken back")
     tab.follow("#submit")
-    assert "was not taken" in tab.page.inner_text("h1")
+    assert "was not accepted" in tab.page.inner_text("h1")
     tab.follow("main a.button")
-    kept = tab.page.locator("section", has_text="was not taken")
+    kept = tab.page.locator("section", has_text="was not accepted")
     assert kept.locator("textarea").input_value() == "A long thought."
     assert tab.page.input_value("#comment") == ""
     tab.page.reload()
     kept.get_by_role("button", name="Discard").click()
     tab.page.reload()
-    assert tab.page.locator("text=was not taken").count() == 0
+    assert tab.page.locator("text=was not accepted").count() == 0
     other = open_tab(studio.base)
     other.sign_in("Dia")
     other.page.goto(WORK)
@@ -206,29 +205,3 @@ def test_findings_follow_what_is_written(served, open_tab):
     tab.follow("#submit")
     tab.page.wait_for_selector("#correction", state="detached")
     assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1
-
-
-def test_selected_words_become_evidence(served, open_tab):
-    from contrafact.review.project import load_project
-
-    studio = served()
-    project = load_project("cobe-rating")
-    stage = project.stage("rating").model_copy(update={"evidence": ("text", "edit")})
-    studio.store.define("ours", project.model_copy(update={"stages": (stage,)}), "Max")
-    studio.store.act("ours", set_roles, "Max", "Cem", ["rater"])
-    studio.account("Cem")
-    fields = {"text": "It rained all day.", "query": "Had it not?", "edit": "It was dry."}
-    studio.store.act("ours", import_items, "Max", {"i1": fields})
-    tab = open_tab(studio.base)
-    tab.sign_in("Cem")
-    tab.page.goto(WORK)
-    story = tab.page.locator("#item-card .text").first
-    story.dblclick(position={"x": 6, "y": 10})  # its first word
-    tab.page.keyboard.press("e")
-    chosen = tab.page.input_value("#evidence")
-    assert chosen and chosen in "It rained all day."
-    tab.page.click("#mark")
-    assert tab.page.input_value("#evidence") == chosen, "each passage once"
-    tab.press("2", "Enter")
-    (vote,) = studio.store.read("ours", lambda state: state.items["i1"].votes)
-    assert [one["text"] for one in vote.evidence] == [chosen]

@@ -1,4 +1,4 @@
-"""Growing a set of stories as the paper did: variations of core stories (CoBe, section 3.1).
+"""Augmentation of a set of stories by variations of core stories (CoBe, section 3.1).
 
 A model rewrites a story for another domain, with its clauses in another order, or with other
 structures of sentences. Its reply is checked (schema, criteria that still quote the new text, no
@@ -62,7 +62,7 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class Variation:
-    """A variation of a core story to write, with its number in the core set and its domain."""
+    """A planned variation of a core story, with its number in the core set and its domain."""
 
     core: Story
     id: int
@@ -76,7 +76,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A variation that is not kept, and why."""
+    """A variation that is not kept, with the reason."""
 
     variation: Variation
     reason: str
@@ -95,7 +95,7 @@ def augment_template(pack: PromptPack) -> PromptTemplate:
 
 
 def guard_approved(out: str | Path) -> None:
-    """Refuse to write over stories that a person has approved."""
+    """Raise `InputError` if a file holds stories that a person has approved."""
     if not Path(out).exists():
         return
     for line, row in read_rows(out):
@@ -111,8 +111,8 @@ def guard_approved(out: str | Path) -> None:
 def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:
     """Return ``n`` variations to write of the first story of every core set, in each way in turn.
 
-    A story with queries in free form is not varied: they do not say what is supposed. Domains are
-    drawn without repetition until all have been used; numbers go on from those of the file.
+    A story with queries in free form is not varied, as they do not state the intervention. Domains
+    are drawn without repetition until all have been used; numbers go on from those of the file.
     """
     cores = _cores(stories)
     last: dict[int, int] = {}
@@ -133,7 +133,7 @@ def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) 
 
 
 def without_intervention(stories: Sequence[Story]) -> list[Story]:
-    """Return the core stories that cannot be varied, because no query says what is supposed."""
+    """Return the core stories that cannot be varied, as no query states the intervention."""
     return [core for core in _cores(stories).values() if _intervention(core) is None]
 
 
@@ -145,7 +145,7 @@ def _cores(stories: Sequence[Story]) -> dict[int, Story]:
 
 
 def _intervention(core: Story) -> str | None:
-    """Return what is supposed, as phrasing B has it: "the brakes had failed"."""
+    """Return the intervention as phrasing B states it: "the brakes had failed"."""
     return condition_of(core.queries[1])
 
 
@@ -175,7 +175,7 @@ class AugmentStage(RowStage):
         return Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
-        """Return what replies depend on."""
+        """Return the settings that replies depend on."""
         pack = open_pack(self.prompts)
         augment_template(pack)
         return {
@@ -186,10 +186,12 @@ class AugmentStage(RowStage):
         }
 
     def guard(self, out: str | Path, source: str | Path) -> None:
-        """Refuse what is no JSON file, or holds stories that a person has approved."""
+        """Raise `InputError` if the file is not JSON or holds stories that a person has
+        approved.
+        """
         if Path(out).suffix != ".json":
             raise InputError(
-                "the new stories are written to a JSON file",
+                "the output has to be a JSON file",
                 file=out,
                 hint="name a file that ends in .json with --out",
             )
@@ -206,7 +208,7 @@ class AugmentStage(RowStage):
         return [CallEstimate(self.model, "subject", len(rows), 0, 0, None, is_paid(self.model))]
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the work: variations are written, and duplicates among them rejected."""
+        """Return the function for rows: it writes variations and rejects duplicates among them."""
         write = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
@@ -217,7 +219,7 @@ class AugmentStage(RowStage):
         return work
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
-        """Open the model, and return the work on one row."""
+        """Open the model, and return the function that writes one variation."""
         template = augment_template(open_pack(self.prompts))
         schema = GenerateConfig(response_schema=_schema()) if self.structured else GenerateConfig()
         config = call_config(self.max_connections, **self.bounds)
@@ -253,7 +255,7 @@ class AugmentStage(RowStage):
         write_text(_rejects(out), "".join(f"{result.line()}\n" for result in rejected))
 
     def show(self, result: StageResult) -> None:
-        """Print how many variations are kept, and why the others are not; exit 1 for none."""
+        """Print how many variations are kept, and why others are not; exit with 1 if none is."""
         rejected = [figure for _, figure in result.made.figures if isinstance(figure, Rejected)]
         kept = result.given - len(rejected)
         typer.echo(f"{result.out}: {kept} of {result.given} variations, awaiting approval")
@@ -289,7 +291,7 @@ def read_variation(reply: str, variation: Variation) -> Story:
     if words < 5 or words > 4 * before + 20:
         raise InputError(f"the text has {words} words, the core story {before}")
     if fields["answer"].casefold() == fields["text"].casefold():
-        raise InputError("the answer is the text itself")
+        raise InputError("the answer repeats the text unchanged")
     for name in ("unchanged", "changed"):
         share = quoted_share(fields[name], fields["text"])
         if fields[name] and share < _QUOTED:
@@ -322,7 +324,7 @@ def _without_duplicates(
     planned: Sequence[Variation],
     written: Sequence[tuple[int, Story | Rejected]],
 ) -> list[tuple[int, Story | Rejected]]:
-    """Return what was written, with stories rejected that duplicate another."""
+    """Return the results, with stories that duplicate another one rejected."""
     kept = [(index, story) for index, story in written if isinstance(story, Story)]
     duplicates = find_duplicates(
         [Text(story.id, story.text) for _, story in kept],

@@ -1,4 +1,4 @@
-"""Stories in and out, in the paper's schema, with answers whose verdicts are known, and samples.
+"""Reading and writing of stories in the paper's schema, known answers, and bundled stories.
 
 CoBe, section 3.1 and appendix A.2. A file is a list of objects (JSON; JSON Lines, CSV and Parquet
 are read as well) with the keys
@@ -15,12 +15,12 @@ of ``{"text", "why"}``; ``Wrong answers``, a list of ``{"text", "fails", "why"}`
 names the one criterion that the text fails; ``Proof``, how that was established, where it was
 computed.
 
-What cannot be used raises, with line and key; what is odd but can be used is noted.
+A story that cannot be used raises an error with line and key; oddities are noted.
 
-The stories that come with the program are of the project's own writing: people, places and events
-are invented. ``stories.json`` holds stories of all types of graph and all domains, with right
-answers and answers that fail one criterion each; ``shots.json`` is the pool of worked examples for
-few-shot prompts. The two share no core story.
+The bundled stories were written for this project: people, places and events are invented.
+``stories.json`` holds stories of all types of graph and all domains, with right answers and answers
+that fail one criterion each; ``shots.json`` is the pool of worked examples for few-shot prompts.
+The two share no core story.
 """
 
 import json
@@ -52,7 +52,7 @@ PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
 
 @dataclass
 class StoryNotes(RowNotes):
-    """What the user should know of a file of stories; lines are those of the file.
+    """Notes on a file of stories for its user, with the file's lines.
 
     Attributes:
         duplicates: Rows left out because the same story came before: their line, and the first's.
@@ -120,7 +120,7 @@ def gold_conflicts(placed: Sequence[tuple[int, Story]]) -> Iterator[str]:
     )
     for line, story in placed:
         if story.unchanged and story.unchanged.casefold() == story.changed.casefold():
-            yield f"line {line}: E1 and E2 say the same of what stays and of what changes"
+            yield f"line {line}: E1 (what stays) and E2 (what changes) are the same"
 
 
 def story_rows(
@@ -130,7 +130,7 @@ def story_rows(
     *,
     refused: Callable[[InputError], None] | None = None,
 ) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
-    """Yield every story once, with line and object; ``refused`` takes errors instead of a raise."""
+    """Yield every story once, with line and object; errors go to ``refused``, if given."""
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
@@ -184,7 +184,7 @@ def opened_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
-    """Return the story of one object; what is odd is noted, what cannot be used raises."""
+    """Return the story in one object; oddities are noted, an unusable story is an `InputError`."""
     notes = StoryNotes() if notes is None else notes
     fields = opened_row(row)
     if "Variation text" not in fields:
@@ -276,7 +276,7 @@ def _graph_named(value: Any) -> str | None:
 
 
 def _notes_on(story: Story, fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is odd about a story that can be used, as `RowNotes` says it of rows."""
+    """Yield the oddities of a story that can be used, in the form of `RowNotes`."""
     if story.domain not in DOMAINS:
         yield f"with the domain '{story.domain}', which is not one of table 3"
     if free_forms(story.queries):
@@ -291,7 +291,7 @@ def _notes_on(story: Story, fields: Mapping[str, Any]) -> Iterator[str]:
         yield f"with {length} characters in 'Variation text', which a model may not read whole"
     for key in fields:
         if key not in _KEYS and key not in _OURS:
-            yield f"with the key '{key}', passed over"
+            yield f"with the key '{key}', which is ignored"
     if fields.get(APPROVAL) is True:
         yield "awaiting a person's approval"
 
@@ -415,12 +415,12 @@ class KnownAnswer(BaseModel):
     )
     verdicts: dict[str, bool] | None = Field(
         default=None,
-        description="Whether it passes each criterion; without it, all but the one it fails.",
+        description="Whether it passes each criterion; if absent, all but the one it fails.",
     )
     why: str = Field(default="", description="Why it is right, or what is wrong with it.")
     counterpart: str = Field(
         default="",
-        description="The right answer that it is, but for what it fails; empty for none.",
+        description="The right answer from which it was made; empty if there is none.",
     )
 
 
@@ -431,7 +431,7 @@ class KnownStory(BaseModel):
 
     story: Story = Field(description="The story.")
     right: tuple[KnownAnswer, ...] = Field(description="Answers that pass all its criteria.")
-    wrong: tuple[KnownAnswer, ...] = Field(description="Answers that fail one of them each.")
+    wrong: tuple[KnownAnswer, ...] = Field(description="Answers that each fail one criterion.")
 
     def verdicts(self, answer: KnownAnswer) -> dict[str, bool]:
         """Return, for every criterion that the story asks, whether an answer passes it."""
@@ -456,7 +456,7 @@ def load_known(path: str | Path) -> list[KnownStory]:
                 raise InputError(notes.unproven[line], hint="put it right, or leave the story out")
             known = _with_answers(story, row)
             for conflict in answer_conflicts(known):
-                raise InputError(conflict, hint="say one thing of each answer")
+                raise InputError(conflict, hint="give each answer one verdict")
             stories.append(known)
         except InputError as error:
             raise error.at(name, line) from error
@@ -470,7 +470,7 @@ def load_known(path: str | Path) -> list[KnownStory]:
 
 
 def known_story(row: Mapping[str, Any]) -> KnownStory:
-    """Return a story with its known answers from one object; `load_known` says what raises."""
+    """Return a story with its known answers from one object; for errors, see `load_known`."""
     return _with_answers(read_story(row), row)
 
 
@@ -510,7 +510,7 @@ def answer_conflicts(known: KnownStory) -> Iterator[str]:
 
 
 def criteria_of(story: Story) -> dict[str, str]:
-    """Return what a story says of each criterion that it asks; E3, always asked, has no text."""
+    """Return the text of each criterion that a story asks; E3, always asked, has an empty one."""
     texts = zip(
         CRITERION_NAMES,
         (story.unchanged, story.changed, "", story.numerical, story.latent),
@@ -609,7 +609,7 @@ def query_of(metadata: Mapping[str, Any]) -> StoryQuery:
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
     """Return a row for each answer of a story if a project shows edits, else None.
 
-    What is known of an answer goes into ``known_verdict``, which no project shows.
+    The known verdict of an answer goes into ``known_verdict``, which no project shows.
     """
     if "Variation text" not in row or "edit" not in shown:
         return None

@@ -1,9 +1,9 @@
-"""Teaching an editor of stories: drawn stories, split by what a model has never met.
+"""Data to train an editor of stories, in splits that hold out graphs, places and events.
 
 CoBe, sections 3.1 and 3.2. Two types of graph are held out, four places with all of their rules,
-and in each other place one event with its rules and wordings. The answer to learn is the story
-edited in place (`in_place`), in the story's own words: so a model learns what to change, and not
-which other words a file has for it.
+and in each other place one event with its rules and wordings. The target answer is the story edited
+in place (`in_place`), in its own words, so that a model learns what to change and not which other
+wordings a file has.
 """
 
 import json
@@ -41,14 +41,14 @@ _HELD_EVENTS = {
     "vaccination": "second",
     "warehouse": "cellar",
 }
-"""By place of training, the event that is held out with its rules; many stories tell it."""
+"""By training place, the event that is held out with its rules; it occurs in many stories."""
 _SLOT = re.compile(r"\\\{\w+\\\}")
 _WRONG = "the wrong answer"
 _DEMO = 2**31  # the seed of the demo, which no training has
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
-    """Return the split of a drawn story; None where a held-out event is in it but not edited."""
+    """Return the split of a drawn story; None if a held-out event is in it but not edited."""
     proof = row["Proof"]
     scene, graph = proof["template"] in _HELD_SCENES, row["Graph type"] in _HELD_GRAPHS
     if scene:
@@ -106,7 +106,7 @@ def _tasks(
 
 
 def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Draw stories of a split: the block of each, its row, and its answer in place.
+    """Draw stories of a split; return for each its block, its row and its edit in place.
 
     For measurements one story of each plot is drawn, so that tasks are independent of each other.
     """
@@ -125,7 +125,7 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows for ``contrafact score cobe``: four systems for each of the demo's stories.
 
-    One gives its proven right answer, and three must not pass: they give the story as it is, a
+    One gives the proven right answer. The other three must fail: they give the unchanged story, a
     wrong answer, and the right answer of another story.
     """
     from contrafact.families.cobe.items import REFERENCE
@@ -150,7 +150,7 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
 
 
 def write_held_out(path: Path, n: int) -> None:
-    """Write stories of the demo; no editor learns from them or is measured on them."""
+    """Write the demo's stories, which are in no split for training or measurement."""
     rows = (row for _, row, _ in islice(_stories("all", _DEMO), n))
     write_text(path, "".join(f"{line_of(row)}\n" for row in rows))
 
@@ -164,7 +164,7 @@ def _cells(library: Library, split: str) -> list[Cell]:
 
 
 def _passed(source: str, answer: str) -> bool | None:
-    """Return whether an answer passes all criteria of its story; None where that is open."""
+    """Return whether an answer passes all criteria of its story; None if that is undecided."""
     passed = verdicts(read_story(json.loads(source)), answer).values()
     return False if False in passed else None if None in passed else True
 

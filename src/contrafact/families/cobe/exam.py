@@ -41,15 +41,15 @@ class CobeExamOptions(ReaderOptions):
     )
     retold: bool | None = Field(
         default=None,
-        description="Put answers retold in free words, which no grammar reads; so by default with "
-        "a reader.",
+        description="Use answers in free words, which only a reader can read; the default if there "
+        "is one.",
     )
     judge_context: bool = Field(
-        default=False, description="Show the judge story and query as well."
+        default=False, description="Also show the judge the story and the query."
     )
     judge_causes: bool = Field(
         default=False,
-        description="Ask too whether causes that are named are so in the story.",
+        description="Also ask whether the causes named are causes in the story.",
     )
 
 
@@ -101,8 +101,8 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
 def retold_known() -> "list[KnownStory]":
     """Return the bundled stories whose answers language models retold in words of their own.
 
-    What each answer tells was kept, so that its verdicts are those that were proven of the answer
-    retold (`docs/readings`).
+    The retold answers state the same facts, so the verdicts proven for the originals hold for them
+    (`docs/readings`).
     """
     return load_known(Path(__file__).parent / "samples" / "retold.jsonl.gz")
 
@@ -114,7 +114,9 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
 
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
-    """Return how a judge is asked: as `judging.Judging` asks, with the story's first query."""
+    """Return an examiner that asks judges as `judging.Judging` does, with the story's first
+    query.
+    """
     from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter
 
@@ -139,9 +141,9 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 
 
 def leak_item(story: Story, text: str, verdicts: Mapping[str, bool]) -> "LeakItem":
-    """Return an answer of a story as readers of the surface see it.
+    """Return an answer of a story as an item for surface classifiers.
 
-    They are scored on graphs and templates that they have not seen.
+    The classifiers are scored on graphs and templates that they have not seen.
     """
     from contrafact.judges.surface import LeakItem
 

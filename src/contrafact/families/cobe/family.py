@@ -1,4 +1,4 @@
-"""CoBe as one object."""
+"""The CoBe family: its tasks, commands, studies, exam and data."""
 
 from contrafact.family import Command, Family, Lazy, Task
 

@@ -1,8 +1,8 @@
-"""Editing a story in place: its own sentences, with as few other words as possible.
+"""Editing a story in place, in its own sentences with as few changes as possible.
 
-The intervention is told in the query's words, what changes with it is denied in the story's, the
-number moves, and the rest stands as before. A connector stays where what it joins stays; elsewhere
-its sentence is told without it. Only an edit that is proven right is returned.
+The intervention is stated in the query's words, facts that change are negated in the story's words,
+the number is changed, and everything else stays. A connector stays if the facts that it joins stay;
+otherwise it is removed. Only an edit that is proven right is returned.
 """
 
 import re
@@ -18,12 +18,12 @@ from contrafact.families.cobe.verifier import decisions
 
 _PART = re.compile(r"[^.!?\n]+[.!?\n]*")
 _LINKS = tuple(cue for cue, (place, _) in CUES.items() if place == "link")
-"""With these a sentence looks back to the one before it."""
+"""Words with which a sentence refers to the one before it."""
 _MARKED = re.compile(r"\x00(\d+)\x00")
 
 
 def in_place(row: Mapping[str, Any]) -> str | None:
-    """Return the edit of a drawn story in its own sentences; None where none is proven right."""
+    """Return the edit of a drawn story in its own sentences; None if no edit is proven right."""
     facts = situation_of(row)
     text = row["Variation text"]
     for setting in facts.settings:
@@ -38,7 +38,7 @@ def in_place(row: Mapping[str, Any]) -> str | None:
 
 
 def _edits(facts: Facts, sentences: Sequence[str]) -> Iterator[str]:
-    """Yield edits: connectors kept where nothing that they join changes, then nowhere."""
+    """Yield edits: first with connectors between unchanged facts, then without connectors."""
     for connectors in (True, False):
         parts, before = [], True  # whether the sentence before stays as it is
         for text in sentences:
@@ -64,12 +64,12 @@ def _edited(facts: Facts, masked: str, mentions: Sequence[Mention]) -> str:
 
 
 def _joins(masked: str) -> bool:
-    """Return whether a sentence has words besides its clauses, "and" apart."""
+    """Return whether a sentence has words besides its clauses, not counting "and"."""
     return bool(set(re.findall(r"\w+", _MARKED.sub("", masked))) - {"and"})
 
 
 def _clause_after(facts: Facts, name: str) -> str:
-    """Return the clause that states a variable after the edit; nothing where it is open."""
+    """Return the clause that states a variable after the edit; empty if its value is open."""
     consequence = facts.proof.of(name)
     words = facts.reader.wordings[name]
     if "amounts" in words:

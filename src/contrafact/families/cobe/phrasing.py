@@ -96,7 +96,7 @@ def request_of(pack: PromptPack, framing: str) -> Callable[[str], str]:
 
 
 def condition_of(query: str) -> str | None:
-    """Return the words that stand for the intervention in a query; None in free form.
+    """Return the words of a query that state the intervention; None for a query in free form.
 
     They are what follows "had" in phrasings A and C, and what follows "if" in B.
     """

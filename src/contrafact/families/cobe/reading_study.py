@@ -1,8 +1,8 @@
-"""The reading study: can careful readers tell from a story what becomes of each of its facts?
+"""The reading study: can careful readers infer from a story what happens to each of its facts?
 
-CoBe, section 3.1, asks for causal relations that are self-evident. Readers see story and query
-alone and say what becomes of every fact; their answers are compared with the proof. Readers are
-people, or language models that know nothing of how the stories were made.
+CoBe, section 3.1, asks for causal relations that are self-evident. Readers see only the story and
+the query, and say what happens to every fact; their answers are compared with the proof. Readers
+are people, or language models that know nothing of how the stories were made.
 """
 
 import json
@@ -79,7 +79,7 @@ def _load(path: Path) -> "pd.DataFrame":
 
 
 def _whole_stories(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-    """Return the rows of some stories, with all facts of each."""
+    """Return the rows of some of the stories, always with all facts of a story."""
     names = list(dict.fromkeys(stratum["story_id"]))
     chosen = [names[int(index)] for index in rng.permutation(len(names))[:size]]
     rows: dict[str, list[int]] = {name: [] for name in chosen}
@@ -102,7 +102,9 @@ def _tables(study: AnsweredStudy) -> list[StudyTable]:
     ]
     shares = ("facts", *(kind.replace(" ", "_") for kind in _KINDS), "stories", "settled", "odd")
     return [
-        StudyTable("readers", "What careful readers got right", pd.DataFrame(readers), shares),
+        StudyTable(
+            "readers", "What careful readers answered correctly", pd.DataFrame(readers), shares
+        ),
         StudyTable("graphs", "The same by type of graph", pd.DataFrame(by_graph), shares),
     ]
 

@@ -1,4 +1,4 @@
-"""What CoBe speaks of: a story, the type of its causal graph, and its domain."""
+"""The records of CoBe: a story, the type of its causal graph, and its domain."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -212,14 +212,14 @@ def _read_by(data: ChapterData) -> Table | None:
 
 
 def _known(data: ChapterData) -> Table | None:
-    """Return what the row of the reference means, and what readers knew from the stories alone."""
+    """Return a table that explains the reference row and shows what careful readers answered."""
     if data.overall("accuracy")["system"].ne(REFERENCE).all():
         return None
     read = bundled_reading()
     right = clustered_proportion([all(facts) for facts in read], level=data.level)
     known = (
-        "of bundled stories, those of which a reader who saw story and request alone said of every "
-        f"fact what becomes of it ({sum(map(sum, read))} of {sum(map(len, read))} facts)"
+        "bundled stories for which a reader who saw only story and query was right about every "
+        f"fact ({sum(map(sum, read))} of {sum(map(len, read))} facts)"
     )
     line = ("careful readers, blind", known, right.n, right.estimate, right.low, right.high)
     keys = ["system", "what", "stories", "right", "right_low", "right_high"]
@@ -230,13 +230,13 @@ def _known(data: ChapterData) -> Table | None:
         Column("right", "Right, %", "share", ranked=False),
     )
     caption = (
-        f"{REFERENCE} is the proven answers, judged as any response: what the judge leaves to be "
-        "reached. It does not show that a reader can know them; these readers, language models "
-        f"with fresh contexts that knew neither rules nor proofs, do. Small figures are "
-        f"{data.percent_level} intervals."
+        f"{REFERENCE} is the proven answers, judged like any response: the best result possible "
+        "with this judge. It does not show that a reader can know the answers; the readers do. "
+        "They are language models with fresh contexts that knew neither rules nor proofs. Small "
+        f"figures are {data.percent_level} intervals."
     )
     frame = pd.DataFrame([line], columns=keys)
-    return finished_table("known", "What can be known", caption, columns, frame)
+    return finished_table("known", "What readers can know", caption, columns, frame)
 
 
 def _criteria(data: ChapterData) -> Section:

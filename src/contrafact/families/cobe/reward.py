@@ -165,7 +165,7 @@ def _text(completion: Any) -> str:
 
 
 def _all_of(rewards: Sequence[Coroutine[Any, Any, float | None]]) -> list[float | None]:
-    """Run to the end, also where a trainer's own event loop is running in this thread."""
+    """Run a coroutine to its end, even if an event loop is already running in this thread."""
 
     async def together() -> list[float | None]:
         return await asyncio.gather(*rewards)

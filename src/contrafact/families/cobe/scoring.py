@@ -49,7 +49,7 @@ def failure_modes() -> dict[int, FailureMode]:
 
 
 def suggested_mode(failed: Collection[str], story: Story) -> int | None:
-    """Return the number of the mode that the rule suggests; None where no criterion failed."""
+    """Return the number of the mode that the rule suggests; None if no criterion failed."""
     rule: Mapping[str, Any] = _data()["rule"]
     ordered = [name for name in rule["order"] if name in failed]
     for name in ordered:

@@ -1,4 +1,4 @@
-"""Stories without end, for trainers: edits to be made, each with a reward that is proven.
+"""An endless supply of editing tasks for training, each with a proven reward.
 
 CoBe, sections 3.1 and 3.2. A task is a story, a query and a score of any answer, decided by `proof`
 from what the story tells; no model is asked, and nothing that could ask one is imported. A task
@@ -74,7 +74,10 @@ class Difficulty:
                 f"there is no graph type '{unknown[0]}'", hint=f"use some of {', '.join(GRAPHS)}"
             )
         if not self.phrasings or not set(self.phrasings) <= set(PHRASINGS):
-            raise InputError(f"phrasings is {self.phrasings!r}", hint="use letters of ABC")
+            raise InputError(
+                f"phrasings is {self.phrasings!r}, not letters of ABC",
+                hint='use for example phrasings="AB"',
+            )
 
     def fits(self, row: Mapping[str, Any]) -> bool:
         if not _within(len(row["Proof"]["told"]), self.facts):
@@ -103,12 +106,13 @@ class Task(NamedTuple):
 
 
 class Stories:
-    """Tasks by index, without end: the same seed, difficulty and index give the same task.
+    """An endless sequence of tasks: the same seed, difficulty and index give the same task.
 
     Args:
         difficulty: Which stories are drawn; all if not given.
         form: ``conjunction``: 1.0 where every criterion is proven to pass, as the paper scores;
-            ``share``: the share of criteria that are. What `proof` leaves open passes nothing.
+            ``share``: the share of criteria that are. Criteria that `proof` leaves open do not
+            pass.
         framing: How the request is put: ``plain``, as in the paper, or ``stated:1`` to
             ``stated:3``, with the convention that the change comes from outside.
         private_lexicon: A folder with rules of your own; the bundled ones if not given.
@@ -144,16 +148,16 @@ class Stories:
 
         Raises:
             IndexError: The index is negative.
-            InputError: No story of this difficulty came of many draws.
+            InputError: No story of this difficulty was found in many draws.
         """
         return self._entry(index, self._row(index))
 
     def __iter__(self) -> Iterator[Task]:
-        """Yield tasks for ever; see `ahead` for several processes."""
+        """Yield tasks endlessly; see `ahead` for several processes."""
         return (self._task(index, self._row(index)) for index in count())
 
     def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
-        """Yield tasks from an index on, drawn by processes that end with the iterator."""
+        """Yield the tasks from an index onward, drawn by processes that end with the iterator."""
         first, passed = divmod(start, SIZE)
         drawn = chain.from_iterable(blocks_ahead(self._draw, count(first), processes))
         return islice(map(self._task, count(first * SIZE), drawn), passed, None)
@@ -165,7 +169,7 @@ class Stories:
 
     def _row(self, index: int) -> Mapping[str, Any]:
         if index < 0:
-            raise IndexError("tasks are counted from 0, and have no last one")
+            raise IndexError("indices of tasks begin at 0, and there is no last task")
         block, position = divmod(index, SIZE)
         return self._block(block)[position]
 
@@ -228,7 +232,7 @@ def _within(number: int, ends: tuple[int, int]) -> bool:
 
 
 def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[dict[str, Any]]:
-    """Return a block's stories of the difficulty, or an `InputError` if none came."""
+    """Return a block's stories of the difficulty; an `InputError` if none was found."""
     cells = [cell for graph in difficulty.graphs for cell in cells_of(library, graph=graph)]
     for again in range(_TRIES):
         rows = draw_rows(library, cells, seed, index, again)
@@ -236,5 +240,6 @@ def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> l
             return rows
     asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
     raise InputError(
-        f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"
+        f"no story of this difficulty was found in {_TRIES:,} draws ({asked})",
+        hint="widen its ranges",
     )

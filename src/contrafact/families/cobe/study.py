@@ -1,4 +1,4 @@
-"""The human study: responses for people to rate, and what their ratings say of the judge.
+"""The human study: responses for people to rate, and a comparison of their ratings with the judge.
 
 CoBe, appendix C.3: 100 responses, three raters, strict majority. The paper drew at random from the
 responses of one system; here every system gets its share, each story is drawn once as far as there

@@ -57,8 +57,8 @@ class Baseline:
 
 def pair_features(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
     """Return `PAIR_FEATURES` of (original, rewritten) pairs, shape (pairs, features)."""
-    found = [surface(original, rewritten) for original, rewritten in pairs]
-    rows = [[float(getattr(one, name)) for name in PAIR_FEATURES] for one in found]
+    features = [surface(original, rewritten) for original, rewritten in pairs]
+    rows = [[float(getattr(pair, name)) for name in PAIR_FEATURES] for pair in features]
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(PAIR_FEATURES))
 
 
@@ -115,11 +115,11 @@ def cross_validated(
 
     column_of = {label: column for column, label in enumerate(labels)}
     y = np.array([column_of[label] for label in gold])
-    found = np.zeros((len(y), len(labels)))
+    probabilities = np.zeros((len(y), len(labels)))
     for train, test in article_folds(clusters, seed=seed):
         seen = np.unique(y[train])
         if len(seen) == 1:
-            found[np.ix_(test, seen)] = 1.0
+            probabilities[np.ix_(test, seen)] = 1.0
             continue
         scaler = MaxAbsScaler() if issparse(features) else StandardScaler()
         # For two labels and many sparse columns this solver is several times as fast.
@@ -127,5 +127,5 @@ def cross_validated(
         solver = "liblinear" if fast else "lbfgs"
         model = make_pipeline(scaler, LogisticRegression(solver=solver, max_iter=2_000))
         model.fit(features[train], y[train])
-        found[np.ix_(test, seen)] = model.predict_proba(features[test])
-    return found
+        probabilities[np.ix_(test, seen)] = model.predict_proba(features[test])
+    return probabilities

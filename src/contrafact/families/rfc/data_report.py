@@ -28,10 +28,10 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
     """Return the report on a file of pairs: counts by manipulation, and what is wrong with rows."""
     notes, refused = PairNotes(), list[InputError]()
     pairs = read_pairs(rows, name, notes, refused=refused.append)
-    own = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}
+    by_manipulation = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}
     columns = ("manipulation", "pairs", "articles", "words of originals", "of rewrites")
     lines = []
-    for kind, some in own.items():
+    for kind, some in by_manipulation.items():
         words = ([one.original for one in some if one.original], [one.rewritten for one in some])
         lines.append((kind, f"{len(some):,}", _articles(some), *map(_words, words)))
     table = DataTable("Pairs by manipulation (words: medians)", columns, tuple(lines))

@@ -140,7 +140,7 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
-    found: list[ReviewDecision] = []
+    loaded: list[ReviewDecision] = []
     seen: dict[tuple[str, str, str, int, str], int] = {}
     for line, row in read_rows(path, guarded=True):
         try:
@@ -161,10 +161,10 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
         except InputError as error:
             raise error.at(name, line) from error
         seen[key] = line
-        found.append(decision)
-    if partial := _ruling_on_itself(found, seen.values()):
+        loaded.append(decision)
+    if partial := _ruling_on_itself(loaded, seen.values()):
         raise InputError(partial[1], file=name, line=partial[0], hint=_RULE_APART)
-    return found
+    return loaded
 
 
 def _decision(row: Mapping[str, Any], known: Collection[str] | None) -> ReviewDecision:
@@ -193,16 +193,16 @@ def _ruling_on_itself(
     """Return the line of a ruling on its author's own verdict, and what is wrong; None if none."""
     took_part: dict[tuple[str, str], dict[ReviewStage, int]] = {}
     numbered = list(zip(decisions, lines, strict=True))
-    for one, line in numbered:
-        own = took_part.setdefault((one.item_id, _folded(one.decided_by)), {})
-        own.setdefault(one.stage, line)
-    for one, line in numbered:
-        own = took_part[one.item_id, _folded(one.decided_by)]
-        for stage in APART_FROM.get(one.stage, ()):
+    for decision, line in numbered:
+        own = took_part.setdefault((decision.item_id, _folded(decision.decided_by)), {})
+        own.setdefault(decision.stage, line)
+    for decision, line in numbered:
+        own = took_part[decision.item_id, _folded(decision.decided_by)]
+        for stage in APART_FROM.get(decision.stage, ()):
             if stage in own:
                 return line, (
-                    f"'{one.decided_by}' rules at {one.stage} on {one.item_id}, a dispute of their "
-                    f"own ({stage}, line {own[stage]})"
+                    f"'{decision.decided_by}' rules at {decision.stage} on {decision.item_id}, "
+                    f"a dispute of their own ({stage}, line {own[stage]})"
                 )
     return None
 
@@ -241,15 +241,15 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     where the item goes. Only a person's last decision at a stage counts.
     """
     at: dict[str, list[ReviewDecision]] = {}
-    for one in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
-        at.setdefault(one.stage, []).append(one)
+    for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
+        at.setdefault(decision.stage, []).append(decision)
     revision = next(
         (o for o in reversed(at.get("expert-review", ())) if o.decision == "revise"), None
     )
     if revision is not None:
         # A batch that the audit returned is reviewed again: audits from before the revision are
         # about another text.
-        at["audit"] = [one for one in at.get("audit", ()) if one.time >= revision.time]
+        at["audit"] = [audit for audit in at.get("audit", ()) if audit.time >= revision.time]
     stage, dispute = "expert-review", ""
     text, experts, voters = None, list[ReviewDecision](), list[ReviewDecision]()
     while True:
@@ -293,7 +293,7 @@ def _stands(
         earlier = [] if revision is None or revision in here else [revision]
         return None if revision is None else revision.rewritten, [*earlier, *here]
     if stage == "audit":
-        return text, [*experts, *(one for one in here if one.decision == "pass")]
+        return text, [*experts, *(decision for decision in here if decision.decision == "pass")]
     if stage == "revision" and goes_on:
         return here[-1].rewritten, here
     return text, here if to == "final" and stage not in _ANNOTATIONS else experts

@@ -167,18 +167,18 @@ def settled(
     A pair passes if all criteria are true and fails if one is false; otherwise an invalid verdict
     or a tie leaves it undecided, with the reason for review. Facts alone decide a numerical pair.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, panel in judged.panel.items():
         members = judged.members[name]
         if panel.passed is None:
             why = "; ".join(f"{one.invalid or one.passed} ({one.judge})" for one in members)
             what = f"{panel.invalid}: {why}" if len(members) > 1 else why
-            found.append(review(UNDECIDED, f"no verdict on {name}: {what}"))
+            findings.append(review(UNDECIDED, f"no verdict on {name}: {what}"))
         if panel.passed is False:
             says = fail if facts.passed is None else review
             votes = [one for one in members if one.passed is False]
             words = votes[0].words
-            found.append(
+            findings.append(
                 says(
                     MEANING + name.replace("_", "-"),
                     f"{_FAULTS[manipulation][name]}, says {', '.join(v.judge for v in votes)}: "
@@ -192,8 +192,8 @@ def settled(
         passed = judged.passed
     return Check(
         passed,
-        (*facts.violations, *(one for one in found if not one.for_review)),
-        (*facts.review, *(one for one in found if one.for_review)),
+        (*facts.violations, *(one for one in findings if not one.for_review)),
+        (*facts.review, *(one for one in findings if one.for_review)),
         tuple(judged.panel[one.name].passed for one in CRITERIA[manipulation]),
     )
 

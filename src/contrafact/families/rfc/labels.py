@@ -65,8 +65,8 @@ def load_bands(path: str | Path) -> dict[Manipulation, tuple[float, float]]:
     """Return the bands that ``rfc calibrate --out`` wrote, or the paper's if it found none."""
     hint = "give the file that `contrafact rfc calibrate --out` wrote"
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))["manipulations"]
-        bands = {one["manipulation"]: one["band"] for one in found if one["band"] is not None}
+        calibrated = json.loads(Path(path).read_text(encoding="utf-8"))["manipulations"]
+        bands = {row["manipulation"]: row["band"] for row in calibrated if row["band"] is not None}
         read = {name: (float(low), float(high)) for name, (low, high) in bands.items()}
     except OSError as error:
         raise os_problem(error, str(path), doing="cannot be read") from error

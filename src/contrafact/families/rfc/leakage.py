@@ -62,10 +62,10 @@ def leakage(pairs: Sequence[Rewrite], *, seed: int = 0, resamples: int = 2_000) 
         items = items_of("rfc-detect", chosen)
         clusters, gold = [item.cluster for item in items], [item.gold for item in items]
         for artefact, features in _features([item.shown for item in items]).items():
-            found = cross_validated(features, gold, (FALSE, TRUE), clusters, seed=seed)
+            probabilities = cross_validated(features, gold, (FALSE, TRUE), clusters, seed=seed)
             area = auroc(
                 [label == FALSE for label in gold],
-                found[:, 0],
+                probabilities[:, 0],
                 clusters,
                 resamples=resamples,
                 rng=np.random.default_rng(seed),

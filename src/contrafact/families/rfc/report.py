@@ -68,8 +68,8 @@ def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
     ``baseline`` is a bool; missing columns of probabilities are NaN. Raises ValueError on a label
     that is not the task's.
     """
-    found = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
-    strays = found - set(labels_of(task))
+    labels = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
+    strays = labels - set(labels_of(task))
     if strays:
         raise ValueError(f"{sorted(strays)[0]!r} is not a label of {task}")
     right = items["predicted"].eq(items["gold"]).astype(float)
@@ -108,7 +108,7 @@ def _people(task: TaskName) -> pd.DataFrame:
     return people[people["task"].eq(task)]
 
 
-def _with_models_and_people(task: TaskName, own: Table) -> Table:
+def _with_models_and_people(task: TaskName, table: Table) -> Table:
     rows = published_table(PAPER, task.removeprefix("rfc-"))
     few = rows["shots"].gt(0)
     names = rows["model"].where(~few, rows["model"] + " · " + rows["shots"].astype(str) + " shots")
@@ -124,11 +124,11 @@ def _with_models_and_people(task: TaskName, own: Table) -> Table:
             "accuracy_valid": _people(task)["overall"],
         }
     )
-    with_models = with_published(own, models, label, notes)
+    with_models = with_published(table, models, label, notes)
     return with_published(with_models, people, label, _disagreements(("human:",)))
 
 
-def _with_people(task: TaskName, own: Table) -> Table:
+def _with_people(task: TaskName, table: Table) -> Table:
     column = "accuracy_valid" if task == "rfc-detect" else "recall_valid"
     lines = [
         {"system": f"Person: {row['annotator']}, {name}", "manipulation": name, column: row[name]}
@@ -136,7 +136,7 @@ def _with_people(task: TaskName, own: Table) -> Table:
         for name in MANIPULATIONS
     ]
     label = "Published · RFC-BENCH, table 7, 20 items each"
-    return with_published(own, pd.DataFrame(lines), label, (CONTEXT,))
+    return with_published(table, pd.DataFrame(lines), label, (CONTEXT,))
 
 
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
@@ -154,12 +154,12 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
 def _one_answer(data: ChapterData) -> Warnings:
     """Return a warning if systems nearly always give the same answer; baselines are exempt."""
     same: list[str] = []
-    for system, own in data.items[~data.items["baseline"]].groupby("system", sort=False):
-        answers = own["predicted"].dropna()
+    for system, rows in data.items[~data.items["baseline"]].groupby("system", sort=False):
+        answers = rows["predicted"].dropna()
         share = answers.value_counts(normalize=True)
         if len(answers) < _ENOUGH_ANSWERS or share.iloc[0] < _ONE_ANSWER:
             continue
-        right = percent(float(own["gold"].eq(share.index[0]).mean()))
+        right = percent(float(rows["gold"].eq(share.index[0]).mean()))
         same.append(
             f"{system} answered {share.index[0]} {percent(float(share.iloc[0]))} of the time, "
             f"which is right for {right} of the items whatever they say ({len(answers):,} valid "

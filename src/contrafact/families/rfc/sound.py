@@ -128,7 +128,7 @@ def sound_of(
     pairs: Sequence[Counted], exam: str | None, labels: str | None, settings: JudgeSettings
 ) -> list[Sound]:
     """Return how many pairs are really sound, from a file of an exam, of labels, or from both."""
-    answered = None if labels is None else _read_labels(labels, {one.id for one in pairs})
+    answered = None if labels is None else _read_labels(labels, {pair.id for pair in pairs})
     known, why = (None, "") if exam is None else _exam_of(exam, settings)
     return sound_pairs(pairs, known, why, labels=answered)
 
@@ -174,11 +174,11 @@ def _of_one_mix(estimate: float, low: float, high: float, note: str) -> _Share:
 
 def _judged(pairs: Sequence[Counted]) -> list[Counted]:
     """Return the pairs that have a verdict on every criterion."""
-    return [one for one in pairs if one.signs not in ("", BY_FACTS) and "?" not in one.signs]
+    return [pair for pair in pairs if pair.signs not in ("", BY_FACTS) and "?" not in pair.signs]
 
 
 def _passed(judged: Sequence[Counted]) -> list[float]:
-    return [float("0" not in one.signs) for one in judged]
+    return [float("0" not in pair.signs) for pair in judged]
 
 
 def _sound(kind: str, pairs: Sequence[Counted], share: _Share) -> Sound:
@@ -268,10 +268,10 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str) -> _Share:
 
 def _faults(part: CriterionExam) -> dict[str, ExamRate]:
     """Return how often the judge fails each kind of fault; kinds of few items are merged."""
-    rates = {name: one.right.exam_rate for name, one in part.kinds.items() if not one.known}
-    alone = {name: one for name, one in rates.items() if one.n >= _LEAST_OF_A_FAULT}
-    few = [one for name, one in rates.items() if name not in alone]
-    rest = ExamRate(sum(one.right for one in few), sum(one.n for one in few))
+    rates = {name: rate.right.exam_rate for name, rate in part.kinds.items() if not rate.known}
+    alone = {name: rate for name, rate in rates.items() if rate.n >= _LEAST_OF_A_FAULT}
+    few = [rate for name, rate in rates.items() if name not in alone]
+    rest = ExamRate(sum(rate.right for rate in few), sum(rate.n for rate in few))
     return alone | ({"other faults": rest} if rest.n >= _LEAST_OF_A_FAULT else {})
 
 

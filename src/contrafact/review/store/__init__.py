@@ -1,4 +1,4 @@
-"""Where reviews are kept: a database of events, and the present state that follows from them."""
+"""Storage of reviews: a database of events, and the present state computed from them."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["check_installed", "missing_file", "open_store"]
 
 
 def check_installed() -> None:
-    """Refuse where a package that the studio needs is not installed."""
+    """Raise `InputError` if a package that the studio needs is not installed."""
     needed = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "multipart", "zxcvbn")
     for package in needed:
         if find_spec(package) is None:
@@ -24,11 +24,15 @@ def check_installed() -> None:
 
 
 def open_store(db: str, *, new: bool = False) -> "Store":
-    """Open a database of reviews, a ``new`` one made if need be; `InputError` if unusable."""
+    """Open a database of reviews; with ``new``, a missing one is created.
+
+    Raises:
+        InputError: The database does not exist or cannot be used.
+    """
     file = missing_file(db)
     if file is not None and not new and file.parent.is_dir():
         raise InputError(
-            "there is no review in this place",
+            "there is no database of reviews here",
             file=file if "://" in db else db,
             hint="import items first: contrafact review import",
         )
@@ -38,7 +42,7 @@ def open_store(db: str, *, new: bool = False) -> "Store":
 
 
 def missing_file(db: str) -> Path | None:
-    """Return the file that opening a database would make, if any; `InputError` as `open_store`."""
+    """Return the SQLite file that opening a database would create; None if it would create none."""
     check_installed()
     from contrafact.review.store.database import database_url
 

@@ -1,7 +1,7 @@
-"""Accounts: who may sign in, their passwords, one-time invitations, and the audit log.
+"""Accounts: who may sign in, with their passwords, one-time invitations, and the audit log.
 
-An account bears the name that its owner has in reviews; its owner chooses a password at a one-time
-link. Of links and sessions the database keeps hashes only, of passwords Argon2id hashes.
+An account has its owner's name in reviews; the owner chooses a password at a one-time link. The
+database keeps only hashes of links and sessions, and Argon2id hashes of passwords.
 """
 
 import hashlib
@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from contrafact.review.events import NotAllowed
-from contrafact.review.setup import is_valid_name
+from contrafact.review.setup import check_person_name, is_valid_name
 from contrafact.review.store.database import accounts, audit, invites, reading, sessions
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 INVITE_LIFE = timedelta(days=7)
-"""How long an invitation can be used."""
+"""How long an invitation is valid."""
 SHORTEST = 12
-"""Characters of a password, at least. Length is what makes one strong; no signs are demanded."""
+"""The fewest characters of a password. Length makes it strong; special characters are not needed.
+"""
 LONGEST = 200
-"""Characters of a password, at most: hashing a longer one would cost whoever serves."""
-
+"""The most characters of a password, so that nobody can make the server hash huge texts."""
 GUESSABLE = 3
-"""The least score of zxcvbn, of 0 to 4: a password takes more than 10^8 guesses."""
+"""The lowest zxcvbn score allowed, of 0 to 4: guessing takes more than 10^8 attempts."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody who may sign in."""
+    """A person's account; it is ``ready`` once it has a password."""
 
     name: str
     manager: bool = False
@@ -44,12 +44,12 @@ class Account:
 
 
 def secret_hash(secret: str) -> str:
-    """Return what the database keeps of a random secret."""
+    """Return the hash of a random secret, which the database keeps in its place."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def check_password(password: str, name: str) -> None:
-    """Refuse a password that is short, long, common, or made of a name, by `NotAllowed`."""
+    """Raise `NotAllowed` if a password is too short, too long, common, or made of a name."""
     if len(password) < SHORTEST:
         raise NotAllowed(
             f"the password is shorter than {SHORTEST} characters", hint="use a longer one"
@@ -60,7 +60,7 @@ def check_password(password: str, name: str) -> None:
         )
     from zxcvbn import zxcvbn
 
-    # More characters make no password weaker, and would only take time.
+    # Further characters cannot make a password weaker, and would take time to check.
     guess = zxcvbn(password[:72], user_inputs=[name, *name.split(), "contrafact", "review"])
     if guess["score"] < GUESSABLE:
         why = guess["feedback"]["warning"].rstrip(".")
@@ -71,12 +71,11 @@ def check_password(password: str, name: str) -> None:
 
 
 def hash_password(password: str) -> str:
-    """Return a password's Argon2id hash, with its parameters and salt."""
     return password_hasher().hash(password)
 
 
 def password_matches(hashed: str | None, password: str) -> bool:
-    """Return whether a password is the one that was hashed; as slow where there is no hash."""
+    """Return whether a password matches a hash; this takes as long if there is no hash."""
     from argon2.exceptions import VerifyMismatchError
 
     try:
@@ -87,13 +86,12 @@ def password_matches(hashed: str | None, password: str) -> bool:
 
 
 def password_outdated(hashed: str) -> bool:
-    """Return whether a hash was made with other parameters than are used now."""
     return password_hasher().check_needs_rehash(hashed)
 
 
 @lru_cache(maxsize=1)
 def password_hasher() -> "PasswordHasher":
-    """Return Argon2id, at the cost that its package recommends."""
+    """Return an Argon2id hasher with its package's recommended parameters."""
     from argon2 import PasswordHasher
 
     return PasswordHasher()
@@ -101,12 +99,12 @@ def password_hasher() -> "PasswordHasher":
 
 @lru_cache(maxsize=1)
 def unknown_password_hash() -> str:
-    """Return a hash that no password has, to compare with where there is no account."""
+    """Return the hash of a random password, for comparison if there is no account."""
     return password_hasher().hash(secrets.token_urlsafe())
 
 
 class Accounts:
-    """The accounts in a database; the clock is in seconds since 1970."""
+    """The accounts in a database; ``clock`` gives seconds since 1970."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], float] = time) -> None:
         self.engine = engine
@@ -114,31 +112,27 @@ class Accounts:
         self._clock = clock
 
     def all(self) -> list[Account]:
-        """Return every account, in order of names."""
         with self._reading.begin() as connection:
             rows = connection.execute(select(accounts).order_by(accounts.c.name)).mappings()
             return [account_of(row) for row in rows]
 
     def find(self, name: str) -> Account | None:
-        """Return somebody's account, or None."""
+        """Return a person's account; None if there is none."""
         if not is_valid_name(name):
             return None
         with self._reading.begin() as connection:
             return _find(connection, name)
 
     def invite(self, name: str, *, by: str, manager: bool = False, address: str = "") -> str:
-        """Return the secret of a one-time link at which somebody chooses their password.
+        """Return the secret of a one-time link at which a person chooses their password.
 
-        Makes the account where there is none, a manager's or not. A new link for an account that is
-        there voids its earlier links, and its password holds until the link is used.
+        The account is created if there is none. A new link invalidates earlier ones; an existing
+        password stays valid until the link is used.
 
         Raises:
-            NotAllowed: The name is no name, or the account was closed.
+            NotAllowed: The name is invalid, or the account was closed.
         """
-        if not is_valid_name(name) or name.startswith("rule:"):
-            raise NotAllowed(
-                f"{name[:40]!a} is no name for a person", hint="use a short plain text"
-            )
+        check_person_name(name)
         secret, now = secrets.token_urlsafe(32), self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
@@ -146,7 +140,7 @@ class Accounts:
                 new = {"name": name, "manager": manager, "active": True, "made": now}
                 connection.execute(insert(accounts).values(**new))
             elif not account.active:
-                raise NotAllowed(f"the account of {name} is closed", hint="open it again first")
+                raise NotAllowed(f"the account of '{name}' is closed", hint="open it again first")
             matching = (invites.c.account == name) & invites.c.used.is_(None)
             connection.execute(update(invites).where(matching).values(used=now))
             row = {"token": secret_hash(secret), "account": name}
@@ -157,24 +151,27 @@ class Accounts:
         return secret
 
     def invited(self, secret: str) -> str | None:
-        """Return whom a link invites; None if it was used, is too old, or never was."""
+        """Return the name that a link invites; None if it was used, has expired, or is unknown."""
         with self._reading.begin() as connection:
             return _invited(connection, secret, self._clock())
 
     def accept(self, secret: str, password: str, *, address: str = "") -> Account:
-        """Use a link: set the password, end all sessions; `NotAllowed` if either is no good."""
+        """Use a link: set the account's password and end its sessions.
+
+        Raises:
+            NotAllowed: The link is no longer valid, or the password is too weak.
+        """
+        expired = NotAllowed("this link is no longer valid", hint="ask a manager for a new one")
         name = self.invited(secret)
         if name is None:
-            raise NotAllowed("this link is not good any more", hint="ask a manager for a new one")
+            raise expired
         check_password(password, name)
         hashed = hash_password(password)  # slow on purpose, so before the transaction
         now = self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
             if account is None or _invited(connection, secret, now) is None:
-                raise NotAllowed(
-                    "this link is not good any more", hint="ask a manager for a new one"
-                )
+                raise expired
             used = update(invites).where(invites.c.token == secret_hash(secret))
             connection.execute(used.values(used=now))
             _keep_password(connection, name, hashed)
@@ -182,7 +179,7 @@ class Accounts:
         return Account(name, account.manager, active=True, ready=True)
 
     def set_password(self, name: str, password: str, *, address: str = "") -> None:
-        """Give an account another password, end its sessions; `NotAllowed` if none, or weak."""
+        """Set an account's password and end its sessions; `NotAllowed` if it is too weak."""
         check_password(password, name)
         hashed = hash_password(password)  # slow on purpose, so before the transaction
         with self.engine.begin() as connection:
@@ -191,7 +188,7 @@ class Accounts:
             self.note(connection, "password changed", name, "", address)
 
     def set_active(self, name: str, active: bool, *, by: str, address: str = "") -> None:
-        """Close an account, or open it; `NotAllowed` if there is none, or no other manager."""
+        """Close or open an account; `NotAllowed` if it is unknown or the last manager's."""
         with self.engine.begin() as connection:
             account = self._locked(connection, name)
             if account.active == active:
@@ -199,44 +196,39 @@ class Accounts:
             if not active:
                 self._keep_a_manager(connection, account)
                 connection.execute(delete(sessions).where(sessions.c.account == name))
-                connection.execute(
-                    update(invites).where(invites.c.account == name).values(used=self._clock())
-                )
-            matching = update(accounts).where(accounts.c.name == name)
-            connection.execute(matching.values(active=active))
+                links = update(invites).where(invites.c.account == name)
+                connection.execute(links.values(used=self._clock()))
+            _change(connection, name, active=active)
             self.note(connection, "opened" if active else "closed", by, name, address)
 
     def set_manager(self, name: str, manager: bool, *, by: str, address: str = "") -> None:
-        """Let somebody manage, or not any more; `NotAllowed` if unknown, or the last manager."""
+        """Make a person a manager or not; `NotAllowed` if they are unknown or the last manager."""
         with self.engine.begin() as connection:
             account = self._locked(connection, name)
             if account.manager == manager:
                 return
             if not manager:
                 self._keep_a_manager(connection, account)
-            matching = update(accounts).where(accounts.c.name == name)
-            connection.execute(matching.values(manager=manager))
-            action = "made manager" if manager else "manager no more"
+            _change(connection, name, manager=manager)
+            action = "made manager" if manager else "no longer manager"
             self.note(connection, action, by, name, address)
 
     def has_manager(self) -> bool:
-        """Return whether some manager can sign in."""
         return any(a.manager and a.active and a.ready for a in self.all())
 
     def log(self, action: str, who: str, detail: str = "", address: str = "") -> None:
-        """Add a line to the audit log: who did what, to what, from where."""
+        """Add a line to the audit log: who did what, to what, from which address."""
         with self.engine.begin() as connection:
             self.note(connection, action, who, detail, address)
 
     def note(
         self, connection: Connection, action: str, who: str, detail: str, address: str
     ) -> None:
-        """Add a line to the audit log within a transaction."""
         row = {"who": who, "address": address[:100], "action": action, "detail": detail}
         connection.execute(insert(audit).values(at=self._clock(), **row))
 
     def audit_log(self, limit: int = 200) -> list[Any]:
-        """Return the latest rows of the audit log, the last one first."""
+        """Return the latest rows of the audit log, newest first."""
         with self._reading.begin() as connection:
             chosen = select(audit).order_by(audit.c.id.desc()).limit(limit)
             return list(connection.execute(chosen))
@@ -244,7 +236,7 @@ class Accounts:
     def _locked(self, connection: Connection, name: str) -> Account:
         account = _find(connection, name, lock=True) if is_valid_name(name) else None
         if account is None:
-            raise NotAllowed(f"there is no account {name[:40]!a}")
+            raise NotAllowed(f"there is no account {name[:40]!a}", hint="check the name")
         return account
 
     def _keep_a_manager(self, connection: Connection, account: Account) -> None:
@@ -253,17 +245,21 @@ class Accounts:
         ready = accounts.c.manager & accounts.c.active & accounts.c.password.is_not(None)
         others = select(func.count()).where(ready, accounts.c.name != account.name)
         if connection.scalar(others) == 0:
-            raise NotAllowed(f"{account.name} is the only manager", hint="make another one first")
+            raise NotAllowed(
+                f"'{account.name}' is the only manager", hint="make another manager first"
+            )
 
 
 def account_of(row: Any) -> Account:
-    """Return the account that a row keeps."""
     return Account(row["name"], row["manager"], row["active"], row["password"] is not None)
 
 
+def _change(connection: Connection, name: str, **values: Any) -> None:
+    connection.execute(update(accounts).where(accounts.c.name == name).values(**values))
+
+
 def _keep_password(connection: Connection, name: str, hashed: str) -> None:
-    matching = accounts.c.name == name
-    connection.execute(update(accounts).where(matching).values(password=hashed))
+    _change(connection, name, password=hashed)
     connection.execute(delete(sessions).where(sessions.c.account == name))
 
 

@@ -1,7 +1,7 @@
-"""The database: SQLite in a file by default, PostgreSQL by URL; its tables and their rows.
+"""The database, its tables and their rows: SQLite in a file by default, or PostgreSQL by its URL.
 
-Events are the truth; the present state of items and votes is kept next to them. The migrations in
-``migrations/versions`` make the tables; a test holds that both are the same.
+Events are the source of truth; the present state of items and votes is kept next to them. The
+migrations in ``migrations/versions`` make the tables; a test checks that they match this module.
 """
 
 import json
@@ -29,34 +29,42 @@ from contrafact.review.state import ReviewItem
 _HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
 _MIGRATION_LOCK = 0x636F6E74
-_EARLIER = ("0001", "0002", "0003", "0004")  # schemas that open too
+_EARLIER = ("0001", "0002", "0003", "0004")  # earlier schemas that can be opened
 
 
-def database_url(given: str) -> URL:
-    """Return a database's URL, a file's name being SQLite; `InputError` for others or in memory."""
-    if "://" not in given:
-        return URL.create("sqlite", database=str(Path(given).absolute()))
+def database_url(place: str) -> URL:
+    """Return the URL of a database, or of the SQLite database in a file.
+
+    Raises:
+        InputError: The URL is invalid, of another kind of database, or of one in memory.
+    """
+    if "://" not in place:
+        return URL.create("sqlite", database=str(Path(place).absolute()))
     try:
-        url = make_url(given)
+        url = make_url(place)
     except ArgumentError as error:
-        raise InputError("this is no database's URL", hint=_HINT) from error
-    if "@" in (url.host or ""):  # the rest of a password, which would be shown
-        raise InputError("the database's password holds an '@'", hint="write %40 for it")
+        raise InputError("the database's URL is invalid", hint=_HINT) from error
+    if "@" in (url.host or ""):  # the rest of a password, which must not be shown
+        raise InputError("the database's password contains '@'", hint="write it as %40")
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql", "postgres"):
         raise InputError(f"'{kind}' databases are not supported", hint=_HINT)
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
-        raise InputError("a database in memory would forget every decision", hint=_HINT)
+        raise InputError("a database in memory would lose every decision", hint=_HINT)
     return url.set(drivername="sqlite" if kind == "sqlite" else "postgresql+psycopg")
 
 
-def connect(given: str) -> sa.Engine:
-    """Return an engine on a database, tables up to date; `InputError` if not there or not ours."""
-    url = database_url(given)
-    shown = url.set(query={}).render_as_string(hide_password=True)  # where passwords stand, too
+def connect(place: str) -> sa.Engine:
+    """Return an engine on a database, after bringing its tables up to date.
+
+    Raises:
+        InputError: The database cannot be reached, or is not one of reviews.
+    """
+    url = database_url(place)
+    shown = url.set(query={}).render_as_string(hide_password=True)  # a query may hold passwords
     lite = url.get_backend_name() == "sqlite"
     if lite and not Path(str(url.database)).parent.is_dir():
-        raise InputError("the folder does not exist", file=url.database, hint="make it first")
+        raise InputError("the folder does not exist", file=url.database, hint="create it first")
     if lite:
         _keep_private(Path(str(url.database)))
     engine = sa.create_engine(
@@ -70,7 +78,7 @@ def connect(given: str) -> sa.Engine:
     except CommandError as error:
         engine.dispose()
         raise InputError(
-            "the database was made by a newer version of contrafact, or by something else",
+            "the database was made by a newer version of contrafact, or by another program",
             file=shown,
             hint="use the version that made it: pip install --upgrade 'contrafact[review]'",
         ) from error
@@ -81,18 +89,18 @@ def connect(given: str) -> sa.Engine:
 
 
 def database_problem(error: SQLAlchemyError, url: URL) -> InputError:
-    """Return in one line what the database answers, held by another program for one."""
+    """Return the database's error in one line, with a hint if another program locks it."""
     message = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
     held = "locked" in message or "busy" in message
     return InputError(
         f"the database cannot be used: {message}",
         file=url.render_as_string(hide_password=True),
-        hint="another program holds it; try again when it is done" if held else _HINT,
+        hint="another program is using it; try again when it is done" if held else _HINT,
     )
 
 
 def _keep_private(path: Path) -> None:
-    """Make the file of a new database, for its owner alone; SQLite gives its logs the same mode."""
+    """Create a new database's file, readable by its owner only; SQLite's logs get the same mode."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -102,12 +110,12 @@ def _keep_private(path: Path) -> None:
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
-    """Return the engine for transactions that only read: on SQLite they wait for no writer."""
+    """Return the engine for read-only transactions, which on SQLite wait for no writer."""
     return engine.execution_options(contrafact_reads=True)
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Bring a database's tables up to date; two processes that start together take turns."""
+    """Bring a database's tables up to date; processes that start at the same time take turns."""
     config = Config()
     folder = files("contrafact.review.store").joinpath("migrations")
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
@@ -116,13 +124,13 @@ def migrate(engine: sa.Engine) -> None:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
         version = MigrationContext.configure(connection).get_current_revision()
         config.attributes |= {"connection": connection, "earlier": version in _EARLIER}
-        if version in _EARLIER:  # the first revision that is left takes them in
+        if version in _EARLIER:  # the oldest remaining revision upgrades them
             connection.exec_driver_sql("DELETE FROM alembic_version")
         command.upgrade(config, "head")
 
 
 def _prepare(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # the driver begins no transaction of its own
+    connection.isolation_level = None  # the driver must not begin transactions itself
     for pragma in (
         f"busy_timeout = {_PATIENCE}",
         "journal_mode = WAL",
@@ -133,17 +141,17 @@ def _prepare(connection: Any, _: object) -> None:
 
 
 def _begin(connection: sa.Connection) -> None:
-    # A transaction takes the write lock when it begins, so that what it has read is still so when
-    # it writes.
+    # A transaction takes the write lock when it begins, so that nothing it has read can change
+    # before it writes.
     reads = connection.get_execution_options().get("contrafact_reads", False)
-    # By the driver itself: the way through the library costs as much as a query.
+    # The driver is called directly, as SQLAlchemy would take as long as for a query.
     driver = connection.connection.dbapi_connection
     assert driver is not None
     _execute(driver, "BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _execute(driver: Any, statement: str) -> None:
-    """Run a statement by SQLite's driver, whose errors are the library's from here on."""
+    """Run a statement with SQLite's driver, turning its errors into SQLAlchemy's."""
     try:
         driver.execute(statement)
     except sqlite3.Error as error:
@@ -158,7 +166,7 @@ reviews = sa.Table(
     sa.Column("name", sa.String(200), primary_key=True),
     sa.Column("seq", sa.Integer, nullable=False),
 )
-"""One row a review, with its last event's number. Whoever changes a review locks its row first."""
+"""The reviews, with the number of the last event. A change locks its review's row first."""
 
 events = sa.Table(
     "events",
@@ -180,7 +188,7 @@ events = sa.Table(
     sa.UniqueConstraint("review", "request", name="uq_events_request"),
     sa.Index("ix_events_item", "review", "item"),
 )
-"""The history. A trigger refuses to change or delete a row."""
+"""The history. A trigger forbids changing or deleting rows."""
 
 items = sa.Table(
     "items",
@@ -193,7 +201,7 @@ items = sa.Table(
     sa.PrimaryKeyConstraint("review", "id", name="pk_items"),
     sa.Index("ix_items_stage", "review", "stage"),
 )
-"""Where every item is now."""
+"""The present state of every item."""
 
 votes = sa.Table(
     "votes",
@@ -209,7 +217,7 @@ votes = sa.Table(
     sa.UniqueConstraint("review", "item", "stage", "round", "person", name="uq_votes_person"),
     sa.Index("ix_votes_person", "review", "person"),
 )
-"""The votes that stand. The keys hold that a place is filled once, and by a person once."""
+"""The votes that count. The keys ensure that a slot has one vote, and a person one per round."""
 
 accounts = sa.Table(
     "accounts",
@@ -220,7 +228,7 @@ accounts = sa.Table(
     sa.Column("password", sa.String(200)),
     sa.Column("made", sa.Float, nullable=False),
 )
-"""Who may sign in, under the name they have in reviews. No password until they chose one.
+"""The accounts, by the person's name in reviews; the password is empty until it is chosen.
 
 Times here and below are seconds since 1970.
 """
@@ -244,7 +252,7 @@ sessions = sa.Table(
     sa.Column("seen", sa.Float, nullable=False),
     sa.Index("ix_sessions_account", "account"),
 )
-"""Who is signed in, by a hash of the cookie's secret."""
+"""The sessions of people who are signed in, by a hash of the cookie's secret."""
 
 attempts = sa.Table(
     "attempts",
@@ -257,7 +265,7 @@ attempts = sa.Table(
     sa.Index("ix_attempts_name", "name", "at"),
     sa.Index("ix_attempts_address", "address", "at"),
 )
-"""Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at."""
+"""The attempts to sign in of the last day; ``succeeded`` is null until the password is checked."""
 
 audit = sa.Table(
     "audit",
@@ -269,24 +277,21 @@ audit = sa.Table(
     sa.Column("action", sa.String(40), nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
 )
-"""What happened to accounts, sessions and reviews' management; rows are only ever added."""
+"""The audit log of accounts, sessions and managers' acts; rows are only ever added."""
 
 
 def event_row(review: str, event: Event) -> dict[str, Any]:
-    """Return the row that an event is kept as."""
     row = {"review": review, **vars(event), "body": _json(event.body)}
     return {"at": row.pop("when").isoformat(), **row}
 
 
 def event_of(row: Mapping[str, Any]) -> Event:
-    """Return the event that a row keeps."""
     fields = {key: value for key, value in row.items() if key not in ("review", "at", "body")}
     when = datetime.fromisoformat(row["at"])
     return Event(**fields, when=when, body=json.loads(row["body"]))
 
 
 def item_row(review: str, item: ReviewItem) -> dict[str, Any]:
-    """Return the row that says where an item is now."""
     state = {
         "fields": item.fields,
         "text_version": item.text_version,
@@ -312,5 +317,5 @@ def item_row(review: str, item: ReviewItem) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    # Escapes keep what a database's text cannot hold: NUL and lone surrogates.
+    # Escaped, as a database's text cannot hold NUL and lone surrogates.
     return json.dumps(value, sort_keys=True, ensure_ascii=True)

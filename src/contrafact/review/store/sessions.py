@@ -1,8 +1,7 @@
-"""Signing in and out: sessions on the server, and attempts that get slower.
+"""Signing in and out: server-side sessions, and slowing down of failed attempts.
 
-Whoever guesses has to wait after a few failures, twice as long after each further one. Failures are
-counted for an account and an address together, for an address, and for an account from everywhere.
-Every failure is logged.
+After a few failures, the next attempt has to wait, twice as long after each further failure.
+Failures are counted by account and address, by address, and by account. Every failure is logged.
 """
 
 import logging
@@ -28,12 +27,12 @@ from contrafact.review.store.database import accounts, attempts, reading, sessio
 
 _LOG = logging.getLogger(__name__)
 # All in seconds.
-IDLE = 2 * 3600.0  # a session that is not used for so long ends
-LIFE = 12 * 3600.0  # a session ends so long after signing in, used or not
-_WINDOW = 15 * 60.0  # failures count for so long
-_KEPT = 24 * 3600.0
-# Failures that cost no time: on one account from one address, on one account from everywhere, and
-# from one address; and the longest waits between two attempts on an account, and from an address.
+IDLE = 2 * 3600.0  # an unused session ends after this time
+LIFE = 12 * 3600.0  # any session ends this long after signing in
+_WINDOW = 15 * 60.0  # failures count for this time
+_KEPT = 24 * 3600.0  # attempts are deleted after this time
+# Failures without a wait: on one account from one address, on one account from anywhere, and from
+# one address; and the longest waits between two attempts on an account, and from an address.
 FREE = 5
 FREE_ACCOUNT = 20
 _FREE_ADDRESS = 20
@@ -41,15 +40,15 @@ _LONGEST, _LONGEST_ADDRESS = 120.0, 60.0
 
 
 class TooManyAttempts(NotAllowed):
-    """Too many attempts have failed; ``seconds`` says how long to wait."""
+    """Too many attempts to sign in have failed; the next may follow in ``seconds``."""
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
-        super().__init__("too many attempts have failed", hint=f"wait {seconds} seconds")
+        super().__init__("too many attempts to sign in have failed", hint=f"wait {seconds} seconds")
 
 
 class Sessions:
-    """Who is signed in; the clock is in seconds since 1970."""
+    """The sessions in a database; ``clock`` gives seconds since 1970."""
 
     def __init__(self, known: Accounts, *, clock: Callable[[], float] = time) -> None:
         self.engine: Engine = known.engine
@@ -58,13 +57,13 @@ class Sessions:
         self._clock = clock
 
     def prove(self, name: str, password: str, *, address: str = "") -> None:
-        """Look whether a name and a password go together, before a session begins.
+        """Check a name and a password, before a session begins.
 
-        An attempt is counted before the password is looked at, so that many at once count too.
+        The attempt is counted before the password is checked, so that simultaneous attempts count.
 
         Raises:
-            TooManyAttempts: Too many attempts have failed lately; the password was not looked at.
-            NotAllowed: The name and the password do not go together; which is wrong is not said.
+            TooManyAttempts: Too many attempts have failed lately; the password was not checked.
+            NotAllowed: The name or the password is wrong; the message does not say which.
         """
         known = name if is_valid_name(name) else "(no name)"
         address = address[:100]
@@ -76,7 +75,7 @@ class Sessions:
         good = len(password) <= LONGEST and password_matches(hashed, password)
         if not good or row is None or not row["active"]:
             self._failed(known, address, number)
-            raise NotAllowed("the name and the password do not go together", hint="try again")
+            raise NotAllowed("the name or the password is wrong", hint="try again")
         fresh = hash_password(password) if password_outdated(row["password"]) else None
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=True)
@@ -85,7 +84,7 @@ class Sessions:
                 connection.execute(matching.values(password=fresh))
 
     def begin(self, name: str, *, address: str = "") -> str:
-        """Return the secret of a new session of somebody who has proven who they are."""
+        """Begin a session for a person whose password was checked, and return its secret."""
         with self.engine.begin() as connection:
             secret, now = secrets.token_urlsafe(32), self._clock()
             ended = (sessions.c.began < now - LIFE) | (sessions.c.seen < now - IDLE)
@@ -96,7 +95,7 @@ class Sessions:
             return secret
 
     def account(self, secret: str) -> Account | None:
-        """Return who a session belongs to, and keep it alive; None if it has ended."""
+        """Return a session's account and keep the session alive; None if it has ended."""
         now, token = self._clock(), secret_hash(secret)
         with self._reading.begin() as connection:
             chosen = (
@@ -115,7 +114,6 @@ class Sessions:
         return account_of(row)
 
     def sign_out(self, secret: str, *, address: str = "") -> None:
-        """End a session; nothing happens where there is none."""
         token = secret_hash(secret)
         with self.engine.begin() as connection:
             chosen = select(sessions.c.account).where(sessions.c.token == token)
@@ -128,7 +126,7 @@ class Sessions:
         now = self._clock()
         with self.engine.begin() as connection:
             if connection.dialect.name == "postgresql":
-                # Attempts on one account take turns, so that many at once see each other.
+                # Attempts on one account take turns, so that each counts the others.
                 connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(name))))
             wait = self._wait(connection, name, address, now)
             if wait > 0:
@@ -136,14 +134,15 @@ class Sessions:
                 raise TooManyAttempts(int(wait) + 1)
             old = attempts.c.at < now - _KEPT
             connection.execute(delete(attempts).where(old))
-            made = insert(attempts).values(name=name, address=address, at=now)
-            return int(connection.scalars(made.returning(attempts.c.id)).one())
+            row = insert(attempts).values(name=name, address=address, at=now)
+            return int(connection.scalars(row.returning(attempts.c.id)).one())
 
     def _wait(self, connection: Connection, name: str, address: str, now: float) -> float:
         """Return the seconds to wait before an attempt.
 
-        On an account an attempt counts while it is still looked at, or many at once would be free.
-        From one address a whole team may sign in at once, so there only failures count.
+        On an account, attempts count while their password is still being checked, or many at once
+        would not have to wait. From one address, only failures count, as a whole team may sign in
+        at once.
         """
         since = now - _WINDOW
         account, unsettled = attempts.c.name == name, attempts.c.succeeded.is_not(True)
@@ -151,7 +150,7 @@ class Sessions:
         failures = (attempts.c.address == address) & attempts.c.succeeded.is_(False)
 
         def after_success(matching: ColumnElement[bool]) -> float:
-            """Failures count since the last success from there."""
+            # Only failures since the last success count.
             last = select(func.max(attempts.c.at)).where(matching, attempts.c.succeeded)
             return max(since, connection.scalar(last) or 0.0)
 

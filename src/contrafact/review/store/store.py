@@ -1,9 +1,8 @@
-"""The store: actions on a database, many people and processes at a time.
+"""The store: it runs actions on a database, for many people and processes at a time.
 
-A change locks its review, brings the state up to date with what others did, lets an action decide,
-and writes the events and the present state in one transaction. What was acknowledged is in the
-database; what failed half way never happened. `verify` proves that the present state is what the
-events say.
+A change locks its review, brings the state up to date, runs an action, and writes the events and
+the present state in one transaction: acknowledged changes are in the database, failed ones leave no
+trace. `verify` checks that the present state follows from the events.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,13 +42,13 @@ P = ParamSpec("P")
 
 
 class UnknownReview(InputError):
-    """There is no review of that name."""
+    """The database has no review of that name."""
 
 
 class Store:
-    """Reviews in a database.
+    """The reviews in a database.
 
-    A seed makes samples reproducible; every draw is recorded in any case.
+    A ``seed`` makes random draws reproducible; every draw is recorded in any case.
 
     Raises:
         InputError: The database cannot be used.
@@ -66,7 +65,7 @@ class Store:
         self._reading = reading(self.engine)
         self._clock = clock
         self._seed = seed
-        # With the time of the last event that each of them has taken in.
+        # By review, its state and the time of the last event that was applied to it.
         self._states: dict[str, tuple[ReviewState, str]] = {}
         self._locks: dict[str, RLock] = {}
         self._guard = RLock()
@@ -80,26 +79,26 @@ class Store:
             raise database_problem(error, self.engine.url) from error
 
     def close(self) -> None:
-        """Close the connections to the database."""
         self.engine.dispose()
 
     def reviews(self) -> list[str]:
-        """Return the names of the reviews, in order."""
         with self._reading.begin() as connection:
             return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
 
     def define(self, review: str, project: Project, who: str) -> None:
-        """Open a review, or change its guidelines; `NotAllowed` as `setup.define_project`."""
-        named = NotAllowed(f"{review[:40]!a} is no name for a review")
+        """Open a review, or change its wording; see `setup.define_project`."""
+        named = NotAllowed(
+            f"{review[:40]!a} cannot be a review's name", hint="use letters and digits"
+        )
         if not setup.is_valid_name(review):
             raise named
         with self._lock(review), self.engine.begin() as connection:
             if self.engine.dialect.name == "postgresql":
-                # There is no row yet that two who open one review at once could take turns on.
+                # A new review has no row to lock yet, so two people who open it at once lock this.
                 connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(review))))
             new = not connection.scalar(select(reviews.c.name).where(reviews.c.name == review))
             if new:
-                # It is a part of pages' addresses, which some servers read twice.
+                # The name is part of pages' addresses, which some servers decode twice.
                 if set("/%") & set(review) or not review.strip("."):
                     raise named
                 change = Change(ReviewState(project), self._clock(), np.random.default_rng())
@@ -116,12 +115,10 @@ class Store:
         *arguments: P.args,
         **options: P.kwargs,
     ) -> T:
-        """Let an action change a review, and return what it returns.
-
-        What an action refuses, it refuses before it changes anything.
+        """Run an action on a review, and return its result.
 
         Raises:
-            InputError: There is no such review, or as the action does.
+            InputError: There is no such review, or the action refuses; nothing was changed.
         """
         with self._lock(review):
             try:
@@ -132,37 +129,33 @@ class Store:
                     result = action(change, *arguments, **options)
                     self._write(connection, review, change)
             except InputError:
-                raise  # refused before anything was changed
+                raise  # actions refuse before they change anything
             except BaseException:
-                # The state may be ahead of the database: read it again next time.
+                # The state may be ahead of the database, so it is read again next time.
                 self._states.pop(review, None)
                 raise
             return result
 
     def next(self, review: str, who: str) -> Assignment | None:
-        """Give somebody the next item; see `contrafact.review.assignment.assign`."""
         return self.act(review, assign, who)
 
     def work(
         self, review: str, who: str, reader: Callable[[ReviewState, Assignment | None], T]
     ) -> T:
-        """Give somebody the next item as `next` does, and return what ``reader`` makes of it.
+        """Assign the next item, and return what ``reader`` returns for the state and the item.
 
-        ``reader`` sees the state with the item given out, before anybody else changes it; it may
-        not change the state itself.
+        ``reader`` is called before anybody else can change the state; it must not change it itself.
         """
         return self.act(review, lambda c: reader(c.state, assign(c, who)))
 
     def answer(self, review: str, who: str, place: Assignment, decision: Decision) -> bool:
-        """Take a decision, in training or not, and return whether it is new.
+        """Record a decision, in training or not, and return whether it is new.
 
-        Raises:
-            NotAllowed: As `contrafact.review.workflow.answer` and
-                `contrafact.review.assignment.answer_training`.
-            InputError: The answers are not whole.
+        `contrafact.review.workflow.answer` and `contrafact.review.assignment.answer_training` say
+        what is raised.
         """
         if decision.request is not None and not setup.is_valid_name(decision.request):
-            raise NotAllowed("the request's key is no short plain text")
+            raise NotAllowed("the request's key is not a short plain text")
         take = answer_training if place.training else workflow.answer
 
         def action(change: Change) -> bool:
@@ -172,18 +165,18 @@ class Store:
         return self.act(review, action)
 
     def read(self, review: str, reader: Callable[[ReviewState], T]) -> T:
-        """Return what ``reader`` finds on the state as it is now; it may not change the state."""
+        """Return what ``reader`` returns for the present state, which it must not change."""
         with self._lock(review), self._reading.begin() as connection:
             return reader(self._state(connection, review, lock=False))
 
     def history(self, review: str) -> list[Event]:
-        """Return every event in order; `InputError` if there is no such review."""
+        """Return every event of a review in order; an `InputError` if there is no such review."""
         with self._reading.begin() as connection:
             self._last_event(connection, review, lock=False)
             return list(_events(connection, review, 0))
 
     def item_history(self, review: str, item: str) -> list[Event]:
-        """Return what happened to one item, in order; its being drawn with others apart."""
+        """Return the events of one item in order, without draws of whole batches."""
         matching = (events_table.c.review == review) & (events_table.c.item == item)
         with self._reading.begin() as connection:
             rows = connection.execute(
@@ -192,10 +185,10 @@ class Store:
             return [event_of(row._asdict()) for row in rows]
 
     def _state(self, connection: Connection, review: str, *, lock: bool = True) -> ReviewState:
-        """Return the state with what other processes did, and the review locked or not.
+        """Return the state including other processes' events; with ``lock``, the review is locked.
 
-        Where the history is not the one that was taken in before, because a copy of the database
-        was put back, it is read from its beginning.
+        If the history differs from the one applied before, because a copy of the database was
+        restored, it is read from the beginning.
         """
         seq, time = self._last_event(connection, review, lock=lock)
         state, known = self._states.get(review, (None, ""))
@@ -210,14 +203,14 @@ class Store:
                 if state is None:
                     state = ReviewState(Project.model_validate(current_definition(event)))
                 state.apply(event)
-        assert state is not None, "a review is written with its first event"
+        assert state is not None, "a review is created with its first event"
         self._states[review] = (state, time)
         return state
 
     def _last_event(
         self, connection: Connection, review: str, *, lock: bool = True
     ) -> tuple[int, str]:
-        """Return the number and time of a review's last event, and lock the review or not."""
+        """Return the number and time of a review's last event; with ``lock``, lock the review."""
         chosen = select(reviews.c.seq).where(reviews.c.name == review)
         seq = connection.scalar(chosen.with_for_update() if lock else chosen)
         if seq is None:
@@ -229,23 +222,23 @@ class Store:
         return int(seq), str(connection.scalar(select(events_table.c.at).where(matching)))
 
     def _write(self, connection: Connection, review: str, change: Change) -> None:
-        state, made = change.state, change.events
-        if not made:
+        state, events = change.state, change.events
+        if not events:
             return
-        connection.execute(insert(events_table), [event_row(review, event) for event in made])
-        for seq in (seq for event in made for seq in set_aside_by(event)):
+        connection.execute(insert(events_table), [event_row(review, event) for event in events])
+        for seq in (seq for event in events for seq in set_aside_by(event)):
             connection.execute(delete(votes).where(votes.c.review == review, votes.c.seq == seq))
-        places = ("item", "stage", "round", "slot", "seq")
+        columns = ("item", "stage", "round", "slot", "seq")
         cast_votes = [
-            {"review": review, "person": one.who, **{name: getattr(one, name) for name in places}}
-            for one in made
-            if one.kind == "answered"
+            {"review": review, "person": event.who} | {c: getattr(event, c) for c in columns}
+            for event in events
+            if event.kind == "answered"
         ]
         if cast_votes:
             connection.execute(insert(votes), cast_votes)
-        named = (name for event in made for name in (event.item, *event.body.get("members", ())))
+        named = (name for event in events for name in (event.item, *event.body.get("members", ())))
         touched = [name for name in dict.fromkeys(named) if name in state.items]
-        new = {e.item for e in made if e.kind == "imported"}
+        new = {event.item for event in events if event.kind == "imported"}
         rows = [item_row(review, state.items[name]) for name in touched]
         if added := [row for row in rows if row["id"] in new]:
             connection.execute(insert(items), added)
@@ -254,7 +247,7 @@ class Store:
             connection.execute(update(items).where(matching).values(**row))
         last = update(reviews).where(reviews.c.name == review)
         connection.execute(last.values(seq=state.seq))
-        self._states[review] = (state, made[-1].when.isoformat())
+        self._states[review] = (state, events[-1].when.isoformat())
 
     def _lock(self, review: str) -> RLock:
         with self._guard:
@@ -268,10 +261,9 @@ def _events(connection: Connection, review: str, after: int) -> Iterable[Event]:
 
 
 def verify(store: Store, review: str) -> list[str]:
-    """Return every difference between a review's state and what a replay of its history leads to.
+    """Return all differences between a review's stored state and a replay of its history.
 
-    An empty list is the proof that nothing of the state is there without an event, and nothing of
-    the history is lost.
+    An empty list proves that the stored state and the history agree.
 
     Raises:
         InputError: There is no such review.
@@ -289,14 +281,14 @@ def verify(store: Store, review: str) -> list[str]:
         places = select(votes.c.item, votes.c.stage, votes.c.round, votes.c.slot, votes.c.person)
         filled = {tuple(row) for row in connection.execute(places.where(votes.c.review == review))}
     if last != state.seq:
-        problems.append(f"the last event is {state.seq}, and {last} were written")
+        problems.append(f"the last event is {state.seq}, but the review's row says {last}")
     for name, item in state.items.items():
         row = item_row(review, item)
         if name not in kept:
-            problems.append(f"item {name} is in the history, and not in the state")
+            problems.append(f"item {name} is in the history but not in the state")
         else:
             problems += [
-                f"item {name}: '{column}' is not what the history says"
+                f"item {name}: '{column}' differs from the history"
                 for column in row
                 if row[column] != kept[name][column]
             ]

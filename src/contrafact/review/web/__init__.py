@@ -1,1 +1,1 @@
-"""The studio's pages: server-rendered, usable without JavaScript, quick with it."""
+"""The studio's pages: rendered on the server, usable without JavaScript, and faster with it."""

@@ -1,11 +1,10 @@
-"""Who may do what: dependencies of routes. Every route's role is checked on the server.
+"""Access control: dependencies that check on the server what a person may do.
 
-A route says what it needs by the types of its arguments: `TheAccount` for anybody who is
-signed in, `TheManagerPage` for managers, `TheReviewPage` for managers and the review in
-its path, `TheMemberPage` for people of that review. The app checks the token of every form, so no
-route has to.
+A route declares its requirement by the types of its arguments: `TheAccount` for anybody who is
+signed in, `TheManagerPage` for managers, `TheReviewPage` for managers with the review in the path,
+`TheMemberPage` for members of that review. The app checks the token of every form.
 
-Importing this module makes ``{review:review}`` known in the paths of routes.
+Importing this module registers ``{review:review}`` for the paths of routes.
 """
 
 import hmac
@@ -25,7 +24,7 @@ from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 KEY = "^[A-Za-z0-9_-]{8,64}$"
-"""The key of a form, under which it counts once."""
+"""The pattern of a form's key; a form sent again under the same key counts once."""
 TheKey = Annotated[str, Form(alias="request", pattern=KEY)]
 Text = Annotated[str, Form(max_length=1000)]
 LongText = Annotated[str, Form(max_length=20_000)]
@@ -34,7 +33,7 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class _ReviewName(StringConvertor):
-    """Turns a review's name into a part of a path, of which the server has taken the escapes."""
+    """Converts a review's name to a part of a path; the server decodes it."""
 
     def to_string(self, value: str) -> str:
         return quote(value, safe="")
@@ -44,7 +43,7 @@ register_url_convertor("review", _ReviewName())
 
 
 class NeedsSignIn(Exception):
-    """Nobody is signed in (any more)."""
+    """The request needs a session, and there is none or it has ended."""
 
 
 async def _studio(request: Request) -> Studio:
@@ -55,14 +54,14 @@ TheStudio = Annotated[Studio, Depends(_studio)]
 
 
 def client_address(request: Request) -> str:
-    """Return the address that a request came from, for the audit log and for slowing attempts."""
+    """Return a request's address, for the audit log and the limit on attempts to sign in."""
     return request.client.host if request.client else ""
 
 
 async def check_form(request: Request) -> None:
-    """Refuse a form that was not made for whoever sends it, and whom a proxy names wrongly.
+    """Raise an error for a form that was not made for its sender, or a problem with a proxy's name.
 
-    The app asks this of every route.
+    The app depends on this in every route.
     """
     problem = request.scope["state"].get("problem")
     if isinstance(problem, NotAllowed):
@@ -77,7 +76,7 @@ async def check_form(request: Request) -> None:
         return
     if request.scope["state"]["account"] is None and sent is not None:
         raise NeedsSignIn
-    raise HTTPException(403, "This form was not made for you, or is too old. Open its page again.")
+    raise HTTPException(403, "This form was not made for you or has expired. Reload its page.")
 
 
 async def _account(request: Request) -> Account:
@@ -92,7 +91,7 @@ TheAccount = Annotated[Account, Depends(_account)]
 
 @dataclass(frozen=True)
 class ReviewPage:
-    """A request of somebody who is signed in; ``review`` is the one in the path, or empty."""
+    """A request of a signed-in person; ``review`` is the one in the path, or empty."""
 
     request: Request
     studio: Studio
@@ -100,27 +99,25 @@ class ReviewPage:
     review: str = ""
 
     def render(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
-        """Return a page; its template also has the review's name."""
         return render(self.request, template, status=status, review=self.review, **context)
 
     def path(self, name: str, **query: str) -> str:
-        """Return the path of a page of this review, or of one that is about none."""
         parts = {"review": self.review} if self.review else {}
         path = str(self.request.app.url_path_for(name, **parts))
         return f"{path}?{urlencode(query)}" if query else path
 
     def go_to(self, name: str, **query: str) -> Response:
-        """Return the answer to a form that was taken: go on to a page."""
+        """Return the response to a form that was accepted: a redirect to a page."""
         return redirect_to(self.path(name, **query))
 
     def own_key(self, key: str) -> str:
-        """Return the key of a form as the sender's own: nobody can use up another's."""
+        """Return a form's key made unique to its sender, so that nobody can use up another's."""
         return f"{key} {self.who}"[:200].strip()
 
 
 @dataclass(frozen=True)
 class MemberPage(ReviewPage):
-    """A request of somebody of the review in the path, with their roles."""
+    """A request of a member of the review in the path, with their roles."""
 
     roles: tuple[str, ...] = ()
 
@@ -128,8 +125,8 @@ class MemberPage(ReviewPage):
 def _member_page(
     request: Request, review: str, account: TheAccount, studio: TheStudio
 ) -> MemberPage:
-    # They do not learn which of the two it is.
-    no_review = HTTPException(404, "There is no such review, or you have no part in it.")
+    # The message does not tell strangers whether the review exists.
+    no_review = HTTPException(404, "There is no such review, or you are not a member of it.")
     if not is_valid_name(review):
         raise no_review
 
@@ -140,12 +137,12 @@ def _member_page(
         return MemberPage(request, studio, person.name, review, person.roles)
 
     try:
-        found = studio.store.read(review, reader)
+        page = studio.store.read(review, reader)
     except UnknownReview:
         raise no_review from None
-    if found is None:
+    if page is None:
         raise no_review
-    return found
+    return page
 
 
 TheMemberPage = Annotated[MemberPage, Depends(_member_page)]
@@ -156,13 +153,11 @@ class ManagerPage(ReviewPage):
     """A manager's request."""
 
     def log(self, action: str, detail: str = "") -> None:
-        """Add what was done to the audit log."""
         about = f"{self.review}: {detail}" if self.review else detail
         plain = "".join(c if c.isprintable() else "?" for c in about)
         self.studio.accounts.log(action, self.who, plain[:500], client_address(self.request))
 
     def invite_link(self, name: str, *, manager: bool = False) -> str:
-        """Return a one-time link for somebody."""
         base = self.studio.url or str(self.request.base_url).rstrip("/")
         address = client_address(self.request)
         return self.studio.invite_link(name, base, by=self.who, manager=manager, address=address)
@@ -170,7 +165,7 @@ class ManagerPage(ReviewPage):
 
 async def _manager_page(request: Request, account: TheAccount, studio: TheStudio) -> ManagerPage:
     if not account.manager:
-        raise HTTPException(403, "This page is for managers.")
+        raise HTTPException(403, "Only managers can open this page.")
     return ManagerPage(request, studio, account.name)
 
 

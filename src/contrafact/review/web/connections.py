@@ -1,8 +1,4 @@
-"""How long a connection may take over a request, which uvicorn does not limit.
-
-Sizes and numbers are uvicorn's own settings (``h11_max_incomplete_event_size``,
-``limit_concurrency``). It waits without end, however, for headers and bodies that do not come.
-"""
+"""A time limit on requests: uvicorn limits their size and number, but not their duration."""
 
 from asyncio import TimerHandle, Transport
 from typing import Any, ClassVar
@@ -12,13 +8,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's protocol, which cuts off whoever dawdles over headers or a body."""
+    """uvicorn's protocol, with a time limit for the headers and the body of a request."""
 
     seconds: ClassVar[dict[Any, float]] = {
-        h11.IDLE: 20.0,  # until the headers are there, from the first byte
-        h11.SEND_BODY: 600.0,  # until the body is: 64 MiB at some 110 KB a second
+        h11.IDLE: 20.0,  # for the headers, from the first byte
+        h11.SEND_BODY: 600.0,  # for the body: 64 MiB at some 110 KB a second
     }
-    _timed: Any = None  # the state of h11 that the timer is for
+    _timed: Any = None  # the state of h11 that the timer limits
     _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -26,7 +22,7 @@ class TimedProtocol(H11Protocol):
         self._time(h11.IDLE)
 
     def data_received(self, data: bytes) -> None:
-        if self._timed is None:  # the first bytes after a silence between two requests
+        if self._timed is None:  # the first bytes of a further request
             self._time(h11.IDLE)
         super().data_received(data)
         state = self.conn.their_state

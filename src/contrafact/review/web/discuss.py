@@ -1,7 +1,6 @@
-"""The pages on which a group talks about items: what is up for discussion, and an item's thread.
+"""The pages for discussions: the items under discussion, and an item's thread.
 
-Those who have the role of a discussion see each other's names here, and what was answered before by
-role alone.
+People see the names of others in the thread, but only the roles of earlier voters.
 """
 
 from typing import Any
@@ -22,8 +21,6 @@ router = APIRouter()
 
 @router.get("/r/{review:review}/discuss", name="discussions")
 def discussions(page: TheMemberPage) -> HTMLResponse:
-    """Show what is up for discussion by somebody."""
-
     def reader(state: ReviewState) -> list[tuple[str, str, int, int, bool]]:
         rows = []
         for item in under_discussion(state, state.people.get(page.who)):
@@ -37,13 +34,11 @@ def discussions(page: TheMemberPage) -> HTMLResponse:
 
 @router.get("/r/{review:review}/discuss/one", name="discussion")
 def discussion(page: TheMemberPage, id: str) -> HTMLResponse:
-    """Show an item that is up for discussion, what was answered before, and its thread."""
     return _discussion(page, id)
 
 
 @router.post("/r/{review:review}/discuss", name="say")
 def member_say(page: TheMemberPage, key: TheKey, item: Text, text: LongText) -> Response:
-    """Write into the thread of an item that is up for discussion."""
     written, own_key = text.replace("\r\n", "\n"), page.own_key(key)
     try:
         page.studio.store.act(page.review, say, page.who, item, written, request=own_key)
@@ -57,7 +52,7 @@ def _discussion(
 ) -> HTMLResponse:
     def reader(state: ReviewState) -> dict[str, Any] | None:
         discussed = under_discussion(state, state.people.get(page.who))
-        item = next((one for one in discussed if one.id == name), None)
+        item = next((item for item in discussed if item.id == name), None)
         if item is None:
             return None
         stage = state.project.stage(str(item.stage))
@@ -68,15 +63,14 @@ def _discussion(
             "ready": can_record(stage, item, page.who),
         }
 
-    found = page.studio.store.read(page.review, reader)
-    if found is None:
-        gone = "This item is not up for discussion by you, or not any more."
-        raise problem or HTTPException(404, gone)
+    context = page.studio.store.read(page.review, reader)
+    if context is None:
+        raise problem or HTTPException(404, "You cannot discuss this item, or no longer.")
     return page.render(
         "discussion.html",
         status=200 if problem is None else 422,
         problem=problem,
         written=written,
         request_key=request_key(),
-        **found,
+        **context,
     )

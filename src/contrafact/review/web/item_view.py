@@ -1,4 +1,4 @@
-"""What pages show of an item: its fields, two texts side by side, earlier answers, its thread."""
+"""The parts of an item that pages show: fields, two texts side by side, earlier answers, thread."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 WHY = ("why", "explanation")
-"""Columns of training items that say why their known answer is right; the first that is there."""
+"""Columns of training items that explain the known answer; the first present one is shown."""
 _SHORT = 160  # characters of an item's text in lists
 
 Answered = tuple[tuple[str, str], ...]
-"""Questions' texts with answers."""
+"""The texts of questions, each with its answer."""
 
 
 @dataclass(frozen=True)
 class WorkProgress:
-    """How far things have come; in training, of the round.
+    """Progress of the review or, in training, of the round.
 
     Attributes:
-        done: Items whose way has ended; in training, items that are answered.
-        here: Items at this stage that still need somebody.
-        decided: How many of the person's decisions stand; training apart.
+        done: The items that have ended; in training, the answered ones.
+        here: The items still open at this stage.
+        decided: The person's decisions that count, without training.
     """
 
     done: int
@@ -42,13 +42,13 @@ class WorkProgress:
 
 @dataclass(frozen=True)
 class ItemView:
-    """An item that is shown to whom it was given.
+    """An item as it is shown to the person it is assigned to.
 
     Attributes:
-        earlier_votes: What others answered before, as far as this stage shows it.
-        undoable: Whether the person has a decision to take back.
-        thread: What was said about the item, where it was discussed.
-        step: The first step, where it alone is asked and shown; None for the whole item.
+        earlier_votes: Others' earlier answers, as far as this stage shows them.
+        undoable: Whether the person has a decision to undo.
+        thread: The item's discussion, if this stage shows it.
+        step: The first step if only that is shown; None for the whole item.
     """
 
     assignment: Assignment
@@ -63,14 +63,13 @@ class ItemView:
 
     @property
     def shown(self) -> list[tuple[str, str]]:
-        """The fields that are not compared, with what is in them."""
-        return shown_fields(
-            self.project, self.fields, None if self.step is None else self.step.sees
-        )
+        """The labels and texts of the fields that are not compared."""
+        among = None if self.step is None else self.step.sees
+        return shown_fields(self.project, self.fields, among)
 
     @property
     def sides(self) -> list[tuple[str, tuple[DiffPart, ...]]]:
-        """The two texts that are compared, with what only one of them has marked; or none."""
+        """The two compared texts, with differences marked; empty if there are none."""
         if self.step is None:
             return compared_sides(self.project, self.fields)
         return [
@@ -81,18 +80,18 @@ class ItemView:
 
     @property
     def undecided(self) -> bool:
-        """Whether a check could not tell if this item passes, so that it is for people to say."""
+        """Whether a check left it open if this item passes, so that people must decide."""
         return self.step is None and is_undecided(self.fields)
 
     @property
     def correctable(self) -> str | None:
-        """The present text that may be rewritten here; None where none may."""
+        """The text that may be rewritten at this stage; None if there is none."""
         if self.stage.corrects is None:
             return None
         return _text(self.fields.get(self.stage.corrects.field))
 
     def findings(self, draft: str) -> dict[str, Any] | None:
-        """What the project's check finds in a draft, or why not; None where it names no check."""
+        """Return the check's findings on a draft, or why it failed; None if there is no check."""
         corrects = self.stage.corrects
         if corrects is None or corrects.check is None:
             return None
@@ -104,12 +103,8 @@ class ItemView:
 
 
 def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
-    """Return what is shown to somebody who has been given an item."""
-    project, stage, decided = (
-        state.project,
-        state.project.stage(assignment.stage),
-        state.decided[who],
-    )
+    project, decided = state.project, state.decided[who]
+    stage = project.stage(assignment.stage)
     if assignment.training:
         results = state.trainee(who, stage.id).rounds[-1]
         done = sum(right is not None for right in results.values())
@@ -133,7 +128,7 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
 def shown_fields(
     project: Project, fields: Mapping[str, Any], among: tuple[str, ...] | None = None
 ) -> list[tuple[str, str]]:
-    """Return the fields that are not compared, with what is in them; empty ones are left out."""
+    """Return the labels and texts of the fields that are not compared, without empty ones."""
     apart = project.compare or ()
     return [
         (_label(name), _text(fields.get(name)))
@@ -145,7 +140,7 @@ def shown_fields(
 def compared_sides(
     project: Project, fields: Mapping[str, Any]
 ) -> list[tuple[str, tuple[DiffPart, ...]]]:
-    """Return the two texts that are compared, with what only one of them has marked; or none."""
+    """Return the two compared texts, with differences marked; empty if there are none."""
     if project.compare is None:
         return []
     before, after = project.compare
@@ -157,23 +152,21 @@ def compared_sides(
 
 
 def summary(project: Project, item: ReviewItem) -> str:
-    """Return the beginning of what an item shows, for a list."""
     text = " · ".join(t for name in project.show if (t := str(item.fields.get(name) or "")))
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
 
 
 def is_undecided(fields: Mapping[str, Any]) -> bool:
-    """Return whether a check left an item undecided: it came with a verdict that is empty."""
+    """Return whether a check left an item undecided: its field ``passed`` is there but empty."""
     return "passed" in fields and fields["passed"] in (None, "")
 
 
 def ended_items(state: ReviewState) -> int:
-    """Return how many items' way has ended."""
     return len(state.items) - sum(len(waiting) for waiting in state.at.values())
 
 
 def training_feedback(state: ReviewState, who: str, item: str) -> dict[str, Any] | None:
-    """Return what came of somebody's latest answer to a training item; None if there is none."""
+    """Return the result of a person's latest answer to a training item; None if there is none."""
     project = state.project
     for stage in project.stages:
         if stage.kind != "training":
@@ -184,7 +177,7 @@ def training_feedback(state: ReviewState, who: str, item: str) -> dict[str, Any]
             if right is None:
                 continue
             fields, hits = state.gold_fields[item], sum(map(bool, results.values()))
-            complete = all(one is not None for one in results.values())
+            complete = None not in results.values()
             shown = [name for name in project.show if fields.get(name)]
             return {
                 "right": right,
@@ -192,7 +185,7 @@ def training_feedback(state: ReviewState, who: str, item: str) -> dict[str, Any]
                 "answers": answered(project, trainee.answers.get(item, {}), stage.questions),
                 "why": next((_text(fields[name]) for name in WHY if fields.get(name)), ""),
                 "known": answered(project, state.gold[item], stage.questions),
-                # Where it ended a round: how many were right, of how many, and if that passes.
+                # If it ended a round: the right answers, all answers, and whether that passes.
                 "closed": (hits, len(results), hits / len(results) >= stage.threshold)
                 if complete
                 else None,
@@ -203,19 +196,19 @@ def training_feedback(state: ReviewState, who: str, item: str) -> dict[str, Any]
 def answered(
     project: Project, answers: Mapping[str, str], order: tuple[str, ...] | None = None
 ) -> Answered:
-    """Return answers with their questions' texts, in their own order or the one given."""
+    """Return answers with the texts of their questions, in the ``order`` given or their own."""
     names = answers if order is None else [name for name in order if name in answers]
     return tuple((project.question(name).text, answers[name]) for name in names)
 
 
 @lru_cache(maxsize=1024)
 def _cached_diff(before: str, after: str) -> tuple[DiffPart, ...]:
-    # Kept, since several people look at each pair.
+    # Cached, as several people look at each pair.
     return tuple(word_diff(before, after))
 
 
 def _earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> dict[str, Any]:
-    """Return what somebody answered before; who it was is not shown, only role and number."""
+    """Return an earlier vote as it is shown: with the voter's role and number, but not the name."""
     stage = project.stage(vote.stage)
     role = stage.roles[vote.slot]
     number = 1 + stage.roles[: vote.slot].count(role)
@@ -226,7 +219,6 @@ def _earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> dict[str, A
         "ballot": vote.ballot,
         "answers": answered(project, vote.ballot.answers),
         "rewritten": vote.text_version != item.text_version,
-        "evidence": [one["text"] for one in vote.evidence],
     }
 
 

@@ -1,4 +1,4 @@
-"""The manager's pages: reviews, who may sign in, audit log; a review's stages, figures, people."""
+"""The manager's pages: reviews, accounts, the audit log; a review's stages, figures and people."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -39,10 +39,10 @@ from contrafact.review.workflow import set_stage_open, settle
 
 _LOG_LINES = 500
 _DESCRIPTIONS: dict[Export, str] = {
-    "decisions": "what stands, as rfc finalize reads it",
-    "items": "where every item is, and what became of it; finforce release reads it",
-    "labels": "of a run's items, as contrafact report --labels reads them",
-    "sheet": "filled in, as study score reads it",
+    "decisions": "the decisions that count, as rfc finalize reads them",
+    "items": "every item with its stage or outcome, as finforce release reads them",
+    "labels": "labels of a run's items, as contrafact report --labels reads them",
+    "sheet": "the filled sheet, as study score reads it",
     "history": "every event, in order",
 }
 
@@ -52,8 +52,6 @@ Roles = Annotated[list[str] | None, Form()]
 
 @router.get("", name="manage")
 def manage(page: TheManagerPage) -> HTMLResponse:
-    """Show every review, and how a new one is opened."""
-
     def reader(state: ReviewState) -> tuple[str, int, int]:
         ended = sum(item.outcome is not None for item in state.items.values())
         return state.project.title, len(state.items), ended
@@ -70,10 +68,9 @@ def manage(page: TheManagerPage) -> HTMLResponse:
 def open_review(
     page: TheManagerPage, name: Text, project: Text = "", file: UploadFile | None = None
 ) -> Response:
-    """Open a review, of a built-in project or of one in a TOML file."""
     store = page.studio.store
     if name in store.reviews():
-        raise NotAllowed(f"there is a review '{name[:40]}' already")
+        raise NotAllowed(f"there already is a review '{name[:40]}'", hint="choose another name")
     store.define(name, read_project(project, file), page.who)
     page.log("review opened", name)
     return redirect_to(str(page.request.app.url_path_for("manage_review", review=name)))
@@ -81,13 +78,12 @@ def open_review(
 
 @router.get("/people", name="manage_people")
 def people(page: TheManagerPage) -> HTMLResponse:
-    """Show who may sign in."""
     return _people(page)
 
 
 @router.post("/people/invite", name="invite_person")
 def invite(page: TheManagerPage, name: Text, manager: bool = Form(False)) -> HTMLResponse:
-    """Make a one-time link for somebody new, or for who has lost their password."""
+    """Create a one-time link for a new person, or for one who has lost their password."""
     name = name.strip()
     return _people(page, invited=name, link=page.invite_link(name, manager=manager))
 
@@ -98,7 +94,7 @@ def change(
     name: Text,
     what: Annotated[str, Form(pattern="^(open|close|manager|no-manager)$")],
 ) -> Response:
-    """Close an account or open it again; let somebody manage or not."""
+    """Close or open an account, or make its owner a manager or not."""
     accounts, how = page.studio.accounts, {"by": page.who, "address": client_address(page.request)}
     if what in ("open", "close"):
         accounts.set_active(name, what == "open", **how)
@@ -109,17 +105,16 @@ def change(
 
 @router.get("/log", name="manage_log")
 def log(page: TheManagerPage) -> HTMLResponse:
-    """Show the audit log, the latest lines first."""
     lines = [
-        (f"{datetime.fromtimestamp(one.at, UTC):%Y-%m-%d %H:%M:%S}", one)
-        for one in page.studio.accounts.audit_log(_LOG_LINES)
+        (f"{datetime.fromtimestamp(line.at, UTC):%Y-%m-%d %H:%M:%S}", line)
+        for line in page.studio.accounts.audit_log(_LOG_LINES)
     ]
     return page.render("manage_log.html", lines=lines)
 
 
 @router.get("/r/{review:review}", name="manage_review")
 def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse:
-    """Show how a review stands: what to do next, its stages, what can be exported."""
+    """Show a review: its next steps, stages and exports."""
 
     def reader(state: ReviewState) -> dict[str, Any]:
         progress = review_progress(state, datetime.now(UTC))
@@ -130,18 +125,18 @@ def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse
             "seq": state.seq,
             "progress": progress,
             "steps": _next_steps(state),
-            # Those that have something to show; the first is where items come in.
+            # The first stage, where items arrive, and those with something to show.
             "stages": [
-                one
-                for number, one in enumerate(progress.stages)
-                if all_stages or not number or one.items or one.closed
+                stage
+                for number, stage in enumerate(progress.stages)
+                if all_stages or not number or stage.items or stage.closed
             ],
             "in_hand": sorted(
                 (who, item.id, state.project.stage(item.stage).title if item.stage else "")
                 for who, item in taken
             ),
             "exports": [(what, _DESCRIPTIONS[what]) for what in exports],
-            # The blind stages, with what ratings of them can be about.
+            # The independent stages, with the questions that their ratings can be about.
             "rated": [
                 (stage.id, stage.title, rated_questions(state, stage.id))
                 for stage in state.project.flow
@@ -149,17 +144,16 @@ def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse
             ],
         }
 
-    found = page.studio.store.read(page.review, reader)
-    return page.render("manage_review.html", formats=TABLE_FORMATS, **found)
+    context = page.studio.store.read(page.review, reader)
+    return page.render("manage_review.html", formats=TABLE_FORMATS, **context)
 
 
 @router.get("/r/{review:review}/figures", name="manage_figures")
 def manage_figures(page: TheReviewPage) -> HTMLResponse:
-    """Show how far a review has come, and how far people agree."""
     progress, ratings = page.studio.store.read(
         page.review, lambda state: (review_progress(state, datetime.now(UTC)), stage_ratings(state))
     )
-    # What takes long is computed while others work on.
+    # Agreement takes long, so it is computed without holding the review's lock.
     tables = [progress_table(progress)]
     tables += map(agreement_table, ratings)
     return page.render("manage_figures.html", tables=tables)
@@ -169,7 +163,7 @@ def manage_figures(page: TheReviewPage) -> HTMLResponse:
 def control_stage(
     page: TheReviewPage, stage: Text, what: Annotated[str, Form(pattern="^(open|close|settle)$")]
 ) -> Response:
-    """Close a stage or open it again, or let what waits at it go on now."""
+    """Close or open a stage, or release the items that wait at it."""
     if what == "settle":
         page.studio.store.act(page.review, settle, force=stage)
     else:
@@ -180,7 +174,6 @@ def control_stage(
 
 @router.get("/r/{review:review}/team", name="manage_team")
 def team(page: TheReviewPage) -> HTMLResponse:
-    """Show the people of a review and their roles."""
     return _team(page)
 
 
@@ -192,25 +185,23 @@ def change_team(
     active: bool = Form(True),
     trained: bool = Form(False),
 ) -> HTMLResponse:
-    """Give people roles in place of those they had, and who has no account a link to make theirs.
-
-    Who is new here and has not joined the studio yet gets a link again.
-    """
+    """Set people's roles, and create links for those who have no account or no password yet."""
     wanted = list(dict.fromkeys(line.strip() for line in names.splitlines() if line.strip()))
     links, studio = [], page.studio
-    there = studio.store.read(page.review, lambda state: set(state.people))
-    given = f"{', '.join(roles or []) or 'no role'}{'' if active else ', resting'}"
-    kept = {"active": active, "trained": trained}
+    present = studio.store.read(page.review, lambda state: set(state.people))
+    summary = f"{', '.join(roles or []) or 'no role'}{'' if active else ', resting'}"
+    options = {"active": active, "trained": trained}
     try:
         for name in wanted:
             known = studio.accounts.find(name)
-            if known is None or (name not in there and known.active and not known.ready):
+            if known is None or (name not in present and known.active and not known.ready):
                 links.append((name, page.invite_link(name)))
-            studio.store.act(page.review, set_roles, page.who, name, roles or [], **kept)
-            page.log("roles given", f"{name}: {given}")
+            studio.store.act(page.review, set_roles, page.who, name, roles or [], **options)
+            page.log("roles given", f"{name}: {summary}")
     except NotAllowed as error:
         return _team(page, status=422, problem=str(error), links=links)
-    message = f"{len(wanted):,} {'person has' if len(wanted) == 1 else 'people have'} their roles."
+    number = "1 person" if len(wanted) == 1 else f"{len(wanted):,} people"
+    message = f"The roles of {number} are set."
     return _team(page, links=links, message=message)
 
 
@@ -225,7 +216,7 @@ def _people(page: ManagerPage, *, invited: str = "", link: str = "") -> HTMLResp
 
 
 def _next_steps(state: ReviewState) -> list[tuple[str, str]]:
-    """Return what a review wants of its manager: what to do, and the page where it is done."""
+    """Return the manager's next steps: what to do, and the page to do it on."""
     steps = []
     if not state.items:
         steps.append(("Import the items", "manage_import"))
@@ -233,10 +224,10 @@ def _next_steps(state: ReviewState) -> list[tuple[str, str]]:
         steps.append(("Invite the people, with their roles", "manage_team"))
     else:
         problems = staffing_problems(state)
-        steps += [(f"{one[:1].upper()}{one[1:]}", "manage_team") for one in problems]
+        steps += [(f"{text[:1].upper()}{text[1:]}", "manage_team") for text in problems]
     if state.items and not steps:
         ended = all(item.outcome is not None for item in state.items.values())
-        steps = [("All items have ended: take the decisions out, below", "manage_review")] * ended
+        steps = [("All items have ended: export the decisions below", "manage_review")] * ended
     return steps
 
 
@@ -254,12 +245,12 @@ def _team(
             "roles": state.project.roles,
             "people": people,
             "problems": staffing_problems(state),
-            "notes": [note for one in people for note in role_warnings(state.project, one)],
+            "notes": [note for person in people for note in role_warnings(state.project, person)],
             "items": len(state.items),
         }
 
-    found = page.studio.store.read(page.review, reader)
-    named = {person.name for person in found["people"]}
+    context = page.studio.store.read(page.review, reader)
+    named = {person.name for person in context["people"]}
     accounts = page.studio.accounts.all()
     return page.render(
         "manage_team.html",
@@ -268,5 +259,5 @@ def _team(
         message=message,
         links=links or [],
         others=[a.name for a in accounts if a.active and a.name not in named],
-        **found,
+        **context,
     )

@@ -1,4 +1,4 @@
-"""The manager's pages of files: items and another wording in, everything that was decided out."""
+"""The manager's pages for files: imports of items and wording, and exports."""
 
 from typing import Any, cast
 
@@ -33,7 +33,6 @@ router = APIRouter(prefix="/manage/r/{review:review}")
 
 @router.get("/import", name="manage_import")
 def import_page(page: TheReviewPage) -> HTMLResponse:
-    """Show the forms for items, training items, and another wording."""
     return _import_page(page)
 
 
@@ -41,7 +40,6 @@ def import_page(page: TheReviewPage) -> HTMLResponse:
 def take_items(
     page: TheReviewPage, file: UploadFile, names: LongText = "", training: bool = Form(False)
 ) -> HTMLResponse:
-    """Import items, to review or to train on."""
     store, review = page.studio.store, page.review
     try:
         project = store.read(review, lambda state: state.project)
@@ -63,7 +61,7 @@ def take_items(
 
 @router.get("/project.toml", name="project_file")
 def project_file(page: TheReviewPage) -> Response:
-    """Return the project as a file: to change its wording, or to begin another review with."""
+    """Return the project as a TOML file, to change its wording or to open another review."""
     text = project_toml(page.studio.store.read(page.review, lambda state: state.project))
     return Response(
         text,
@@ -74,40 +72,37 @@ def project_file(page: TheReviewPage) -> Response:
 
 @router.post("/wording", name="change_wording")
 def change_wording(page: TheReviewPage, file: UploadFile) -> HTMLResponse:
-    """Give a review other guidelines, titles and questions' texts: its project's file, changed."""
+    """Change a review's guidelines, titles and questions' texts, from a changed project file."""
     try:
         page.studio.store.define(page.review, read_project("", file), page.who)
     except InputError as error:
         return _import_page(page, status=422, problem=str(error))
     page.log("wording changed")
-    return _import_page(page, message="People read the new wording from now on.")
+    return _import_page(page, message="The new wording is in use.")
 
 
 def project_toml(project: Project) -> str:
-    """Return a project as TOML; reading it gives the same project. What is empty is left out."""
+    """Return a project as TOML, without empty settings; reading it gives the same project."""
     plain = project.model_dump(mode="json", exclude_defaults=True)
     return tomli_w.dumps(plain, multiline_strings=True)
 
 
 @router.get("/export/{file}", name="manage_export")
 def export(page: TheReviewPage, file: str, stage: str = "", question: str = "") -> Response:
-    """Return what came out of a review so far, as JSON Lines, CSV or Parquet."""
     what, _, form = file.rpartition(".")
     if what not in EXPORTS or form not in TABLE_FORMATS:
         raise HTTPException(404, "There is no such export.")
     store, review = page.studio.store, page.review
     if what == "history":
-        made = history_rows(store.history(review))
+        rows = history_rows(store.history(review))
     else:
-        made = store.read(
-            review,
-            lambda state: export_rows(
-                state, cast(Export, what), [stage] if stage else (), question
-            ),
+        stages = [stage] if stage else ()
+        rows = store.read(
+            review, lambda state: export_rows(state, cast(Export, what), stages, question)
         )
     page.log("exported", f"{what}.{form}")
     return Response(
-        render_rows(made, form),
+        render_rows(rows, form),
         media_type=_TYPES[form],
         headers={"content-disposition": f'attachment; filename="{what}.{form}"'},
     )

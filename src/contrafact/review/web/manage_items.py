@@ -1,4 +1,4 @@
-"""The manager's pages of items: a list to search and filter, an item's history, corrections."""
+"""The manager's pages for items: a list with search and filter, an item's history, corrections."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -23,15 +23,15 @@ from contrafact.review.web.item_view import (
 )
 
 FIELD = "field."
-"""What the name of a field of an item begins with in a form; the field's name follows."""
+"""The prefix of an item's field names in a form."""
 PAGE_ITEMS = 50
-"""Items on a page of the list."""
+"""The number of items on a page of the list."""
 
 router = APIRouter(prefix="/manage/r/{review:review}/items")
 
 
 async def written_fields(request: Request) -> dict[str, str]:
-    """Return an item's fields as a form has them, with lines ended as in texts."""
+    """Return an item's fields from a form, with line ends as in files."""
     form = await request.form()
     return {
         name.removeprefix(FIELD): value.replace("\r\n", "\n")
@@ -51,24 +51,24 @@ def items(
     number: Annotated[int, Query(alias="page", ge=1, lt=10**9)] = 1,
     changed: Annotated[int, Query(ge=0, lt=10**9)] = 0,
 ) -> HTMLResponse:
-    """Show the items that are looked for.
+    """Show the items that match a search.
 
     Args:
-        text: Words that all stand in an item's id, what it shows, or a vote on it: who, what they
-            came to, their comment, ``flag``.
-        at: A stage, an outcome, or ``open``: everything whose way has not ended.
-        changed: How many items were changed just now.
+        text: Words that must all occur in an item's id, its texts, or its votes (the voter's name,
+            the verdict, the comment, or ``flag``).
+        at: A stage, an outcome, or ``open`` for all items that have not ended.
+        changed: The number of items that were just changed.
     """
 
     def reader(state: ReviewState) -> dict[str, Any]:
         every = [item for item in state.items.values() if _is_at(item, at)]
         words = text.casefold().split()
-        found = [item for item in every if _has_words(item, state.project, words)]
-        pages = max(1, -(-len(found) // PAGE_ITEMS))
+        matching = [item for item in every if _has_words(item, state.project, words)]
+        pages = max(1, -(-len(matching) // PAGE_ITEMS))
         shown = min(number, pages)
-        some = found[(shown - 1) * PAGE_ITEMS : shown * PAGE_ITEMS]
+        some = matching[(shown - 1) * PAGE_ITEMS : shown * PAGE_ITEMS]
         return {
-            "found": len(found),
+            "found": len(matching),
             "total": len(state.items),
             "page": shown,
             "pages": pages,
@@ -96,11 +96,11 @@ def correct(
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
 ) -> Response:
-    """Send items back to a stage, or take them out of the review; the list is shown as it was."""
+    """Reopen or withdraw items, and show the list as it was."""
     act, done = page.studio.store.act, 0
     chosen, problems = list(dict.fromkeys(item or ())), []
     if not chosen:
-        raise NotAllowed("no item is chosen", hint="tick those that you mean")
+        raise NotAllowed("no item is chosen", hint="tick at least one")
     for name in chosen:
         try:
             if what == "withdraw":
@@ -113,20 +113,20 @@ def correct(
             done += 1
             page.log(f"item {'withdrawn' if what == 'withdraw' else 'reopened'}", name)
     if problems:
-        raise NotAllowed(f"{done:,} of {len(chosen):,} items are done; {'. '.join(problems)}")
+        raise NotAllowed(f"{done:,} of {len(chosen):,} items were changed; {'. '.join(problems)}")
     if done == 1:
         return page.go_to("manage_item", id=chosen[0])
     shown = page.request.query_params
-    kept = {one: shown[one] for one in ("text", "state", "page") if one in shown}
+    kept = {name: shown[name] for name in ("text", "state", "page") if name in shown}
     return page.go_to("manage_items", **kept, changed=str(done))
 
 
 @router.post("/edit", name="edit_item")
 def edit(page: TheReviewPage, fields: TheFields, item: Text, reason: Text = "") -> Response:
-    """Change what an item shows; it begins anew."""
+    """Change an item's fields, and send it back to the first stage."""
     try:
         if not page.studio.store.act(page.review, corrections.edit, page.who, item, reason, fields):
-            raise NotAllowed("nothing is changed", hint="change a field, or leave it as it is")
+            raise NotAllowed("no field was changed", hint="change one, or close the form")
     except InputError as error:
         written = {"reason": reason, **fields}
         return _item(page, item, status=409, problem=error, written=written)
@@ -138,7 +138,6 @@ def edit(page: TheReviewPage, fields: TheFields, item: Text, reason: Text = "") 
 def retract(
     page: TheReviewPage, item: Text, decision: Annotated[int, Form(ge=1)], reason: Text = ""
 ) -> Response:
-    """Take one decision back, and what was built on it."""
     page.studio.store.act(page.review, corrections.retract, page.who, item, reason, decision)
     page.log("decision taken back", f"{item}: event {decision}")
     return page.go_to("manage_item", id=item)
@@ -146,7 +145,6 @@ def retract(
 
 @router.get("/one", name="manage_item")
 def one_item(page: TheReviewPage, id: str) -> HTMLResponse:
-    """Show an item: what it is, where it is, who said what, and everything that happened to it."""
     return _item(page, id)
 
 
@@ -159,8 +157,8 @@ def _item(
     written: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
     def reader(state: ReviewState) -> dict[str, Any] | None:
-        found = state.items.get(name)
-        return None if found is None else _details(state, found)
+        item = state.items.get(name)
+        return None if item is None else _details(state, item)
 
     details = page.studio.store.read(page.review, reader)
     if details is None:
@@ -213,14 +211,13 @@ def _is_at(item: ReviewItem, where: str) -> bool:
 
 
 def _place(item: ReviewItem, project: Project) -> str:
-    """Return where an item is, in words: its stage's title, or its outcome."""
     if item.withdrawn:
         return "withdrawn"
     return project.stage(item.stage).title if item.stage is not None else item.outcome or ""
 
 
 def _places(state: ReviewState) -> list[tuple[str, str, int]]:
-    """Return everywhere that some item is: its name, what it is called, how many are there."""
+    """Return the stages and outcomes that have items: name, title and number of items."""
     named = [("open", "not ended")]
     named += [(stage.id, stage.title) for stage in state.project.flow]
     named += [(name, name) for name in (*OUTCOMES, "withdrawn")]
@@ -228,7 +225,7 @@ def _places(state: ReviewState) -> list[tuple[str, str, int]]:
         (name, title, sum(_is_at(item, name) for item in state.items.values()))
         for name, title in named
     ]
-    return [one for one in counted if one[2]]
+    return [place for place in counted if place[2]]
 
 
 def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
@@ -242,7 +239,6 @@ def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
 
 
 def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, str, str, bool]]:
-    """Return the fields that may be written: name, label, what is in them, and if it is needed."""
     needed = needed_fields(project)
     return [
         (name, name.replace("_", " "), str(fields.get(name) or ""), name in needed)
@@ -251,11 +247,10 @@ def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, st
 
 
 def _judged(project: Project) -> list[tuple[str, str]]:
-    return [(one.id, one.title) for one in project.flow if not one.barrier]
+    return [(stage.id, stage.title) for stage in project.flow if not stage.barrier]
 
 
 def _event_line(event: Event) -> str:
-    """Return what an event brings, in a few words."""
     body = event.body
     parts = [str(body[name]) for name in ("verdict", "comment", "text", "why") if body.get(name)]
     changed = body.get("fields", {}) if current_kind(event) == "corrected" else {}

@@ -1,6 +1,6 @@
-"""What is done for every route: the session, the size of what is sent, headers, the log.
+"""Middleware for every route: sessions, size limits, security headers, and the log.
 
-It is plain ASGI middleware, so that no route can forget any of it.
+It is plain ASGI middleware, so no route can be without it.
 """
 
 import hashlib
@@ -40,21 +40,21 @@ HEADERS = {
 """Sent with every response."""
 _SESSION, _VISIT = "session", "visit"
 _SECRET_PATH = re.compile(r"^/invite/[^/]+")
-_TOO_LARGE = b"What was sent is too large."
-_OTHER_NAME = b"No studio of this name is here. Whoever serves it gives its address with --url."
+_TOO_LARGE = b"The request is too large."
+_OTHER_NAME = b"This studio has another name. Name its public address with --url when serving it."
 
 
 def cookie_name(studio: Studio, kind: str) -> str:
-    """Return a cookie's name; over TLS, one that only this very host can set."""
-    # Browsers share a host's cookies among its ports, so the name tells two studios apart.
+    """Return a cookie's name; over TLS, one that only this host can set."""
+    # Browsers share a host's cookies among its ports, so the studio's id is part of the name.
     return f"{'__Host-' if studio.secure else ''}contrafact-{kind}-{studio.id}"
 
 
 def _answers_to(studio: Studio, host: str) -> bool:
-    """Return whether a studio is what a request's ``Host`` names.
+    """Return whether a request's ``Host`` is a name of the studio, or a bare address.
 
-    A page of another site can lead its own name to this address, and be taken for the studio by
-    the browser; a bare address it cannot.
+    Another site could point its own name at the studio's address, and its pages would then count as
+    the studio's in a browser. It cannot do so with a bare address.
     """
     if not studio.names:
         return True
@@ -66,21 +66,21 @@ def _answers_to(studio: Studio, host: str) -> bool:
 
 
 def _csrf_token(secret: str) -> str:
-    """Return the token that forms of a session (or of a visit without one) carry."""
+    """Return the token in the forms of a session, or of a visit without one."""
     return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()
 
 
 def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> None:
-    """Give a browser a session's secret, in a cookie that no script can read, or take it away."""
+    """Set or delete the cookie with a session's secret, which no script can read."""
     headers.append("set-cookie", _cookie(studio, _SESSION, secret))
 
 
 class SecurityMiddleware:
-    """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
+    """Recognises sessions, limits the size of requests, adds headers, and logs without secrets.
 
-    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``csrf``,
-    ``by_proxy`` (whether a proxy says who it is) and ``problem`` (why the app answers nothing else)
-    into the request's state.
+    It sets in the request's state: ``account`` (None if nobody is signed in), ``session`` (its
+    secret or None), ``csrf``, ``by_proxy`` (whether a proxy named the person) and ``problem`` (an
+    error that the app has to answer with).
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
@@ -88,7 +88,6 @@ class SecurityMiddleware:
         self.studio = studio
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -123,7 +122,7 @@ class SecurityMiddleware:
             _LOG.info("%s %a %s %.0f ms", scope["method"], path, status, spent)
 
     async def _recognise(self, scope: Scope) -> str | None:
-        """Fill the request's state; return the secret of a visit that begins with it."""
+        """Fill the request's state; return the secret of a new visit, None for a known one."""
         studio, state = self.studio, scope["state"]
         try:
             sent = SimpleCookie(Headers(scope=scope).get("cookie", ""))
@@ -139,7 +138,7 @@ class SecurityMiddleware:
             elif secret:
                 account = await run_sync(studio.sessions.account, secret)
         except (SQLAlchemyError, NotAllowed) as error:
-            state["problem"] = error  # the app shows it as a page, with what was sent in it
+            state["problem"] = error  # the app shows it on a page with the form's contents
         signed_in = account is not None and not state["by_proxy"] and secret is not None
         state["account"], state["session"] = account, secret if signed_in else None
         if signed_in and secret:
@@ -151,7 +150,7 @@ class SecurityMiddleware:
         return None if known else visit
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, but not what is too large: nobody but a manager sends more than a form."""
+        """Serve a request unless it is too large; only managers may upload files."""
         account = scope["state"].get("account")
         big = account is not None and account.manager
         limit = self.studio.upload_limit if big else self.studio.form_limit
@@ -174,7 +173,7 @@ class SecurityMiddleware:
         async def watched_send(message: Message) -> None:
             nonlocal started
             if over and not started:
-                # The app made an answer of our exception; ours is the right one.
+                # This would be the app's answer to our exception; ours is sent instead.
                 return
             started = True
             await send(message)
@@ -186,29 +185,37 @@ class SecurityMiddleware:
 
 
 class PeerMiddleware:
-    """Remembers where a connection comes from, before a proxy's word for it is taken."""
+    """Remembers the address of a connection, before a proxy's header replaces it."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] == "http":
             scope.setdefault("state", {})["peer"] = (scope.get("client") or ("",))[0]
         await self.app(scope, receive, send)
 
 
 def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
-    """Return whom a proxy names in its header, if any; `NotAllowed` if not its own, or twice."""
+    """Return the person named in the trusted proxy's header; None without one.
+
+    Raises:
+        NotAllowed: The header comes from another address, or occurs twice.
+    """
     proxy = studio.proxy
     values = Headers(scope=scope).getlist(proxy.header) if proxy is not None else []
     if proxy is None or not values:
         return None
     peer = scope["state"].get("peer") or (scope.get("client") or ("",))[0]
     if peer != proxy.address:
-        raise NotAllowed("who you are was said by another than the proxy that is trusted here")
-    if len(values) > 1:  # a proxy that adds its header to a browser's would let anybody be anybody
-        raise NotAllowed("who you are was said twice", hint="have the proxy replace its header")
+        raise NotAllowed(
+            f"the header {proxy.header} did not come from the trusted proxy",
+            hint="open the studio by the proxy's address",
+        )
+    if len(values) > 1:  # otherwise a browser could send the header itself
+        raise NotAllowed(
+            f"the header {proxy.header} occurs twice", hint="let the proxy replace it, not add it"
+        )
     # Headers are Latin-1; proxies write names as UTF-8.
     try:
         return values[0].encode("latin-1").decode("utf-8").strip()
@@ -217,20 +224,20 @@ def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
 
 
 def _known(studio: Studio, name: str) -> Account:
-    """Return the open account of whom a proxy names; `NotAllowed` if there is none."""
-    # One name, with its accents as letters of their own (as some directories write it) or not.
+    """Return the open account of a person that a proxy names; `NotAllowed` if there is none."""
+    # Directories write accented letters as one character or as two.
     spellings = dict.fromkeys((name, normalize("NFC", name), normalize("NFD", name)))
     account = next(filter(None, map(studio.accounts.find, spellings)), None)
     if account is None or not account.active:
         raise NotAllowed(
-            f"the proxy says that you are {name[:40]!a}, who has no open account here",
+            f"the proxy names you {name[:40]!a}, who has no open account here",
             hint="ask a manager to invite you under this name",
         )
     return account
 
 
 class _TooLarge(Exception):
-    """More was sent than announced, and more than is allowed."""
+    """A request's body is larger than allowed."""
 
 
 async def _refuse(send: Send, status: int, why: bytes) -> None:

@@ -1,6 +1,6 @@
-"""The app and its server: routers put together, errors as pages, what is due released in time.
+"""The app and its server: routes, error pages, and the timed release of audits.
 
-The server is on this machine alone unless it is told otherwise, and never open without TLS.
+By default the server listens on this machine only; others can reach it only with TLS.
 """
 
 import ipaddress
@@ -9,7 +9,7 @@ import re
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -48,16 +48,15 @@ from contrafact.review.workflow import settle
 __all__ = ["bind", "create_app", "serve"]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
-EVERY = 60.0  # seconds between two rounds of settling
+EVERY = 60.0  # seconds between two checks for stages that are due
 
 
 def create_app(studio: Studio) -> FastAPI:
-    """Return the app of a studio."""
     app = FastAPI(
         title="contrafact review",
         dependencies=[Depends(check_form)],
         default_response_class=HTMLResponse,
-        openapi_url=None,  # their page of documentation would ask a third party for its script
+        openapi_url=None,  # its documentation page would load a script from a third party
         lifespan=_lifespan,
     )
     app.state.studio = studio
@@ -78,7 +77,7 @@ def create_app(studio: Studio) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     studio: Studio = app.state.studio
-    # Read every review's history now, so that nobody waits for it at their first page.
+    # Every review's history is read now, so that the first page does not wait for it.
     for review in await run_in_threadpool(studio.store.reviews):
         await run_in_threadpool(studio.store.read, review, lambda state: state.seq)
     async with settling(studio.store):
@@ -98,29 +97,25 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = "There is no such page." if error.detail == "Not Found" else error.detail
     typed = await _typed(request) if error.status_code in (403, 404, 409, 422) else ()
-    response = _problem(request, error.status_code, message, typed)
-    response.headers.update(error.headers or {})
-    return response
+    return _problem(request, error.status_code, message, typed, error.headers or {})
 
 
 async def _bad_form(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:])
-    problem = f"The form is not whole: {place}: {first['msg']}."
+    problem = f"A field of the form is missing or invalid: {place}: {first['msg']}."
     return _problem(request, 422, problem, await _typed(request))
 
 
 async def _input_problem(request: Request, error: Exception) -> Response:
     if isinstance(error, TooManyAttempts):
-        response = _problem(request, 429, str(error))
-        response.headers["retry-after"] = str(error.seconds)
-        return response
+        return _problem(request, 429, str(error), headers={"retry-after": str(error.seconds)})
     return _problem(request, 409 if isinstance(error, NotAllowed) else 422, str(error))
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:
-    """Show that the database does not answer, with the form that was sent, to send it again."""
+    """Show that the database does not answer, with the form to send again."""
     _LOG.error("the database does not answer: %s", type(error).__name__)
     sent: list[tuple[str, str]] = []
     whole = request.method in ("GET", "HEAD")
@@ -128,7 +123,7 @@ async def _unavailable(request: Request, error: Exception) -> Response:
         with suppress(HTTPException):
             form = await request.form()
             sent = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
-            whole = len(sent) == len(form.multi_items())  # a file has to be chosen again
+            whole = len(sent) == len(form.multi_items())  # files have to be chosen again
     response = render(
         request,
         "unavailable.html",
@@ -143,9 +138,9 @@ async def _unavailable(request: Request, error: Exception) -> Response:
 
 
 async def _typed(request: Request) -> list[tuple[str, str]]:
-    """Return the fields of a decision that is not taken, for whoever typed them to copy.
+    """Return the fields of a form that was not accepted, for its sender to copy.
 
-    They are not offered to be sent: a form that another site made would be sent with them.
+    They are not offered for sending again, as another site may have made the form.
     """
     if request.method != "POST" or not request.url.path.startswith("/r/"):
         return []
@@ -160,69 +155,72 @@ async def _typed(request: Request) -> list[tuple[str, str]]:
 
 
 def _page_of_form(request: Request) -> str:
-    """Return the page that a form was sent from, as far as one can go back to it."""
-    found = re.match(r"(/r/[^/]+/)(work|undo)$", request.url.path)
-    if found is not None:
-        return f"{found[1]}work"
+    """Return the page to go back to after a form could not be accepted."""
+    match = re.match(r"(/r/[^/]+/)(work|undo)$", request.url.path)
+    if match is not None:
+        return f"{match[1]}work"
     return "/manage" if request.url.path.startswith("/manage") else "/"
 
 
 async def _too_busy(request: Request, _: Exception) -> Response:
-    response = _problem(
-        request, 503, "Too many people are signing in just now. Try again in a moment."
-    )
-    response.headers["retry-after"] = "5"
-    return response
+    message = "Too many people are signing in just now. Try again in a moment."
+    return _problem(request, 503, message, headers={"retry-after": "5"})
 
 
 async def _failure(request: Request, _: Exception) -> Response:
-    # This answer is made outside the middleware, which would have added the headers.
-    message = "Something failed here, and was logged. What was acknowledged before is kept."
+    # This response is made outside the middleware, which would have added the headers.
+    message = "The server failed, and logged the error. Everything acknowledged before is kept."
     return PlainTextResponse(message, status_code=500, headers=HEADERS)
 
 
 def _problem(
-    request: Request, status: int, message: str, typed: Sequence[tuple[str, str]] = ()
+    request: Request,
+    status: int,
+    message: str,
+    typed: Sequence[tuple[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
     message = message[:1].upper() + message[1:]
     shown = {"problem": message, "code": status, "typed": typed}
-    return render(request, "problem.html", status=status, **shown)
+    response = render(request, "problem.html", status=status, **shown)
+    response.headers.update(headers or {})
+    return response
 
 
 def settle_all(store: Store) -> None:
-    """Release what is due in every review; one that fails is logged, and the others go on."""
+    """Release the stages that are due in every review; failures are logged."""
     try:
         names = store.reviews()
     except SQLAlchemyError:
-        _LOG.exception("the database does not answer; tried again next time")
+        _LOG.exception("the database does not answer; the next attempt follows in a minute")
         return
     for review in names:
         try:
             store.act(review, settle)
-        except Exception:  # noqa: BLE001 - whatever it is, others and later rounds go on
-            _LOG.exception("review %a could not be settled; tried again next time", review)
+        except Exception:  # noqa: BLE001 - one review's failure must not stop the others
+            _LOG.exception("review %a failed to release what is due; it is tried again", review)
 
 
 @asynccontextmanager
 async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]:
-    """Draw audits and release disagreement sets whose windows run out, while the server runs."""
+    """Release stages whose windows run out, as long as the block runs."""
 
-    async def go_on() -> None:
+    async def settle_repeatedly() -> None:
         while True:
             await anyio.sleep(every)
             await run_sync(settle_all, store)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(go_on)
+        tasks.start_soon(settle_repeatedly)
         yield
         tasks.cancel_scope.cancel()
 
 
-FIRST_MANAGER = "manager"  # the account that is made where nobody manages yet
-_PATIENCE = 10  # seconds that running requests get when the server is stopped
-_HEADER_BYTES = 32 * 1024  # of a request's first line and headers
-_CONNECTIONS = 1000  # at a time; those beyond are answered with 503
-_KEEP_ALIVE = 75  # seconds that a browser's line stays open without a request
+FIRST_MANAGER = "manager"  # the account created if there is no manager yet
+_PATIENCE = 10  # seconds to finish running requests when the server is stopped
+_HEADER_BYTES = 32 * 1024  # the most bytes of a request's first line and headers
+_CONNECTIONS = 1000  # the most at a time; further ones are answered with 503
+_KEEP_ALIVE = 75  # seconds that a connection stays open without a request
 
 
 def serve(
@@ -236,19 +234,19 @@ def serve(
     url: str | None = None,
     proxy: TrustedProxy | None = None,
 ) -> None:
-    """Serve a studio until it is told to stop; what runs then is finished first.
+    """Serve a studio until it is stopped; running requests are finished first.
 
     Args:
-        port: The port; 0 for any that is free.
-        tls: A certificate with its chain, and its key where that is another file (PEM).
+        port: The port; 0 for any free one.
+        tls: A certificate with its chain, and its key if that is in another file (PEM).
         allow_remote: Whether others may reach it without TLS.
-        behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
-        url: The address that people reach it by: links carry it, and requests for another name
-            are refused. If not given, names of this machine and bare addresses are taken.
+        behind_proxy: Whether a proxy on this machine ends TLS and names the clients' addresses.
+        url: The public address, used in links; requests for other names are refused. If not
+            given, names of this machine and bare addresses are accepted.
 
     Raises:
-        InputError: The address cannot be used, others could listen in, ``url`` is none, or the
-            certificate or the database cannot be used.
+        InputError: The address, certificate or database cannot be used, or others could reach the
+            studio without TLS.
     """
     names = {host.casefold(), "localhost", socket.gethostname().casefold()}
     if url is not None:
@@ -267,44 +265,51 @@ def serve(
         scheme = "http" if tls is None else "https"
         name = f"[{host}]" if ":" in host else host
         base = studio.url or f"{scheme}://{name}:{listening.getsockname()[1]}"
-        print(f"The studio is at {base} (stop it with Ctrl+C)", flush=True)
+        print(f"The studio runs at {base} (stop it with Ctrl+C)", flush=True)
         if not studio.accounts.has_manager():
             link = studio.invite_link(FIRST_MANAGER, base, by="command line", manager=True)
-            note = "Nobody manages it yet. This link, good once, makes you its manager:"
+            note = "There is no manager yet. This one-time link makes you the manager:"
             print(f"{note} {link}", flush=True)
-        # uvicorn shuts down cleanly and then raises the signal again: by now it is dealt with.
+        # uvicorn shuts down cleanly and then raises the signal again, which is ignored here.
         signal.signal(signal.SIGTERM, lambda *_: None)
         with suppress(KeyboardInterrupt):
             uvicorn.Server(_config(studio, tls, behind_proxy)).run(sockets=[listening])
-        print("The studio is closed; every decision that was acknowledged is kept", flush=True)
+        print("The studio has stopped; every acknowledged decision is kept", flush=True)
 
 
 def public_name(url: str) -> str:
-    """Return the host's name in the address of a studio."""
+    """Return the host name in a studio's public address; an `InputError` if it is invalid."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
         raise InputError(
-            f"'{url[:80]}' is no address of a studio", hint="write it as https://review.example.org"
+            f"'{url[:80]}' is not a studio's address",
+            hint="write it as https://review.example.org",
         )
     return parts.hostname.casefold()
 
 
 def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socket:
-    """Return a listening socket, on this machine alone unless asked; `InputError` if not safe."""
+    """Return a listening socket.
+
+    Raises:
+        InputError: The address cannot be used, or others could reach it without encryption.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
-        raise InputError(f"'{host}' is no address of this machine", hint="try 127.0.0.1") from error
+        raise InputError(
+            f"'{host}' is not an address of this machine", hint="try 127.0.0.1"
+        ) from error
     if not (tls or allow_remote or ipaddress.ip_address(address[0]).is_loopback):
         raise InputError(
-            f"others could reach {host}, and read passwords on their way",
+            f"passwords would be sent to {host} unencrypted",
             hint="give --tls-cert and --tls-key, or --allow-remote if something else encrypts",
         )
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(128)  # whoever comes while the app starts waits, and is not refused
+        listening.listen(128)  # requests during startup wait and are not refused
     except OSError as error:
         listening.close()
         reason = error.strerror or str(error)
@@ -323,21 +328,21 @@ def _config(
     logging.getLogger("contrafact.review").setLevel(logging.INFO)
     app: Any = create_app(studio)
     if behind_proxy:
-        # Otherwise anybody could claim to come from elsewhere, and avoid what slows attempts.
+        # Other clients could name any address, and so avoid the limit on attempts.
         app = ProxyHeadersMiddleware(app, trusted_hosts="127.0.0.1,::1")
     return uvicorn.Config(
         PeerMiddleware(app),
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        # The app logs requests itself, without the secrets that are in some addresses.
+        # The app logs requests itself, without the secrets in some addresses.
         access_log=False,
         log_config=None,
         log_level="warning",
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=_PATIENCE,
-        # Longer than people look at an item: a line that the server closes just as a browser uses
-        # it again costs an answer.
+        # Longer than people look at an item: if the server closes a connection just as a browser
+        # uses it again, the answer is lost.
         timeout_keep_alive=_KEEP_ALIVE,
         http=TimedProtocol,
         h11_max_incomplete_event_size=_HEADER_BYTES,
@@ -353,5 +358,7 @@ def _check_certificate(certificate: Path, key: Path | None) -> None:
         raise InputError("no such file", file=missing, hint="check the path") from error
     except (ssl.SSLError, OSError) as error:
         raise InputError(
-            "is no certificate with its key", file=certificate, hint="give PEM files that match"
+            "the file is not a certificate with its key",
+            file=certificate,
+            hint="give matching PEM files",
         ) from error

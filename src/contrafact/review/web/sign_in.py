@@ -1,4 +1,4 @@
-"""Signing in and out, the page behind a one-time invitation, and changing one's own password."""
+"""The pages to sign in and out, to use a one-time invitation, and to change one's password."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
@@ -16,7 +16,7 @@ _LENGTHS = {"shortest": SHORTEST, "longest": LONGEST}
 
 @router.get("/sign-in", name="sign_in_page")
 def sign_in_page(request: Request, studio: TheStudio, next: str = "/") -> Response:
-    """Show the form; whoever is signed in goes on."""
+    """Show the form; people who are signed in are redirected."""
     if request.scope["state"]["account"] is not None:
         return redirect_to(local_path(next))
     return render(request, "sign_in.html", next=local_path(next), name="", problem=None)
@@ -26,7 +26,7 @@ def sign_in_page(request: Request, studio: TheStudio, next: str = "/") -> Respon
 async def sign_in(
     request: Request, studio: TheStudio, name: Text, password: Text, next: Text = "/"
 ) -> Response:
-    """Sign in: always a session with a new secret, whatever the browser had before."""
+    """Sign in, always with a new session."""
     name = name.strip()
 
     def work() -> Response:
@@ -46,7 +46,7 @@ async def sign_in(
 
 @router.post("/sign-out", name="sign_out")
 def sign_out(request: Request, studio: TheStudio) -> Response:
-    """End the session on the server, and take its cookie from the browser."""
+    """End the session on the server, and delete its cookie."""
     _end(request, studio)
     answer = redirect_to("/sign-in")
     set_session(answer.headers, studio, None)
@@ -55,7 +55,7 @@ def sign_out(request: Request, studio: TheStudio) -> Response:
 
 @router.get("/invite/{secret}", name="invite_page")
 def invite_page(request: Request, secret: str, studio: TheStudio) -> HTMLResponse:
-    """Show the form behind a one-time link. Looking does not use it up."""
+    """Show the form of a one-time link; only sending it uses the link up."""
     name = studio.accounts.invited(secret)
     return _invite(request, secret, name, 200 if name else 404)
 
@@ -84,7 +84,6 @@ async def accept_invite(
 
 @router.get("/account", name="account_page")
 def account_page(request: Request, account: TheAccount, done: bool = False) -> HTMLResponse:
-    """Show the form to change one's password."""
     return _account(request, done=done)
 
 
@@ -99,7 +98,7 @@ async def change_password(
         if new != again:
             return _account(request, 422, "the two new passwords are not the same")
         try:
-            # Whoever found the browser open guesses no faster here than when signing in.
+            # Attempts are limited here as well, for somebody who finds the browser open.
             studio.sessions.prove(account.name, password, address=address)
             studio.accounts.set_password(account.name, new, address=address)
         except TooManyAttempts as error:
@@ -107,19 +106,19 @@ async def change_password(
         except NotAllowed as error:
             return _account(request, 422, str(error))
         answer = redirect_to(f"{request.app.url_path_for('account_page')}?done=1")
-        began = studio.sessions.begin(account.name, address=address)
-        set_session(answer.headers, studio, began)
+        secret = studio.sessions.begin(account.name, address=address)
+        set_session(answer.headers, studio, secret)
         return answer
 
     return await studio.hashing.run(work)
 
 
 def begin_session(request: Request, studio: Studio, name: str, next: str) -> Response:
-    """Begin a session with a new secret, whatever the browser had before, and go on to a page."""
+    """Begin a new session in place of the browser's earlier one, and redirect to a page."""
     _end(request, studio)
     answer = redirect_to(local_path(next))
-    began = studio.sessions.begin(name, address=client_address(request))
-    set_session(answer.headers, studio, began)
+    secret = studio.sessions.begin(name, address=client_address(request))
+    set_session(answer.headers, studio, secret)
     return answer
 
 
@@ -143,6 +142,6 @@ def _end(request: Request, studio: Studio) -> None:
 
 
 def local_path(path: str) -> str:
-    """Return a path on this server; the first page for anything that leads elsewhere."""
+    """Return a path if it leads to this server, else the path of the first page."""
     plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if plain and path.isascii() else "/"

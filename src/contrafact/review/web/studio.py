@@ -1,4 +1,4 @@
-"""What every page needs: the reviews, accounts and sessions, settings, rendering.
+"""The studio's parts that every page needs: reviews, accounts, sessions, settings and rendering.
 
 Templates escape everything.
 """
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from threading import Lock
+from threading import BoundedSemaphore
 from time import time
 from typing import Any, TypeVar
 
@@ -31,34 +31,29 @@ T = TypeVar("T")
 
 
 class TooBusy(Exception):
-    """So many wait for their passwords to be looked at that no more are let in."""
+    """Too many people wait for their passwords to be checked."""
 
 
 class HashingQueue:
-    """Lets a few threads hash passwords at a time; the others wait without a thread of their own.
+    """Hashes passwords in a few threads of its own; further work waits without a thread.
 
-    A hash takes 64 MiB and a core. Were they waited for in the threads that make pages, a few
-    dozen strangers who sign in at once would stop every page. Half of the cores hash by default.
+    A hash takes 64 MiB and a core. If the threads that make pages hashed, a few dozen strangers who
+    sign in at once would stop every page. By default, half of the cores hash.
     """
 
     def __init__(self, threads: int | None = None, waiting: int = 64) -> None:
-        self._threads = threads or max(1, (os.cpu_count() or 2) // 2)
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="hashing")
-        self._most = self._threads + waiting
-        self._present = 0
-        self._guard = Lock()
+        threads = threads or max(1, (os.cpu_count() or 2) // 2)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="hashing")
+        self._free = BoundedSemaphore(threads + waiting)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do work that hashes, in its turn; `TooBusy` where too many wait already."""
-        with self._guard:
-            if self._present >= self._most:
-                raise TooBusy
-            self._present += 1
+        """Run work that hashes, in turn; `TooBusy` if too much work waits already."""
+        if not self._free.acquire(blocking=False):
+            raise TooBusy
         try:
             return await asyncio.wrap_future(self._pool.submit(work))
         finally:
-            with self._guard:
-                self._present -= 1
+            self._free.release()
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,7 @@ class TrustedProxy:
 
     Attributes:
         header: The header, such as ``X-Remote-User``.
-        address: The address that the proxy connects from; nobody else is believed.
+        address: The address that the proxy connects from; the header is refused from others.
     """
 
     header: str
@@ -76,15 +71,15 @@ class TrustedProxy:
 
 @dataclass(frozen=True)
 class Studio:
-    """One studio.
+    """A studio: its store, accounts, sessions and settings.
 
     Attributes:
-        id: Tells this studio's cookies from those of another studio on the same host.
-        secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
-        url: The address that people reach it by, without a slash at its end; empty if not known.
-        names: The names of hosts that it answers to, besides bare addresses; any if there are none.
-        form_limit: Bytes of an ordinary form: the longest text that is rewritten, and more.
-        upload_limit: Bytes of what a manager uploads.
+        id: The part of cookies' names that distinguishes studios on the same host.
+        secure: Whether browsers reach it over TLS, so that cookies are sent only over TLS.
+        url: The public address, without a slash at its end; empty if not known.
+        names: The host names it answers to, besides bare addresses; if empty, any.
+        form_limit: The most bytes of an ordinary form.
+        upload_limit: The most bytes of a manager's upload.
     """
 
     store: Store
@@ -102,7 +97,7 @@ class Studio:
     def invite_link(
         self, name: str, base: str, *, by: str, manager: bool = False, address: str = ""
     ) -> str:
-        """Return a one-time link at the address ``base``; `NotAllowed` as `Accounts.invite`."""
+        """Return a one-time link at the address ``base``; see `Accounts.invite`."""
         secret = self.accounts.invite(name, by=by, manager=manager, address=address)
         return f"{base}/invite/{secret}"
 
@@ -116,8 +111,8 @@ def open_studio(
     """Open a studio on a database.
 
     Args:
-        clock: Tells accounts and sessions the time in seconds since 1970.
-        settings: More of `Studio`.
+        clock: Returns the time in seconds since 1970, for accounts and sessions.
+        settings: Further fields of `Studio`.
 
     Raises:
         InputError: The database cannot be used.
@@ -131,11 +126,11 @@ def open_studio(
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
-    """Return a page.
+    """Return a page made from a template.
 
-    Every template also has ``account`` (None where nobody is signed in), ``by_proxy`` (whether a
-    proxy says who it is), ``csrf`` (the token of its forms), ``path_for`` (a route's path by name)
-    and ``asset`` (a static file's address).
+    Every template also gets ``account`` (None if nobody is signed in), ``by_proxy`` (whether a
+    proxy named the person), ``csrf`` (the token of its forms), ``path_for`` (a route's path by
+    name) and ``asset`` (a static file's address).
     """
     state = request.scope["state"]
     page = _environment().get_template(template)
@@ -151,37 +146,35 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
 
 
 def render_part(template: str, **context: Any) -> str:
-    """Return a part of a page, for a script to put in its place."""
     return _environment().get_template(template).render(**context)
 
 
 def redirect_to(path: str) -> RedirectResponse:
-    """Return the response to a form that was taken: go on to another page."""
+    """Return a redirect to another page, after a form was accepted."""
     return RedirectResponse(path, status_code=303)
 
 
 def request_key() -> str:
-    """Return a key for a form that is about to be shown."""
     return secrets.token_urlsafe(18)
 
 
 @lru_cache(maxsize=32)
 def asset(name: str) -> str:
-    """Return the address of a static file; it changes with the file."""
+    """Return the address of a static file, which changes with its content."""
     content = files("contrafact.review.web").joinpath("static", name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @lru_cache(maxsize=32)
 def guidelines_html(text: str) -> Markup:
-    """Return guidelines, which are Markdown, as HTML; no tag of theirs is taken over as one."""
+    """Return guidelines in Markdown as HTML; HTML tags in them are escaped."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     tokens = reader.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
-            # Below the page's own headings.
+            # Two levels lower, as the page has headings of its own.
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
     return Markup(reader.renderer.render(tokens, reader.options, {}))
 

@@ -1,7 +1,7 @@
-"""What managers upload: written to a folder of its own under a name of ours, and read with limits.
+"""Uploads of managers: each is stored in a temporary folder and read with limits.
 
-A file of a few kilobytes can stand for gigabytes, so it is read once in a process of its own, which
-ends before it takes what others need.
+A file of a few kilobytes can unpack to gigabytes, so it is first read in a separate process with
+limits on memory and time.
 """
 
 import tempfile
@@ -17,7 +17,7 @@ from contrafact.files.apart import read_apart
 from contrafact.review.project import Project, builtin_projects, load_project, parse_project
 
 MOST_ROWS = 200_000
-"""Rows of one upload: more than a team reviews in a year."""
+"""The most rows of an upload: more than a team reviews in a year."""
 _MIB = 2**20
 _LIMITS = {
     **dict.fromkeys(("size", "unpacked", "whole"), 256 * _MIB),
@@ -34,26 +34,30 @@ _PROJECT_BYTES = 64 * 1024
 
 
 def read_project(name: str, file: UploadFile | None) -> Project:
-    """Return the project that a form names, or holds as TOML; `InputError` if neither is valid."""
+    """Return the built-in project that a form names, or the project in its TOML file.
+
+    Raises:
+        InputError: There is no project, or it is not valid.
+    """
     if file is not None and file.filename:
         content = file.file.read(_PROJECT_BYTES + 1)
         if len(content) > _PROJECT_BYTES:
-            raise InputError("the project's file is too large", hint="it is a short TOML file")
+            raise InputError("the project's file is too large", hint="upload a short TOML file")
         try:
             return parse_project(content.decode("utf-8"), "the project's file")
         except UnicodeDecodeError as error:
             raise InputError("the project's file is not UTF-8", hint="save it as UTF-8") from error
     if name not in builtin_projects():
-        raise InputError("no project is named", hint="choose one, or upload its file")
+        raise InputError("no project is chosen", hint="choose one, or upload a project's file")
     return load_project(name)
 
 
 @contextmanager
 def uploaded(file: UploadFile) -> Iterator[Path]:
-    """Give what was uploaded as a temporary file; messages name it as its sender did.
+    """Provide an upload as a temporary file; error messages have the name of the sender's file.
 
     Raises:
-        InputError: It passes a limit or cannot be read, or as the block does.
+        InputError: The file exceeds a limit or cannot be read, or the block raises it.
     """
     suffix = PurePosixPath(file.filename or "").suffix.lower()
     with tempfile.TemporaryDirectory(prefix="contrafact-upload-") as folder:
@@ -69,7 +73,7 @@ def uploaded(file: UploadFile) -> Iterator[Path]:
 
 
 def shown_name(file: UploadFile) -> str:
-    """Return the name that a file was sent with, as far as it can be shown."""
+    """Return the name of the sender's file, without what cannot be shown."""
     base = (file.filename or "").replace("\\", "/").rpartition("/")[2]
     plain = "".join(c if c.isprintable() else "?" for c in base)
     return plain[-80:] or "the file"

@@ -1,6 +1,6 @@
-"""The pages of those who work: their reviews, one item a screen, the decision, and its undoing.
+"""The pages of reviewers: their reviews, one item at a time, their decisions, and undoing the last.
 
-Annotators and adjudicators work on the same page; adjudicators see what others answered before.
+Annotators and adjudicators work on the same page; adjudicators also see earlier answers.
 """
 
 import re
@@ -36,14 +36,14 @@ from contrafact.review.web.studio import (
 )
 
 ANSWER = "answer."
-"""What the name of an answer's field begins with; the question's name follows."""
+"""The prefix of answers' field names in a form."""
 _VERSION = re.compile(r"[a-z0-9-]{1,40}")
 
 router = APIRouter()
 
 
 class ItemForm(BaseModel):
-    """What an item's form says of itself; it also has an answer to each question."""
+    """The fields of an item's form that identify it; the form also has the answers."""
 
     item: str
     stage: str
@@ -57,20 +57,16 @@ class ItemForm(BaseModel):
 async def read_form(
     request: Request, about: Annotated[ItemForm, Form()]
 ) -> tuple[Assignment, Decision, bool]:
-    """Return what an item's form is about, what was decided, and if it asked the first step alone.
-
-    Lines are ended as texts' are; no field of it is there twice.
-    """
-    sent = [one for one in (await request.form()).multi_items() if isinstance(one[1], str)]
+    """Return the item of a form, the decision, and whether the form had only the first step."""
+    sent = [pair for pair in (await request.form()).multi_items() if isinstance(pair[1], str)]
     form = {name: str(text).replace("\r\n", "\n") for name, text in sent}
     if len(form) < len(sent):
-        raise HTTPException(422, "The form says something twice. Open its page again.")
+        raise HTTPException(422, "The form has a field twice. Reload its page.")
     filled = Decision(
         {name.removeprefix(ANSWER): text for name, text in form.items() if name.startswith(ANSWER)},
         flagged=form.get("flag") == "1",
         comment=form.get("comment", ""),
         correction=form.get("correction"),
-        evidence=form.get("evidence", "").splitlines(),
         guidelines_version=about.guidelines if _VERSION.fullmatch(about.guidelines) else None,
         request=about.request,
     )
@@ -85,17 +81,17 @@ TheForm = Annotated[tuple[Assignment, Decision, bool], Depends(read_form)]
 def home(
     request: Request, account: TheAccount, studio: TheStudio, joined: bool = False
 ) -> Response:
-    """Show the reviews that somebody has a part in.
+    """Show a person's reviews.
 
-    Who has just joined is led on: to the one review they have a part in, or to the manager's pages.
+    A person who has just ``joined`` is redirected to their only review, or to the manager's pages.
     """
 
     def reader(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
         person = state.people.get(account.name)
         return (state.project.title, person.roles) if person and person.active else None
 
-    found = {name: studio.store.read(name, reader) for name in studio.store.reviews()}
-    memberships = [(name, *part) for name, part in found.items() if part is not None]
+    parts = {name: studio.store.read(name, reader) for name in studio.store.reviews()}
+    memberships = [(name, *part) for name, part in parts.items() if part is not None]
     if joined and account.manager and not memberships:
         return redirect_to(str(request.app.url_path_for("manage")))
     if joined and len(memberships) == 1:
@@ -105,7 +101,6 @@ def home(
 
 @router.get("/r/{review:review}", name="review_page")
 def review_page(page: TheMemberPage) -> HTMLResponse:
-    """Show a review's guidelines and what somebody does in it."""
     project = page.studio.store.read(page.review, lambda state: state.project)
     stages = [stage for stage in project.stages if set(stage.roles) & set(page.roles)]
     return page.render(
@@ -120,7 +115,7 @@ def review_page(page: TheMemberPage) -> HTMLResponse:
 
 @router.get("/r/{review:review}/work", name="work")
 def work(page: TheMemberPage, again: bool = False, last: str | None = None) -> Response:
-    """Show the next item; ``again`` after taking a decision back, which is filled in again."""
+    """Show the next item; with ``again`` (after an undo), the undone decision is filled in."""
     view, feedback = _next_view(page, last)
     if not isinstance(view, ItemView):
         return page.render("idle.html", idle=view, feedback=feedback, request_key=request_key())
@@ -130,10 +125,10 @@ def work(page: TheMemberPage, again: bool = False, last: str | None = None) -> R
 
 @router.post("/r/{review:review}/work", name="answer")
 def answer(page: TheMemberPage, form: TheForm) -> Response:
-    """Take a decision and go on; the same form sent again changes nothing.
+    """Record a decision and go on to the next item; the same form sent again changes nothing.
 
-    What cannot be taken is shown again: in its form where it can be corrected there, and as it was
-    filled in where the item is not theirs any more.
+    A form that is not accepted is shown again for correction or, if the person no longer has the
+    item, as a text to copy.
     """
     place, filled, first_step = form
     if first_step and (view := _view_of(page, place)) is not None:
@@ -156,24 +151,24 @@ def answer(page: TheMemberPage, form: TheForm) -> Response:
             answers=[(texts.get(name, name), text) for name, text in filled.answers.items()],
             filled=filled,
         )
-    # The page's script forgets what it kept of the form when it sees that it was taken.
+    # The page's script deletes its draft of the form when it sees that the form was accepted.
     query = {"taken": str(filled.request)} | ({"last": place.item} if place.training else {})
     return page.go_to("work", **query)
 
 
 @router.post("/r/{review:review}/check", name="check_draft")
 def check_draft(page: TheMemberPage, form: TheForm) -> Response:
-    """Show what the project's check finds in the text as it is written; nothing is taken.
+    """Show the findings of the stage's check on the text being written; nothing is recorded.
 
-    The page's script asks for JSON; without it the page itself comes back, as it was filled in.
+    The page's script asks for JSON; without it, the page is shown again with the form filled in.
     """
     place, filled, _ = form
     view = _view_of(page, place)
     if view is None:
-        raise HTTPException(409, "This item is not with you any more.")
+        raise HTTPException(409, "This item is no longer assigned to you.")
     found = view.findings(filled.correction or "")
     if found is None:
-        raise HTTPException(409, "Nothing is checked at this stage.")
+        raise HTTPException(409, "This stage has no check.")
     if "application/json" in page.request.headers.get("accept", ""):
         part = render_part("findings.html", found=found)
         return JSONResponse({"html": part}, headers={"cache-control": "no-store"})
@@ -182,25 +177,23 @@ def check_draft(page: TheMemberPage, form: TheForm) -> Response:
 
 @router.post("/r/{review:review}/undo", name="undo")
 def undo(page: TheMemberPage, key: TheKey) -> Response:
-    """Take the last decision back, and show the item with it filled in."""
     page.studio.store.act(page.review, workflow.undo, page.who, request=page.own_key(key))
     return page.go_to("work", again="1")
 
 
 def _filled_before(page: MemberPage, place: Assignment) -> Decision:
-    """Return what somebody filled in of an item before they took it back."""
+    """Return the decision on an item that a person has undone."""
     here = ("answered", page.who, place.stage, place.round)
     for event in reversed(page.studio.store.item_history(page.review, place.item)):
         if (event.kind, event.who, event.stage, event.round) == here:
             body = event.body
-            marked = [" ".join(one["text"].split()) for one in body.get("evidence", ())]
-            kept = (body["flagged"], body["comment"], body.get("correction"), marked)
+            kept = (body["flagged"], body["comment"], body.get("correction"))
             return Decision(dict(body["answers"]), *kept)
     return Decision({})
 
 
 def _missing(view: ItemView, filled: Decision) -> list[str]:
-    """Return the questions that are asked, have to be answered, and are not."""
+    """Return the required questions that are asked and have no answer."""
     return [
         name
         for name in asked_questions(view.project, view.stage, filled.answers)
@@ -211,7 +204,7 @@ def _missing(view: ItemView, filled: Decision) -> list[str]:
 def _next_view(
     page: MemberPage, last: str | None
 ) -> tuple[ItemView | dict[str, Any], dict[str, Any] | None]:
-    """Give somebody their next item: what is shown of it, or of there being none."""
+    """Assign the person's next item; return its view, or the facts for the idle page."""
     who = page.who
 
     def reader(
@@ -233,7 +226,7 @@ def _next_view(
 
 
 def _view_of(page: MemberPage, place: Assignment) -> ItemView | None:
-    """Return the item that a form is about; None where it is not theirs any more."""
+    """Return the view of a form's item; None if the person no longer has it."""
 
     def reader(state: ReviewState) -> ItemView | None:
         same = in_hand(state, page.who) == place
@@ -251,7 +244,7 @@ def _form_page(
     **context: Any,
 ) -> HTMLResponse:
     project, step = view.project, view.stage.first_step
-    # What the first step asks is answered before anything else is shown or asked.
+    # The first step must be answered before anything else is shown or asked.
     if step is not None and not all(filled.answers.get(name) for name in step.asks):
         view = replace(view, step=step)
     asked = view.stage.questions if view.step is None else view.step.asks

@@ -98,4 +98,4 @@ def test_articles_go_by_sound(word, article):
 
 def test_markup_is_no_paragraph():
     text = "<ol><li>Shares of Norrick Steel rose 4%</li></ol>"
-    assert rewrite_numerical(text, 1).reason == "holds markup, and is no paragraph"
+    assert rewrite_numerical(text, 1).reason == "contains markup, so it is not a plain paragraph"

@@ -28,7 +28,7 @@ class _Options(CallOptions):
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     temperature: float | None = option(None, panel=SAMPLING, ge=0)
     max_tokens: int | None = option(None, panel=SAMPLING, ge=1)
-    max_connections: int = option(8, "Calls under way at once.", panel=TRANSPORT, ge=1)
+    max_connections: int = option(8, "The most calls at the same time.", panel=TRANSPORT, ge=1)
     structured: bool = option(True, "Ask providers for JSON by schema.")
 
 
@@ -36,10 +36,10 @@ class _Options(CallOptions):
 def augment(options: _Options) -> None:
     """Let a model vary core stories across domains, clause orders and sentence structures.
 
-    What keeps the schema, quotes facts of its own text and is no near-duplicate is written, each
-    story marked as awaiting approval: a person reads it and takes the mark out. The others go to a
-    file next to it, with their reasons. Answers are kept in OUT's name with .answers.jsonl, and a
-    rerun asks only for what failed.
+    Variations that keep the schema, quote facts of their own text and are no near-duplicates are
+    written, marked as awaiting approval until a person has read them and removed the mark. Rejected
+    ones are written to a file next to it, with the reasons. Replies are kept next to OUT,
+    so a rerun repeats only the calls that failed.
 
     Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.json
     """
@@ -74,13 +74,13 @@ def _planned(stories: "list[Story]", file: Path, n: int, seed: int) -> "list[Var
     planned = plan_variations(stories, n, np.random.default_rng(seed))
     for story in without_intervention(stories):
         typer.echo(
-            f"{file}: story {story.id} is not varied: its queries are in free form and do not "
-            "say what is supposed",
+            f"{file}: story {story.id} is not varied, as its queries are in free form and do not "
+            "state the intervention",
             err=True,
         )
     if not planned:
         raise InputError(
-            "no story says in the form of its phrasings what is supposed",
+            "no story has a query that states the intervention in the form of its phrasing",
             file=file,
             hint="write the second query in the form of phrasing B (docs/cobe.md)",
         )

@@ -1,4 +1,4 @@
-"""``contrafact cobe prove`` and ``cobe leak``: what known answers are worth."""
+"""``contrafact cobe prove`` and ``cobe leak``: checks of stories with known answers."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -27,12 +27,12 @@ class _ProveOptions(Options):
 
 @command
 def prove(options: _ProveOptions) -> None:
-    """Prove every story of a file from the file alone, by both algorithms.
+    """Prove the known answers of every story in a file, by two independent algorithms.
 
-    The texts are read by the wordings in the file, the consequences worked out from its causal
-    model, and every answer's verdicts compared with what is claimed. All of it must also follow
-    from the text, in every causal model that agrees with what it tells, and every sentence must be
-    read. Stories that fail are named by line; the exit code is 1 if there is one.
+    Only the file is used: its wordings to read the texts, and its causal model to compute the
+    consequences, which are compared with the claimed verdicts of every answer. The verdicts must
+    also hold in every causal model that agrees with the text, and every sentence must be
+    understood. Stories that fail are named by line, and the exit code is 1 if there are any.
 
     Example: contrafact cobe prove stories.jsonl
     """
@@ -64,19 +64,19 @@ class _LeakOptions(Options):
     seed: int = option(0, "Seed of the folds.", ge=0, metavar="S")
     reader: list[str] | None = option(
         None,
-        "Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
+        "Only these surface features: words, overlap, connectors, quotes or all; repeatable.",
         metavar="NAME",
     )
-    out: Path | None = option(None, "Write the table here as well.", metavar="FILE")
+    out: Path | None = option(None, "Also write the table to this file.", metavar="FILE")
 
 
 @command
 def leak(options: _LeakOptions) -> None:
-    """Measure how far surface features alone tell right answers from wrong ones.
+    """Measure how well surface features alone distinguish right answers from wrong ones.
 
-    Readers that follow no cause and effect learn from part of the file and are scored on graphs or
-    scenes that they have not seen. The exit code is 1 if one of them reaches an AUROC above 0.60
-    over all answers, or above 0.65 on one criterion.
+    Classifiers that know nothing of cause and effect are trained on part of the file and scored on
+    graphs or scenes that they have not seen. The exit code is 1 if one of them reaches an AUROC
+    above 0.60 over all answers, or above 0.65 on one criterion.
 
     Example: contrafact cobe leak stories.jsonl
     """
@@ -85,7 +85,9 @@ def leak(options: _LeakOptions) -> None:
     file, reader, out = options.file, options.reader, options.out
     for name in reader or ():
         if name not in READERS:
-            raise InputError(f"there is no reader '{name}'", hint=f"use {', '.join(READERS)}")
+            raise InputError(
+                f"there is no surface reader '{name}'", hint=f"use {', '.join(READERS)}"
+            )
     if out is not None:
         guard_output(out, file)
     items = [
@@ -111,7 +113,7 @@ def leak(options: _LeakOptions) -> None:
 
 def _show(rows: "list[LeakRow]") -> None:
     show_table(
-        "What surface features alone reach (AUROC; 0.5 is chance)",
+        "AUROC of surface features alone (0.5 is chance)",
         ("target", "reader", "model", "folds by", "answers", "wrong", "AUROC", "limit", ""),
         [
             (

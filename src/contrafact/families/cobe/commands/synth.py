@@ -15,19 +15,18 @@ from contrafact.options import Options, command, option
 
 __all__ = ["synth"]
 
-_MANY = 200  # from here on it pays to share the work
-_MOST = 4  # processes
+_MANY = 200  # from this number on, several processes are faster
+_MOST = 4  # the most processes
 _READ_SO = (
-    "A story is read so: what is not told to hang together, and does not hang together for "
-    "everyone, is independent. The causes that are told are all there are. What holds back a cause "
-    "is told."
+    "How to read the stories: events are independent unless the story or common knowledge connects "
+    "them. The causes in a story are all the causes. Whatever blocks a cause is in the story."
 )
 
 
 class _Options(Options):
     n: int = option(..., "How many stories to draw.", ge=1, metavar="N")
     out: str = option(..., "The file to write: JSON, or JSON Lines (.jsonl).", metavar="FILE")
-    seed: int = option(0, "Seed of the drawing.", ge=0, metavar="S")
+    seed: int = option(0, "Seed of the random draws.", ge=0, metavar="S")
     graph: str | None = option(
         None, "Only this type: chain, collider, correlated, diamond, fork or hybrid.", metavar="G"
     )
@@ -36,7 +35,7 @@ class _Options(Options):
         None, "Rules of your own, for a private split; see docs/synth-private.md.", metavar="DIR"
     )
     processes: int | None = option(
-        None, "How many share the work; the stories are the same.", ge=1, metavar="P"
+        None, "The number of processes; it does not change the stories.", ge=1, metavar="P"
     )
 
 
@@ -44,8 +43,8 @@ class _Options(Options):
 def synth(options: _Options) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
-    Every answer is right for one story and, word for word, wrong for others, or wrong in its
-    connectors, so that little in an answer alone tells which it is. Every verdict follows from the
+    Every answer is right for one story and, word for word, wrong for others, or it has wrong
+    connectors; so an answer alone hardly shows whether it is right. Every verdict follows from the
     story's text, and is proven before it is written. The same options write the same file.
 
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl

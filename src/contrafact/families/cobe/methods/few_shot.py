@@ -2,7 +2,7 @@
 
 Examples come from a pool in seeded random draws, each asked in the phrasing of the question. A
 draw's order depends on the seed and the draw alone, so that the same examples serve every model and
-every story of that draw; a variation of the story's own core set is passed over.
+every story of that draw; variations of the story's own core set are skipped.
 """
 
 from collections.abc import Sequence

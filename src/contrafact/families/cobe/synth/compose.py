@@ -132,7 +132,7 @@ def compose(
 def _without_repeats(
     draw: Callable[[int, int], list[Row]], blocks: Iterable[list[Row]]
 ) -> Iterator[Row]:
-    """Yield the stories of blocks; a block with a text that came before is drawn anew."""
+    """Yield the stories of blocks; a block with a text of an earlier one is drawn again."""
     seen = bytearray(_TEXT_NUMBERS // 8)  # does not grow with the number of stories
     for index, rows in enumerate(blocks):
         numbers, again = _text_numbers(rows), 0
@@ -158,7 +158,9 @@ _here: list[Callable[[int], Any]] = []  # in a worker: what draws a block
 def blocks_ahead(
     draw: Callable[[int], list[Row]], blocks: Iterable[int], processes: int
 ) -> Iterator[list[Row]]:
-    """Yield what is drawn for each block, in order, by processes that end with the iterator."""
+    """Yield the drawn stories of each block, in order, from processes that end with the
+    iterator.
+    """
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(draw,)) as pool:
         # A bounded number of pieces is under way, so that memory stays flat however many there are.
         left = iter(blocks)
@@ -209,7 +211,7 @@ def draw_rows(
             if problems:
                 raise Unproven(f"seed {seed}, block {index}: {problems[0]}")
         return rows
-    raise Unproven(f"no story of {cell.domain}, {cell.graph} came of {_TRIES} draws")
+    raise Unproven(f"no story of {cell.domain}, {cell.graph} was found in {_TRIES} draws")
 
 
 def _place(
@@ -288,7 +290,8 @@ def _known_answers(
 ) -> tuple[list[Row], list[Row]]:
     """Return the right and the wrong answers of one story of a block, with their verdicts.
 
-    Wrong are its own answers with every connector turned, and the right ones of the other stories.
+    The wrong answers are its own with every connector reversed, and the right answers of the
+    others.
     """
     situation = block.stories[index]
     asked = ["E1", "E2", "E3"]
@@ -387,7 +390,7 @@ def _answers(block: Block, index: int, wordings: Wordings, rng: Random) -> list[
     plot = situation.plot
 
     def realized(roles: Mapping[str, int], role: int) -> tuple[str, str]:
-        """Return the answer, and the same with every connector turned."""
+        """Return the answer, and the same answer with every connector reversed."""
         latent = None
         if block.latent is not None:
             latent = (block.latent, situation.implied[block.latent], role)
@@ -408,17 +411,17 @@ def _answers(block: Block, index: int, wordings: Wordings, rng: Random) -> list[
     roles = {name: rng.choice(ANSWERS) for name in plot.told}
     other_roles = {name: sum(ANSWERS) - role for name, role in roles.items()}
     first, second = realized(roles, 0), realized(other_roles, 1)
-    why, form = "The same, told otherwise.", "{}"
+    why, form = "The same in other words.", "{}"
     if rng.random() < _ODD_SHARE:
         if rng.random() < 0.4:
             other = realized(other_roles, 1)
-            why = "It offers two versions, which say the same."
+            why = "It offers two versions with the same content."
             form = "Option 1: {}\n\nOption 2: {}"
             second = form.format(other[0], second[0]), form.format(other[1], second[1])
             form = "{}"
         else:
             form = f"{rng.choice(OPENINGS)}\n\n{{}}\n\n{rng.choice(CLOSINGS)}"
-            why = "Text that nobody asked for stands around the edit."
+            why = "It has text around the edit that was not asked for."
     return [
         _Answer(first[0], "The story, edited.", first[1]),
         _Answer(form.format(second[0]), why, form.format(second[1])),
@@ -426,7 +429,7 @@ def _answers(block: Block, index: int, wordings: Wordings, rng: Random) -> list[
 
 
 def _why(answered: Situation, situation: Situation, failed: frozenset[str]) -> str:
-    """Return what is wrong with one situation's answer in another's story, by what it is like."""
+    """Return why one situation's answer is wrong in another's story."""
     above = Graph(situation.plot.parents).ancestors(situation.supposed)
     reasons = []
     bits = situation.bits
@@ -436,7 +439,7 @@ def _why(answered: Situation, situation: Situation, failed: frozenset[str]) -> s
             if then is None:
                 reasons.append("it leaves open what stays")
             elif name in above:
-                reasons.append("it changes a cause of what was edited, to fit the edit")
+                reasons.append("it changes a cause of the edited event to fit the edit")
             else:
                 reasons.append("it changes what the edit does not touch")
         if bits.changes >> index & 1 and then == fact:

@@ -46,15 +46,15 @@ _OPEN = ("It remains unclear {clauses}.", "Nobody can say {clauses}.")
 
 @dataclass(frozen=True)
 class Wordings:
-    """The wordings of one block, with names in their slots.
+    """The wordings of one block of stories, with names filled in.
 
     Attributes:
-        clauses: For every event, four pairs of clauses, that it did not happen and that it did:
-            one for the story, two for answers, one for criteria.
+        clauses: For every event, four pairs of clauses (it did not happen, it did happen): one pair
+            for the story, two for answers, one for criteria.
         nouns: For every event, pairs of noun phrases: one for the story, one for answers.
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Wordings of the quantity with ``{n}``, in the same four roles.
-        quantity: What the quantity is, and its unit with a blank before it.
+        quantity: The quantity's name, and its unit with a leading space.
         opening: The sentence at the beginning; ``then`` the one after the rules, empty if none.
     """
 
@@ -68,7 +68,7 @@ class Wordings:
     then: str
 
     def record(self, plot: Plot) -> dict[str, object]:
-        """Return them as a file has them: by variable and value, what it may be called."""
+        """Return the wordings as a file has them, by variable and value."""
         record: dict[str, object] = {}
         for name, pairs in self.clauses.items():
             record[name] = {
@@ -174,7 +174,7 @@ def _relations(plot: Plot, rng: Random) -> Iterator[Relation]:
 
 @dataclass(frozen=True)
 class Narrative:
-    """What a text is to say.
+    """The content of a text.
 
     Attributes:
         values: What it says of each event; None leaves it open.

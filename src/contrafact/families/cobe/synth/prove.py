@@ -180,9 +180,9 @@ def _intervention(
     """Return what all of the queries suppose, or raise a ValueError."""
     first, *others = [reader.intervention(query) for query in queries]
     if not first or any(supposed != first for supposed in others):
-        raise ValueError("the queries do not suppose one and the same thing")
+        raise ValueError("the queries do not state the same intervention")
     if any(facts[name] == value for name, value in first.items()):
-        raise ValueError("the queries suppose what is so")
+        raise ValueError("the queries suppose what is already the case")
     return first
 
 

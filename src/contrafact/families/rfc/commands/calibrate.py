@@ -40,7 +40,7 @@ def calibrate(options: _Options) -> None:
     if out is not None:
         guard_output(out, file, kind="JSON")
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
-    found = learn(valid_ratios(rows, file=source_name(file)), coverage=coverage)
+    bands = learn(valid_ratios(rows, file=source_name(file)), coverage=coverage)
     table = [
         {
             "manipulation": one.manipulation,
@@ -49,11 +49,11 @@ def calibrate(options: _Options) -> None:
             "paper's": _band(LENGTH_BANDS[one.manipulation]),
             "quantiles": ", ".join(f"{q} {v:.2f}" for q, v in one.quantiles.items()) or "–",
         }
-        for one in found
+        for one in bands
     ]
     show_frame(f"Token-length ratios of {coverage:.0%} of the valid rewrites", pd.DataFrame(table))
     if out is not None:
-        findings = {"coverage": coverage, "manipulations": [asdict(one) for one in found]}
+        findings = {"coverage": coverage, "manipulations": [asdict(one) for one in bands]}
         write_text(out, json.dumps(findings, indent=2, ensure_ascii=False) + "\n")
         typer.echo(f"Findings are in {out}")
 

@@ -42,15 +42,15 @@ class _Options(Options):
     )
     undecided: Literal["review", "keep", "drop"] = option(
         "review",
-        "What to do with pairs kept unreviewed whose meaning nobody has decided: set them apart in "
-        "FILE.review.jsonl, or keep them marked.",
+        "What to do with unreviewed pairs that are still undecided: move them to "
+        "FILE.review.jsonl, keep them with a mark, or drop them.",
     )
     checks: Path | None = option(
         None, "What `rfc check --judge` found in the pairs.", metavar="FILE"
     )
     bands: Path | None = BANDS
     require: list[str] | None = option(
-        None, "A field that no final pair may lack; repeatable.", metavar="FIELD"
+        None, "A field that every final pair must have; repeatable.", metavar="FIELD"
     )
     audit_floor: float = option(
         0.8, "The audit's pass rate below which nothing is final.", ge=0.0, le=1.0
@@ -174,5 +174,5 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
 def _findings(checked: "Mapping[str, Any]", name: str) -> list[tuple[str, str]]:
     """Return the rule and message of each finding in a check's ``violations`` or ``review``."""
     listed = checked.get(name)
-    found = listed if isinstance(listed, list) else []
-    return [(str(one.get("rule")), str(one.get("message"))) for one in found]
+    findings = listed if isinstance(listed, list) else []
+    return [(str(finding.get("rule")), str(finding.get("message"))) for finding in findings]

@@ -35,6 +35,6 @@ def hydrate(options: _Options) -> None:
     items = [row.item for row in news_rows(options.news)]
     result = give_back(rows, items)
     result.write(out)
-    found = len(result.table(KEPT))
-    typer.echo(f"{out}: {found:,} of {len(rows):,} rows have their original")
+    matched = len(result.table(KEPT))
+    typer.echo(f"{out}: {matched:,} of {len(rows):,} rows have their original")
     show_counts(result.counts)

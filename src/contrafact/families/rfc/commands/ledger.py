@@ -1,4 +1,6 @@
-"""``contrafact rfc ledger``: what became of the items of a build, and how many errors are left."""
+"""``contrafact rfc ledger``: losses at each stage of a build, and an estimate of the remaining
+errors.
+"""
 
 from collections import Counter
 from pathlib import Path

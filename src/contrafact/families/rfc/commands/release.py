@@ -29,7 +29,7 @@ class _Options(ReleaseOptions):
     name: str = option("rfc-contrafact", "The dataset's name.")
     max_auroc: float | None = option(
         None,
-        "Exit 1, and write nothing, if an artefact tells rewrites apart better than this.",
+        "The highest AUROC allowed for an artefact; beyond it, write nothing and exit with 1.",
         ge=0.5,
         le=1.0,
     )
@@ -56,16 +56,16 @@ def release(options: _Options) -> None:
     doubtful = read_stage(hard, needed, manipulated=True, allow_empty=True) if hard else []
     if options.max_auroc is not None:
         _require_few_artefacts(rows, options.max_auroc)
-    made = make(rows, doubtful, facts, file=source_name(file))
-    write_folder(out, made.files)
-    typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
+    built = make(rows, doubtful, facts, file=source_name(file))
+    write_folder(out, built.files)
+    typer.echo(f"{out}: {built.rows:,} pairs and {built.hard:,} hard cases")
     if undecided := sum(passed_of(row.fields) is None for row in rows):
         typer.echo(f"  {undecided:,} undecided pairs are among them, with 'passed' null")
-    typer.echo(f"  {made.canary}")
-    if made.shared_articles:
+    typer.echo(f"  {built.canary}")
+    if built.shared_articles:
         typer.echo(
-            f"  {made.shared_articles:,} articles have several rewrites, which together tell most "
-            "of the original; `rfc label --per-article one` avoids it"
+            f"  {built.shared_articles:,} articles have several rewrites, which together reveal "
+            "most of the original; use `rfc label --per-article one` to avoid this"
         )
 
 

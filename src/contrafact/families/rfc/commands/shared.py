@@ -22,8 +22,10 @@ class JudgeOptions(CallOptions):
     judge_arg: list[str] | None = option(
         None, "Provider argument of the judges.", panel=TRANSPORT, metavar="KEY=VALUE"
     )
-    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
-    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
+    estimate: bool = option(False, "Print the estimated calls, tokens and cost, and make no call.")
+    yes: bool = option(
+        False, "Make many paid calls without asking for confirmation.", flags=("--yes", "-y")
+    )
 
     @property
     def calls(self) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""``contrafact rfc surface``: surface diagnostics of pairs, and what artefacts give away."""
+"""``contrafact rfc surface``: surface diagnostics of pairs, and how well artefacts reveal
+rewrites.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +22,8 @@ class _Options(Options):
     out: Path = option(..., "Folder for the tables.", metavar="DIR")
     max_auroc: float | None = option(
         None,
-        "What a release requires: exit 1 if any artefact tells originals from rewrites better "
-        "than this.",
+        "The highest AUROC allowed for an artefact that tells originals from rewrites; beyond it, "
+        "exit with 1.",
         ge=0.5,
         le=1.0,
     )
@@ -30,7 +32,7 @@ class _Options(Options):
 
 @command
 def surface(options: _Options) -> None:
-    """Measure how far rewrites depart from originals, and how well artefacts give them away.
+    """Measure how far rewrites depart from originals, and how well artefacts reveal them.
 
     Writes diagnostics.csv (five measures by manipulation), pairs.csv (the same for every pair) and
     leakage.csv (how well length, punctuation, numbers and n-grams tell rewrites from originals,
@@ -52,7 +54,7 @@ def surface(options: _Options) -> None:
     write_frame(measured, out / "pairs.csv")
     write_frame(probes, out / "leakage.csv")
     show_frame("Surface diagnostics", figures, coefficients=("mean", "sd", "p5", "median", "p95"))
-    show_frame("What artefacts give away", probes, coefficients=("auroc",))
+    show_frame("How well artefacts reveal rewrites", probes, coefficients=("auroc",))
     typer.echo(f"Tables are in {out}")
     if options.max_auroc is not None and report_leaks(probes, options.max_auroc):
         raise typer.Exit(1)

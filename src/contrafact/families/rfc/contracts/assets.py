@@ -56,7 +56,7 @@ def _pattern() -> re.Pattern[str]:
 @read_once
 def assets(side: Side) -> list[Asset]:
     """Return the assets that a text names, in order; a figure's currency is part of the figure."""
-    found: list[Asset] = []
+    named: list[Asset] = []
     taken = [(q.start, q.end) for q in side.quantities]
     for match in _pattern().finditer(side.text.lower()):
         start, end = match.span()
@@ -67,8 +67,8 @@ def assets(side: Side) -> list[Asset]:
             continue
         if _NEVER_BEFORE.match(after) or any(s < end and start < e for s, e in taken):
             continue
-        found.append(Asset(start, end, side.text[start:end], _keys()[name]))
-    return found
+        named.append(Asset(start, end, side.text[start:end], _keys()[name]))
+    return named
 
 
 @rule(

@@ -241,14 +241,15 @@ def contradictions(text: str) -> list[Finding]:
 @read_once
 def contradictions_of(side: Side) -> list[Finding]:
     """Return the contradictions in one side of a pair; see `contradictions`."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     readers = (_moves, _ranges, _changes, _parts, _comparisons, _world) if side.quantities else ()
     for reader in (*readers, _ratings):
-        for one in reader(side):
+        for finding in reader(side):
             # Overlapping findings of two readers are one contradiction.
-            if not any(_span(one)[0] < _span(o)[1] and _span(o)[0] < _span(one)[1] for o in found):
-                found.append(one)
-    return sorted(found, key=_span)
+            start, end = _span(finding)
+            if not any(start < _span(other)[1] and _span(other)[0] < end for other in findings):
+                findings.append(finding)
+    return sorted(findings, key=_span)
 
 
 def _span(finding: Finding) -> Span:
@@ -260,10 +261,11 @@ def contradiction(pair: Pair) -> Iterator[Finding]:
     """The rewrite's figures are as consistent as its original's: no "lowered from $90 to $96", no
     "missed" above what was expected, no "fewer than" a smaller figure, no shares beyond the whole.
     """
-    found = contradictions_of(pair.rewritten)
-    had = Counter(one.rule for one in contradictions_of(pair.original)) if found else Counter()
-    for one in found:
-        if had[one.rule]:
-            had[one.rule] -= 1
+    findings = contradictions_of(pair.rewritten)
+    earlier = contradictions_of(pair.original) if findings else ()
+    had = Counter(finding.rule for finding in earlier)
+    for finding in findings:
+        if had[finding.rule]:
+            had[finding.rule] -= 1
         else:
-            yield replace(one, rule="contradiction")
+            yield replace(finding, rule="contradiction")

@@ -117,9 +117,9 @@ def one_paragraph(
 @rule("chatter", about="text", paper="Q.4, output requirements")
 def chatter(pair: Pair) -> Iterator[Finding]:
     """The rewrite is the news alone: no label, no disclaimer, no word to the person who asked."""
-    for found in _new(pair, "chatter"):
-        quoted = _shortened(pair.rewritten.excerpt(found.span()))
-        yield fail("chatter", f"the rewrite talks about itself: '{quoted}'", None, found.span())
+    for match in _new(pair, "chatter"):
+        quoted = _shortened(pair.rewritten.excerpt(match.span()))
+        yield fail("chatter", f"the rewrite talks about itself: '{quoted}'", None, match.span())
         return
 
 

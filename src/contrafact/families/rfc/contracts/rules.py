@@ -42,7 +42,7 @@ TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of a rule; one ``for_review`` fails no pair, nor does an ``unchecked`` fact."""
+    """A finding of a rule; findings ``for_review`` and ``unchecked`` facts do not fail a pair."""
 
     rule: str
     message: str
@@ -132,10 +132,10 @@ class Rule:
     def findings(self, pair: Pair) -> Iterator[Finding]:
         """Yield the rule's findings in a pair."""
         try:
-            found = list(self.function(pair))
-            if not found:
+            findings = list(self.function(pair))
+            if not findings:
                 return
-            ids = [finding.rule for finding in found]
+            ids = [finding.rule for finding in findings]
         except Exception as error:  # the code of another package may raise anything
             if self.function.__module__.startswith("contrafact."):
                 raise
@@ -144,7 +144,7 @@ class Rule:
                 f"the rule {self.path} fails ({type(error).__name__}: {reason})",
                 hint="correct it, or leave it out",
             ) from error
-        for finding, name in zip(found, ids, strict=True):
+        for finding, name in zip(findings, ids, strict=True):
             if name not in self.ids:
                 raise InputError(
                     f"the rule {self.path} found '{name}', an id that it does not declare",

@@ -135,11 +135,11 @@ class BucketStage(NewsStage):
     def facts(self) -> dict[str, Any]:
         return {"titles-alone": self.titles_alone}
 
-    def repeated(self, made: StageOutput, row: InputRow) -> None:
+    def repeated(self, output: StageOutput, row: InputRow) -> None:
         """Drop a row that repeats another; the ledger has the events of the first row only."""
         why = f"repeats the article of line {(row.repeats or 0) + 1}"
         reasons = dict.fromkeys(MANIPULATIONS, why)
-        made.add(REJECTS, row.index, {**_carried(row), "line": row.line, "reasons": reasons})
+        output.add(REJECTS, row.index, {**_carried(row), "line": row.line, "reasons": reasons})
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         async def work(rows: Sequence[InputRow]) -> StageOutput:

@@ -31,23 +31,23 @@ class Calibration:
 
 def valid_ratios(rows: Sequence[InputRow], *, file: str) -> dict[Manipulation, list[float]]:
     """Return the token-length ratios of valid examples, by manipulation."""
-    found: dict[Manipulation, list[float]] = {}
+    ratios: dict[Manipulation, list[float]] = {}
     for row in rows:
-        given = row.fields
-        answer = str(given.get("valid", "")).strip().casefold()
+        fields = row.fields
+        answer = str(fields.get("valid", "")).strip().casefold()
         if answer not in _YES | _NO:
             raise InputError(
-                f"'valid' is {given.get('valid')!r}, neither true nor false"
-                if "valid" in given
+                f"'valid' is {fields.get('valid')!r}, neither true nor false"
+                if "valid" in fields
                 else "no field 'valid'",
                 file=file,
                 line=row.line,
                 hint="write true or false",
             )
-        own = found.setdefault(given["manipulation"], [])
+        values = ratios.setdefault(fields["manipulation"], [])
         if answer in _YES:
-            own.append(token_ratio(given["original"], given["rewritten"]))
-    return found
+            values.append(token_ratio(fields["original"], fields["rewritten"]))
+    return ratios
 
 
 def calibrate(

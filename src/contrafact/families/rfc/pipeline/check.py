@@ -101,10 +101,10 @@ class CheckStage(RowStage):
     def key(self, row: InputRow) -> str | None:
         return str(row.fields["id"])
 
-    def repeated(self, made: StageOutput, row: InputRow) -> None:
+    def repeated(self, output: StageOutput, row: InputRow) -> None:
         """Fail a row whose id came before."""
         problem = f"the id '{row.fields['id']}' came before, on line {(row.repeats or 0) + 1}"
-        made.fail(row, InputError(problem, hint="give each pair an id of its own"))
+        output.fail(row, InputError(problem, hint="give each pair an id of its own"))
 
     def check(
         self, rows: Sequence[InputRow], name: str, out: str | Path | None
@@ -170,50 +170,50 @@ class CheckStage(RowStage):
         settings = self.settings
         if settings is None:
 
-            async def keep(made: StageOutput, row: InputRow) -> None:
-                self._add(made, row)
+            async def keep(output: StageOutput, row: InputRow) -> None:
+                self._add(output, row)
 
             return keep
         from contrafact.families.rfc.judging import settled
 
         judging, judges = settings.judging(), [wrap(model) for model in settings.models()]
 
-        async def judge(made: StageOutput, row: InputRow) -> None:
+        async def judge(output: StageOutput, row: InputRow) -> None:
             pair = kind, original, rewritten = _texts([row])[0]
             if judging.asks(kind, row.value):
                 judged = await judging.judge(judges, *pair)
                 row.value = settled(row.value, judged, kind, original, rewritten)
-            self._add(made, row)
+            self._add(output, row)
 
         return judge
 
-    def _add(self, made: StageOutput, row: InputRow) -> None:
+    def _add(self, output: StageOutput, row: InputRow) -> None:
         kind, check = row.fields["manipulation"], row.value
         if self.settings is not None:
             from contrafact.families.rfc.sound import counted
 
             pair = counted(row.fields, check)
-            made.counts[pair.kind, "signs", pair.signs] += 1
+            output.counts[pair.kind, "signs", pair.signs] += 1
             if self.exam or self.labels:
-                made.figures.append(pair)
-        made.add(KEPT, row.index, _as_row(row.fields, check))
+                output.figures.append(pair)
+        output.add(KEPT, row.index, _as_row(row.fields, check))
         outcome = {True: "pass", False: "fail", None: "undecided"}[check.passed]
         to_review = {finding.rule for finding in check.review}
         counts = ["pairs", outcome, *["review"] * bool(to_review)]
         counts += ["invalid"] * (NO_VERDICT in to_review)
-        made.counts.update((kind, count) for count in counts)
+        output.counts.update((kind, count) for count in counts)
         broken = {finding.rule for finding in check.violations}
-        made.counts.update((kind, "rule", rule) for rule in broken)
+        output.counts.update((kind, "rule", rule) for rule in broken)
 
-    def failed(self, made: StageOutput, failure: Failure) -> None:
+    def failed(self, output: StageOutput, failure: Failure) -> None:
         row = failure.row
         if failure.cause:  # the pair stays undecided, and says why
             open_ = review(NO_VERDICT, f"the call of a judge failed: {failure.cause}")
             row.value = replace(row.value, review=(*row.value.review, open_))
-            self._add(made, row)
+            self._add(output, row)
             return
         bad = Check(False, (fail("bad-row", str(failure.error)),), ())
-        made.add(KEPT, row.index, _as_row(row.fields, bad))
+        output.add(KEPT, row.index, _as_row(row.fields, bad))
 
     def write(
         self, out: str | Path, pieces: Iterable[StageOutput], dialect: Dialect | None = None

@@ -79,20 +79,20 @@ _start = attrgetter("start")
 _place = attrgetter("start", "end")
 
 
-def _touch(one: Edit, other: Edit) -> bool:
-    if one.start == one.end or other.start == other.end:
-        return one.start <= other.end and other.start <= one.end
-    return one.start < other.end and other.start < one.end
+def _touch(edit: Edit, other: Edit) -> bool:
+    if edit.start == edit.end or other.start == other.end:
+        return edit.start <= other.end and other.start <= edit.end
+    return edit.start < other.end and other.start < edit.end
 
 
 def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     """Return the log with "a" and "an" made to agree with the next word, if they did before."""
     repairs: list[Edit] = []
     for edit in edits:
-        found = _ARTICLE_BEFORE.search(text, max(0, edit.start - 6), edit.start)
-        if not found or not edit.after[:1].strip():
+        article = _ARTICLE_BEFORE.search(text, max(0, edit.start - 6), edit.start)
+        if not article or not edit.after[:1].strip():
             continue
-        written = found[1]
+        written = article[1]
         rest = text[edit.end : edit.end + 24]
         needed = article_for(edit.after + rest)
         if written.casefold() != article_for(text[edit.start : edit.end + 24]):
@@ -100,7 +100,7 @@ def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         if written.casefold() != needed:
             after = needed.capitalize() if written[0].isupper() else needed
             repairs.append(
-                replace_at(text, *found.span(1), after, "a or an, as the next word needs")
+                replace_at(text, *article.span(1), after, "a or an, as the next word needs")
             )
     return compose(edits, repairs)
 

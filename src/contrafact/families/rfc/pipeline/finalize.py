@@ -133,15 +133,15 @@ def audit_table(rows: Sequence[InputRow], decisions: Sequence[ReviewDecision]) -
     import pandas as pd
 
     kind_of = {row.fields["id"]: row.fields["manipulation"] for row in rows}
-    audits = [one for one in decisions if one.stage == "audit" and one.item_id in kind_of]
+    audits = [d for d in decisions if d.stage == "audit" and d.item_id in kind_of]
     last: dict[str, int] = {}
-    for one in audits:
-        kind = kind_of[one.item_id]
-        last[kind] = max(last.get(kind, 0), one.round)
+    for decision in audits:
+        kind = kind_of[decision.item_id]
+        last[kind] = max(last.get(kind, 0), decision.round)
     passed = {
-        one.item_id: one.decision == "pass"
-        for one in sorted(audits, key=lambda one: one.time)
-        if one.round == last[kind_of[one.item_id]]
+        decision.item_id: decision.decision == "pass"
+        for decision in sorted(audits, key=lambda decision: decision.time)
+        if decision.round == last[kind_of[decision.item_id]]
     }
     table = []
     for category in (*MANIPULATIONS, "overall"):

@@ -162,36 +162,36 @@ class LabelStage(RowStage):
             config = call_config(self.max_connections, **self.bounds)
             model = wrap(open_model(self.model, config=config))
 
-        async def label(made: StageOutput, row: InputRow) -> None:
+        async def label(output: StageOutput, row: InputRow) -> None:
             reply = None
             if model is not None and template is not None and is_open(row.fields, self.per_article):
                 reply = await ask_label(paragraph_of(row.fields), model, template)
-            self.add(made, row, reply)
+            self.add(output, row, reply)
 
         return label
 
-    def failed(self, made: StageOutput, failure: Failure) -> None:
-        self.add(made, failure.row, failed=failure.error.problem)
+    def failed(self, output: StageOutput, failure: Failure) -> None:
+        self.add(output, failure.row, failed=failure.error.problem)
 
     def add(
-        self, made: StageOutput, row: InputRow, reply: str | None = None, *, failed: str = ""
+        self, output: StageOutput, row: InputRow, reply: str | None = None, *, failed: str = ""
     ) -> None:
         """Add the labels of an article, by rules and by a model's reply, if there is one."""
         reasons = refuted(row.fields)
         standing = [name for name in _candidates(row.fields) if name not in reasons]
         for name, why in reasons.items():
-            _drop(made, row, name, "rule:label", Reason("struck-out", why))
-            made.counts["candidates struck out"] += 1
+            _drop(output, row, name, "rule:label", Reason("struck-out", why))
+            output.counts["candidates struck out"] += 1
         if len(standing) == 1 or (standing and self.per_article == "all"):
             why = "its only candidate" if len(standing) == 1 else "a candidate that stands"
             for name in standing:
-                _keep(made, row, name, "rule", Reason("candidate", why))
+                _keep(output, row, name, "rule", Reason("candidate", why))
         elif reply is not None:
-            _by_model(made, row, standing, reply, f"model:{self.model}")
+            _by_model(output, row, standing, reply, f"model:{self.model}")
         else:
             doubt = f"several candidates ({', '.join(standing)})" if standing else "no candidate"
             why = f"{doubt}, and {failed or 'no model was asked'}"
-            _set_apart(made, row, None, "rule:label", Reason("open", why))
+            _set_apart(output, row, None, "rule:label", Reason("open", why))
 
     def show(self, result: StageResult) -> None:
         """Print how many articles have which label, and why candidates were struck out."""
@@ -236,22 +236,22 @@ def _by_model(
             made.counts["candidates not chosen"] += 1
 
 
-def _drop(made: StageOutput, row: InputRow, manipulation: str, by: str, why: Reason) -> None:
+def _drop(output: StageOutput, row: InputRow, manipulation: str, by: str, why: Reason) -> None:
     dropped = {**row.fields, "manipulation": manipulation, "reason": why.text}
-    made.add(REJECTS, row.index, dropped, _event(row, "dropped", by, why, manipulation))
+    output.add(REJECTS, row.index, dropped, _event(row, "dropped", by, why, manipulation))
 
 
-def _keep(made: StageOutput, row: InputRow, manipulation: str, by: str, why: Reason) -> None:
+def _keep(output: StageOutput, row: InputRow, manipulation: str, by: str, why: Reason) -> None:
     kept = {**row.fields, "manipulation": manipulation, "labelled_by": by}
     by = "rule:label" if by == "rule" else by
-    made.add(KEPT, row.index, kept, _event(row, "kept", by, why, manipulation))
-    made.counts[f"kept as {manipulation}"] += 1
+    output.add(KEPT, row.index, kept, _event(row, "kept", by, why, manipulation))
+    output.counts[f"kept as {manipulation}"] += 1
 
 
-def _set_apart(made: StageOutput, row: InputRow, label: str | None, by: str, why: Reason) -> None:
+def _set_apart(output: StageOutput, row: InputRow, label: str | None, by: str, why: Reason) -> None:
     apart = {**row.fields, "label": label, "reason": why.text}
-    made.add(APART, row.index, apart, _event(row, "dropped", by, why))
-    made.counts[NO_CATEGORY if label else "left open"] += 1
+    output.add(APART, row.index, apart, _event(row, "dropped", by, why))
+    output.counts[NO_CATEGORY if label else "left open"] += 1
 
 
 def _event(

@@ -113,22 +113,22 @@ def rewrite_numerical(text: str, seed: int) -> RewriteOutcome:
 
 def _why_not(problem: _Problem) -> str:
     """Return why a text cannot be rewritten, whatever values are drawn; empty if it can."""
-    text, found = problem.text, problem.found
+    text, figures = problem.text, problem.found
     if _MARKUP.search(text):
-        return "holds markup, and is no paragraph"
+        return "contains markup, so it is not a plain paragraph"
     if not problem.free:
-        return "states no quantity that could be changed"
-    for quantity in found:
+        return "has no quantity that could be changed"
+    for quantity in figures:
         if quantity.value is None:
-            return f"'{quantity.text}' names no value that could be changed"
+            return f"'{quantity.text}' has no value that could be changed"
     if compared := _COMPARING.search(text):
-        return f"'{compared[0]}' compares, counts or names what figures would have to follow"
-    for quantity in found:
+        return f"'{compared[0]}' compares, counts or names what new figures must match"
+    for quantity in figures:
         in_words = quantity.kind == "number" and quantity.form.style == "words"
         if in_words and not _SPEAKING.match(text, quantity.end):
-            return f"'{quantity.text}' may count what the text names one by one"
-    if one := _one(text, found):
-        return f"'{one}' is one of something, and another number would be several"
+            return f"'{quantity.text}' may count things that the text names one by one"
+    if one := _one(text, figures):
+        return f"'{one}' is singular, and another number would need a plural"
     return ""
 
 
@@ -217,9 +217,9 @@ def _groups(keys: Iterable[Hashable]) -> Iterable[list[int]]:
     return found.values()
 
 
-def _one(text: str, found: Sequence[Quantity]) -> str:
+def _one(text: str, figures: Sequence[Quantity]) -> str:
     """Return the words of a quantity that is one of something ("1 plant"); empty if none is."""
-    starts = {quantity.start for quantity in found}
+    starts = {quantity.start for quantity in figures}
     return next((one[0] for one in _ONE.finditer(text) if one.start() in starts), "")
 
 
@@ -227,7 +227,7 @@ def _fault(problem: _Problem, rewritten: str) -> str:
     """Return what is wrong with a rewrite, read back from its text; empty if nothing is."""
     back, old = quantities(rewritten), problem.found
     if [q.kind for q in back] != [q.kind for q in old]:
-        return "the new figures do not read as the old ones do"
+        return "the new figures are read as other kinds of quantity than the old ones"
     values = [quantity.value or 0.0 for quantity in back]
     if reason := _value_fault(problem, problem.free, values):
         return reason
@@ -235,7 +235,7 @@ def _fault(problem: _Problem, rewritten: str) -> str:
         if reason := _unlikely(old[i], back[i]):
             return reason
     if one := _one(rewritten, back):
-        return f"'{one}' would be one of several"
+        return f"'{one}' would have a plural number"
     for relation in problem.related:
         if not _holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)
@@ -246,14 +246,14 @@ def _fault(problem: _Problem, rewritten: str) -> str:
 def _unlikely(old: Quantity, new: Quantity) -> str:
     value = new.value or 0.0
     if old.role == "unemployment" and old.is_level and value < _LEAST_UNEMPLOYMENT:
-        return f"'{old.text}' becomes less than unemployment ever is"
+        return f"'{old.text}' becomes an impossibly low unemployment rate"
     # A rate or a step in quarters of a point stays in quarters of a point.
     quarter = {"basis points": 25.0, "percent": 0.25}.get(old.kind, 0.0)
     steps = quarter and (old.kind == "basis points" or old.role == "policy rate")
     if steps and not (old.value or 0.0) % quarter and round(value / quarter, 6) % 1:
-        return f"'{old.text}' becomes '{new.text}', which is no step of a central bank"
+        return f"'{old.text}' becomes '{new.text}', which is not a usual step of a central bank"
     if _ROUND.search(new.form.number) and not _ROUND.search(old.form.number):
-        return f"'{old.text}' becomes '{new.text}', which nobody writes"
+        return f"'{old.text}' becomes '{new.text}', which nobody would write"
     return ""
 
 
@@ -331,24 +331,24 @@ def _policy_candidate(quantity: Quantity, strength: _Strength, factor: float, wa
     return pool[min(len(pool) - 1, int(place * 2 * len(pool)))] if pool else was
 
 
-def _relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[_Relation]:
+def _relations(figures: Sequence[Quantity], sentences: Sequence[int]) -> list[_Relation]:
     """Return the relations among quantities of one sentence; ``sentences`` are their numbers."""
     result: list[_Relation] = []
     for group in _groups(sentences):
-        inside = [i for i in group if found[i].value and found[i].kind != "duration"]
+        inside = [i for i in group if figures[i].value and figures[i].kind != "duration"]
         if len(inside) > 12:  # a table, not a sentence: chance agreements would abound
             continue
         for a, b, c in permutations(inside, 3):
-            result += _related(found, a, b, c)
+            result += _related(figures, a, b, c)
     return result
 
 
-def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relation]:
-    one, two, three = found[a], found[b], found[c]
+def _related(figures: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relation]:
+    one, two, three = figures[a], figures[b], figures[c]
     if not _alike(one, two):
         return []
     if three.kind == "percent" and one.kind != "percent":
-        return _by_percentage(found, (a, b, c))
+        return _by_percentage(figures, (a, b, c))
     x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
     if a >= b or not _are_levels(one, two):
         return []
@@ -361,9 +361,9 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     return [_Relation("difference", (a, b, c), 1 if y > x else -1)] if apart else []
 
 
-def _by_percentage(found: Sequence[Quantity], parts: tuple[int, int, int]) -> list[_Relation]:
+def _by_percentage(figures: Sequence[Quantity], parts: tuple[int, int, int]) -> list[_Relation]:
     """Return the relation, if any, of two amounts to a percentage, the third part."""
-    one, two, three = (found[i] for i in parts)
+    one, two, three = (figures[i] for i in parts)
     x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
     levels = _are_levels(one, two)
     stated = three.is_level and three.direction is None
@@ -398,24 +398,24 @@ def _near(exact: float, written: float, quantity: Quantity) -> bool:
     return abs(exact - written) <= 0.51 * 10.0 ** -len(digits) + 0.005 * abs(exact)
 
 
-def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Quantity]) -> None:
-    """Recompute, in place, the values that follow from others, so that relations hold again."""
+def _solved(related: Sequence[_Relation], values: list[float], figures: Sequence[Quantity]) -> None:
+    """Recompute, in place, the values that depend on others, so that relations hold again."""
     for relation in related:
         a, b, c = relation.parts
         sign = relation.sign
         x, y, z = (abs(values[i]) for i in relation.parts)
         if relation.kind == "growth":
-            values[b] = _signed(x * (1 + sign * z / 100), found[b])
+            values[b] = _signed(x * (1 + sign * z / 100), figures[b])
         elif relation.kind == "move":
-            values[a] = _signed(y * (z / 100) / (1 + sign * z / 100), found[a])
+            values[a] = _signed(y * (z / 100) / (1 + sign * z / 100), figures[a])
         elif relation.kind == "share":
-            values[a] = _signed(y * z / 100, found[a])
+            values[a] = _signed(y * z / 100, figures[a])
         else:
-            scale = _scale(found[a], found[c])
+            scale = _scale(figures[a], figures[c])
             if any(r.kind in ("growth", "share") and {*r.parts[:2]} == {a, b} for r in related):
-                values[c] = _signed(scale * abs(y - x), found[c])
+                values[c] = _signed(scale * abs(y - x), figures[c])
             else:
-                values[b] = _signed(x + sign * z / scale, found[b])
+                values[b] = _signed(x + sign * z / scale, figures[b])
 
 
 def _scale(level: Quantity, apart: Quantity) -> float:
@@ -427,17 +427,17 @@ def _signed(size: float, quantity: Quantity) -> float:
     return -size if (quantity.value or 0) < 0 else size
 
 
-def _holds(relation: _Relation, values: Sequence[float], found: Sequence[Quantity]) -> bool:
+def _holds(relation: _Relation, values: Sequence[float], figures: Sequence[Quantity]) -> bool:
     a, _, c = relation.parts
     x, y, z = (abs(values[i]) for i in relation.parts)
     if relation.kind == "growth":
-        return (y > x) == (relation.sign > 0) and _near(100 * abs(y - x) / x, z, found[c])
+        return (y > x) == (relation.sign > 0) and _near(100 * abs(y - x) / x, z, figures[c])
     if relation.kind == "move":
         before = y - relation.sign * x
-        return before > 0 and _near(100 * x / before, z, found[c])
+        return before > 0 and _near(100 * x / before, z, figures[c])
     if relation.kind == "share":
-        return _near(100 * x / y, z, found[c])
-    scale = _scale(found[a], found[c])
+        return _near(100 * x / y, z, figures[c])
+    scale = _scale(figures[a], figures[c])
     return (y > x) == (relation.sign > 0) and abs(scale * abs(y - x) - z) <= 1e-6 * max(
         scale * x, scale * y
     )

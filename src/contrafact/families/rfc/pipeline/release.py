@@ -165,7 +165,7 @@ def row_schema() -> dict[str, Any]:
 
 
 def leaks(original: str, rewritten: str, text: str) -> list[str]:
-    """Return the runs of eight words of the original that a text has and the rewrite has not.
+    """Return the runs of eight words of the original that a text has but the rewrite does not.
 
     Words are compared without case and punctuation. If the original has fewer words, all of them
     are the run.

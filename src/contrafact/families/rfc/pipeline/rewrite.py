@@ -64,16 +64,18 @@ def rewrite_by_rules(
     options = Options(bands=bands)
     tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for attempt in range(1, attempts + 1):
-        made = rewrite_numerical(original, seed_of(seed, assignment.item.id, manipulation, attempt))
-        if made.rewritten is None and not tried:
-            return made  # if one seed finds no figures, another hardly will
-        if made.rewritten is None or made.rewritten in tried:
+        proposal = rewrite_numerical(
+            original, seed_of(seed, assignment.item.id, manipulation, attempt)
+        )
+        if proposal.rewritten is None and not tried:
+            return proposal  # if one seed finds no figures, another hardly will
+        if proposal.rewritten is None or proposal.rewritten in tried:
             continue
-        check = check_pair(manipulation, original, made.rewritten, options=options)
+        check = check_pair(manipulation, original, proposal.rewritten, options=options)
         if check.passed is not False:
-            open_ = "; ".join(one.message for one in check.review if one.unchecked)
-            return replace(made, attempts=attempt, undecided=open_)
-        tried[made.rewritten] = tuple(one.as_row() for one in check.violations)
+            open_ = "; ".join(finding.message for finding in check.review if finding.unchecked)
+            return replace(proposal, attempts=attempt, undecided=open_)
+        tried[proposal.rewritten] = tuple(finding.as_row() for finding in check.violations)
     return refused(list(tried.values()), attempts)
 
 
@@ -88,8 +90,8 @@ def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Re
 
 def why_kept(outcome: RewriteOutcome) -> str:
     if outcome.undecided:
-        return f"it breaks no fact at try {outcome.attempts}; undecided: {outcome.undecided}"
-    return f"its contract holds at try {outcome.attempts}"
+        return f"breaks no fact (try {outcome.attempts}); undecided: {outcome.undecided}"
+    return f"keeps its contract (try {outcome.attempts})"
 
 
 def pair_row(assignment: Assignment, outcome: RewriteOutcome, rewriter: str) -> dict[str, Any]:

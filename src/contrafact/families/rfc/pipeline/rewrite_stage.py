@@ -94,8 +94,8 @@ class RewriteStage(RowStage):
 
     def input_facts(self, rows: Sequence[InputRow]) -> dict[str, Any]:
         """Return the hash of the articles, their manipulations and their other fields."""
-        given: Iterable[Assignment] = (row.value for row in rows)
-        return {"input": hash_of([[one.item.id, one.manipulation, one.fields] for one in given])}
+        assignments: Iterable[Assignment] = (row.value for row in rows)
+        return {"input": hash_of([[a.item.id, a.manipulation, a.fields] for a in assignments])}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
         row.value = assignment_of(row.fields, row.line)
@@ -109,17 +109,17 @@ class RewriteStage(RowStage):
         from contrafact.models.estimate import sampled, subject_estimates
         from contrafact.prompts import open_pack
 
-        given: list[Assignment] = [row.value for row in rows]
-        templates, some = open_templates(open_pack(self.prompts)), sampled(given)
+        assignments: list[Assignment] = [row.value for row in rows]
+        templates, some = open_templates(open_pack(self.prompts)), sampled(assignments)
         plans = {"rewrite": [planned_call(templates, assignment) for assignment in some]}
-        times = {"rewrite": len(given) / max(1, len(some))}
-        found = subject_estimates([str(self.model)], plans, times, tokens=tokens)
+        times = {"rewrite": len(assignments) / max(1, len(some))}
+        costs = subject_estimates([str(self.model)], plans, times, tokens=tokens)
         if self.judging is not None:
-            texts = ((one.manipulation, one.item.paragraph) for one in given)
+            texts = ((one.manipulation, one.item.paragraph) for one in assignments)
             # Facts decide numerical pairs.
             pairs = [(kind, text, text) for kind, text in texts if kind != "numerical"]
-            found += self.judging.estimates(pairs, tokens=tokens)
-        return found
+            costs += self.judging.estimates(pairs, tokens=tokens)
+        return costs
 
     @property
     def estimate_notes(self) -> Sequence[str]:
@@ -130,14 +130,14 @@ class RewriteStage(RowStage):
         by_model = None if self.model is None else self._open(wrap, self.model)
         bands = None if self.bands is None else load_bands(self.bands)
 
-        async def rewrite(made: StageOutput, row: InputRow) -> None:
+        async def rewrite(output: StageOutput, row: InputRow) -> None:
             if by_model is not None:
                 outcome = await by_model.rewrite(row.value)
             else:
                 outcome = rewrite_by_rules(
                     row.value, seed=self.seed, attempts=self.attempts, bands=bands
                 )
-            self.add(made, row.value, outcome)
+            self.add(output, row.value, outcome)
 
         return rewrite
 
@@ -163,19 +163,19 @@ class RewriteStage(RowStage):
             Judging() if judging is None else judging.judging(),
         )
 
-    def add(self, made: StageOutput, assignment: Assignment, outcome: RewriteOutcome) -> None:
+    def add(self, output: StageOutput, assignment: Assignment, outcome: RewriteOutcome) -> None:
         """Add a row's pair, or the dropped row with its reason, and the ledger's event."""
         item, kind, kept = assignment.item, assignment.manipulation, outcome.rewritten is not None
         if kept:
             row = pair_row(assignment, outcome, self.rewriter)
-            made.counts[kind, "kept", str(outcome.attempts)] += 1
+            output.counts[kind, "kept", str(outcome.attempts)] += 1
             if outcome.undecided:
-                made.counts[kind, "undecided"] += 1
+                output.counts[kind, "undecided"] += 1
         else:
             violations = [dict(violation) for violation in outcome.violations]
             why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
             row = {**assignment.fields, "attempts": outcome.attempts, **why}
-            made.counts[kind, "why", outcome.reason] += 1
+            output.counts[kind, "why", outcome.reason] += 1
         event = LedgerEvent.of(
             "rewrite",
             row["id"] if kept else item.id,
@@ -186,7 +186,7 @@ class RewriteStage(RowStage):
             manipulation=kind,
             **({"undecided": True} if outcome.undecided else {}),
         )
-        made.add(KEPT if kept else REJECTS, assignment.line - 1, row, event)
+        output.add(KEPT if kept else REJECTS, assignment.line - 1, row, event)
 
     def show(self, result: StageResult) -> None:
         """Print the outcomes of rows by manipulation, and what is left to do."""

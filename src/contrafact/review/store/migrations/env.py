@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that it is given, inside the caller's transaction."""
+"""Runs the migrations on the caller's connection, inside its transaction."""
 
 from alembic import context
 

@@ -79,7 +79,7 @@ function showOrphans(main, account, place) {
   });
   if (!left.length) return;
   const box = element("section", "", { class: "card", "aria-labelledby": "kept-title" });
-  box.append(element("h2", "What you wrote, and was not taken", { id: "kept-title" }));
+  box.append(element("h2", "What you wrote, which was not accepted", { id: "kept-title" }));
   for (const draft of left) {
     const [, , item] = JSON.parse(draft.id.slice(DRAFT.length));
     const part = element("div", "", { class: "field" });
@@ -122,13 +122,6 @@ class Sheet {
       this.sent = false;
       this.refresh();
     });
-    this.evidence = form.querySelector("#evidence");
-    if (this.evidence) {
-      const mark = form.querySelector("#mark");
-      mark.hidden = false;
-      mark.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
-      mark.addEventListener("click", () => this.markEvidence());
-    }
     this.checks = form.querySelector("#check");
     if (this.checks) this.watch();
     this.place = form.dataset.draft || null;
@@ -139,18 +132,6 @@ class Sheet {
     }
     this.refresh();
     this.mark(this.firstOpen() || this.visible()[0]);
-  }
-
-  /* Add the words that are selected in the item to the evidence. */
-  markEvidence() {
-    const chosen = document.getSelection();
-    const card = document.getElementById("item-card");
-    const words = String(chosen).split(/\s+/).filter(Boolean).join(" ");
-    if (!words || !chosen.anchorNode || !card.contains(chosen.anchorNode)) return;
-    const lines = this.evidence.value.split("\n").filter((line) => line.trim() !== "");
-    if (!lines.includes(words)) lines.push(words);
-    this.evidence.value = lines.join("\n");
-    this.evidence.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   /* Show what the project's check finds in the text while it is written. */
@@ -297,7 +278,7 @@ class Sheet {
     if (!this.active) return null;
     const options = [...this.active.querySelectorAll("input[type=radio]")];
     if (/^[0-9]$/.test(key)) return options[(Number(key) + 9) % 10] || null;
-    if (RESERVED.has(key) || (key === "e" && this.evidence)) return null;
+    if (RESERVED.has(key)) return null;
     const fitting = options.filter((option) => option.value.toLowerCase().startsWith(key));
     return fitting.length === 1 ? fitting[0] : null;
   }
@@ -356,8 +337,7 @@ function onKey(event, sheet) {
   else if (key === "g" && guidelines) {
     guidelines.open = !guidelines.open;
     guidelines.querySelector("summary").focus();
-  } else if (sheet && key === "e" && sheet.evidence) sheet.markEvidence();
-  else if (sheet && key === "f") sheet.toggleFlag();
+  } else if (sheet && key === "f") sheet.toggleFlag();
   else if (sheet && key === "c" && sheet.comment) sheet.comment.focus();
   else if (sheet && key === "j") sheet.move(1);
   else if (sheet && key === "k") sheet.move(-1);

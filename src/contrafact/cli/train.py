@@ -117,17 +117,15 @@ def srlm(options: _Srlm) -> None:
 def _show(training: "Training", spec: "TrainingSpec") -> None:
     import pandas as pd
 
-    from contrafact.training.evaluation import measures_of
-
     metrics = pd.DataFrame(training.metrics)
-    measures = [one for one in measures_of(spec) if metrics[one.name].notna().any()]
-    names = [one.name for one in measures]
+    names = ("valid", "clean", "score", *spec.measures, "delta_perplexity")
+    names = tuple(name for name in names if metrics[name].notna().any())
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     show_frame(
         f"On the held-out {spec.items} (95% intervals)",
         metrics[["checkpoint", *columns]],
-        shares=[one.name for one in measures if one.share],
-        coefficients=[one.name for one in measures if not one.share],
+        shares=["valid", "clean"],
+        coefficients=[name for name in names if name not in ("valid", "clean")],
     )
     if training.saturation:
         columns = ["iteration", spec.items, "candidates", "valid", "ties", "pairs", "spread"]

@@ -11,7 +11,7 @@ from contrafact.family.report import ChapterData
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
-from contrafact.report.tables import panel_table
+from contrafact.report.tables import panel_section
 from contrafact.report.write import row_groups
 from contrafact.stats.paired import holm
 
@@ -243,7 +243,7 @@ def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
     for name, held in made.items():
         meta = study.make_meta(panel=held)
         data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=50))
-        table, _ = panel_table(data)
+        (table,) = panel_section(data).shows
         assert table is not None
         titles[name] = table.title
         counts[name] = {row.criterion: row.judges for row in table.frame.itertuples(index=False)}

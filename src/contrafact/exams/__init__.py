@@ -36,14 +36,12 @@ def exam_file(options: ExamOptions, *inputs: Path) -> Path:
     if out.suffix != ".json":
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
     guard_output(out, *inputs)
-    if out.is_file() and not _is_exam(out):
-        raise InputError("exists and is not an exam", file=out, hint="name another file with --out")
+    if out.is_file():
+        try:
+            written = json.loads(out.read_bytes())
+        except ValueError:
+            written = None
+        if not isinstance(written, dict) or written.get("format") != "contrafact-exam":
+            hint = "name another file with --out"
+            raise InputError("exists and is not an exam", file=out, hint=hint)
     return out
-
-
-def _is_exam(path: Path) -> bool:
-    try:
-        written = json.loads(path.read_bytes())
-    except ValueError:
-        return False
-    return isinstance(written, dict) and written.get("format") == "contrafact-exam"

@@ -133,11 +133,12 @@ class AnsweredStudy:
         return cluster_bootstrap(values.to_numpy(float), weights=own, **self.how(values))
 
     def weighted_mean(self, values: "pd.Series[Any]") -> "Interval":
-        """Return the mean over the whole pool, weighted by inverse probability (Hajek)."""
-        from contrafact.stats.sampling import horvitz_thompson_mean
+        """Return the mean over the whole pool, weighted by inverse probability.
 
-        drawn = self.items["probability"].loc[values.index].to_numpy(float)
-        return horvitz_thompson_mean(values.to_numpy(float), drawn, **self.how(values))
+        It is Hajek's ratio ``sum(y / p) / sum(1 / p)`` (Sarndal, Swensson and Wretman, Model
+        Assisted Survey Sampling, 1992, section 5.7), without a correction for a finite pool.
+        """
+        return self.mean(values, 1.0 / self.items["probability"].loc[values.index])
 
     def coefficient(self, function: Callable[..., float], ratings: "pd.DataFrame") -> "Interval":
         """Return a coefficient of `contrafact.stats.agreement`; ratings have a column per rater."""

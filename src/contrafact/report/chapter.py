@@ -28,7 +28,7 @@ from contrafact.report.estimates import (
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import Summary, summarise
-from contrafact.report.tables import comparison_table, corrected_table, judge_table, panel_table
+from contrafact.report.tables import comparison_table, corrected_table, judge_table, panel_section
 from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.replicates import Bootstrap
 
@@ -204,11 +204,6 @@ def _breakdowns(data: ChapterData) -> Iterator[Section]:
         yield Section(key, title, (chart, table))
 
 
-def _agreement(data: ChapterData) -> Section:
-    panel, results = panel_table(data)
-    return Section("agreement", "How far the judges agree", (panel,), "Agreement", results)
-
-
 _STANDARD: Mapping[str, Callable[[ChapterData], Section]] = {
     "results": _results,
     "paired": lambda data: Section(
@@ -218,7 +213,7 @@ _STANDARD: Mapping[str, Callable[[ChapterData], Section]] = {
         "Comparisons",
     ),
     "judge": lambda data: Section("judge", "What the judge is worth", (judge_table(data),)),
-    "agreement": _agreement,
+    "agreement": panel_section,
     "errors": lambda data: Section(
         "errors", "Invalid outputs", (invalid_table(data), reason_table(data))
     ),

@@ -1,9 +1,11 @@
 """Tables that any chapter may have: comparisons, corrected rates, judges' exams, panels."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from contrafact.family.display import Column, Table, listed
-from contrafact.family.report import ChapterData
+from contrafact.family.report import ChapterData, Section
 from contrafact.runs.items import agreement, cluster_labels
 
 
@@ -95,11 +97,12 @@ _OF_EXAMS = (
 )
 
 
-def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
-    """Return a table of how far the judges of a panel agree, and its part of ``results.json``."""
+def panel_section(data: ChapterData) -> Section:
+    """Return the section on how far the judges of a panel agree."""
+    section = Section("agreement", "How far the judges agree", (), "Agreement")
     verdicts = data.meta.panel
     if verdicts is None:
-        return None, {}
+        return section
     how, spec = data.how("panel"), data.spec
     clusters = cluster_labels(data.items, spec.cluster)
     panels = _panels(verdicts)
@@ -108,8 +111,9 @@ def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
     if len(panels) < 2:
         frame = frame.drop(columns="panel")
     results = frame.rename(columns={"estimate_low": "low", "estimate_high": "high"})
+    section = replace(section, results={"panel": results})
     if frame.empty:
-        return None, {"panel": results}
+        return section
     columns = (
         Column("coefficient", "Coefficient", "text"),
         Column("estimate", "Value", "coefficient"),
@@ -127,7 +131,7 @@ def panel_table(data: ChapterData) -> tuple[Table | None, dict[str, object]]:
     if len(panels) > 1:
         frame["criterion"] += ", of " + frame["panel"]
         title = "Agreement of each panel"
-    return Table("panel", title, caption, columns, frame, (), "criterion"), {"panel": results}
+    return replace(section, shows=[Table("panel", title, caption, columns, frame, (), "criterion")])
 
 
 def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:

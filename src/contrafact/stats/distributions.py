@@ -25,13 +25,6 @@ def normal_quantile(probability: float) -> float:
     return _NORMAL.inv_cdf(probability)
 
 
-def binomial_tail(successes: int, trials: int, share: float) -> float:
-    """Return the probability of at most this many successes, each of probability ``share``."""
-    if successes >= trials:
-        return 1.0
-    return _incomplete_beta(trials - successes, successes + 1.0, 1.0 - share, share)
-
-
 def t_tail(t: float, freedom: float) -> float:
     """Return the probability that a variable of Student's t is over ``t``."""
     # Two tails of t are the regularised incomplete beta function at freedom / (freedom + t²).

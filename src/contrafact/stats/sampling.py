@@ -5,7 +5,7 @@ too small are merged (`split_cells`). `draw_by_levels` draws the items that peop
 a judge or a review.
 
 *Means.* A study that draws a larger share from small systems than from large ones must weight its
-items before it describes all of them (`horvitz_thompson_mean`).
+items by 1 / p before it describes all of them (`contrafact.stats.intervals.cluster_bootstrap`).
 
 *Shares.* An audit draws few items from each stratum, few of which are faulty: a 95% percentile
 bootstrap of such a share covers 86 to 100%. Wilson's interval at the effective number of outcomes
@@ -14,8 +14,7 @@ covers 93 to 97% (`stratified_share`).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Unpack
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +23,7 @@ from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
     Interval,
-    Resampling,
     check_settings,
-    cluster_bootstrap,
     cluster_codes,
     cluster_sums,
     exact_bounds,
@@ -40,7 +37,6 @@ __all__ = [
     "StratifiedDraw",
     "draw_by_levels",
     "even_allocation",
-    "horvitz_thompson_mean",
     "proportional_allocation",
     "share_and_effective_size",
     "split_cells",
@@ -167,35 +163,6 @@ def draw_by_levels(
         if count
     ]
     return StratifiedDraw(strata, (np.array(counts) / sizes)[strata], np.concatenate(drawn))
-
-
-def horvitz_thompson_mean(
-    values: ArrayLike,
-    probabilities: ArrayLike,
-    *,
-    clusters: Clusters = None,
-    **how: Unpack[Resampling],
-) -> Interval:
-    """Return the mean of a population from a sample with unequal inclusion probabilities.
-
-    The estimate is the Hajek ratio ``sum(y / p) / sum(1 / p)``: the Horvitz-Thompson total over
-    the Horvitz-Thompson size, not over the known size. It stays within the range of the values,
-    returns a constant exactly, and usually varies less; it is unbiased only as the sample
-    grows (Horvitz and Thompson, Journal of the American Statistical Association 47, 1952;
-    Sarndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 5.7).
-
-    The interval resamples clusters with their weights. It is for the process from which the
-    population came, without a correction for a finite population, so if a large share was drawn it
-    is wider than needed for that population's own mean.
-
-    Raises:
-        ValueError: On probabilities outside (0, 1], and as ``cluster_bootstrap``.
-    """
-    p = finite_values(probabilities, "probabilities")
-    if ((p <= 0.0) | (p > 1.0)).any():
-        raise ValueError("inclusion probabilities must be above 0 and at most 1")
-    interval = cluster_bootstrap(values, clusters, weights=1.0 / p, **how)
-    return replace(interval, method=f"Hajek ratio; {interval.method}")
 
 
 _STRATUM_STRENGTH = 4.0

@@ -111,7 +111,6 @@ class Alignment:
         self.to_rewritten = {
             a + k: c + k for tag, a, b, c, _ in opcodes if tag == "equal" for k in range(b - a)
         }
-        self.to_original = {after: before for before, after in self.to_rewritten.items()}
         self._in_original = {i: change for change in self.changes for i in range(*change.original)}
         self._in_rewritten = {
             i: change for change in self.changes for i in range(*change.rewritten)

@@ -19,7 +19,7 @@ from contrafact.family.report import ChapterData, Section
 from contrafact.family.tables import reason_table
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.frames import TaskRuns
-from contrafact.report.tables import comparison_table, panel_table
+from contrafact.report.tables import comparison_table, panel_section
 from contrafact.report.words import warnings
 from contrafact.report.write import row_groups
 from contrafact.runs.items import agreement, cluster_labels
@@ -343,7 +343,7 @@ class TestPanel:
         ]
         value = pairs.set_index("criterion").loc["directionality", "estimate"]
         assert value == pytest.approx(np.mean(both))
-        table, _ = panel_table(data_of(items, study.make_meta(panel=votes), resamples=50))
+        (table,) = panel_section(data_of(items, study.make_meta(panel=votes), resamples=50)).shows
         assert table is not None
         assert [group.label for group in row_groups(table)] == [
             "Forward-compatibility",

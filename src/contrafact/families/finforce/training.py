@@ -108,9 +108,6 @@ def read_reply(text: str, ended: bool = True) -> ReadReply:
     return ReadReply({side: read.texts[side] for side in SIDES}, invalid, read.repairs)
 
 
-_JUDGE_CALLS = 16  # at the same time
-
-
 _LONGEST = 250
 _FEWEST_WORDS = 4
 _WRAPS = re.compile(r"^</?example>|</?example>$|^[\"“'‘`*#\-•\s]+|(?<![\"”'’`*\s])[\"”'’`*\s]+$")

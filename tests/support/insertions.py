@@ -13,6 +13,7 @@ from random import Random
 
 from contrafact.families.cobe.synth.compose import compose
 from contrafact.families.cobe.synth.prove import Facts, judge_text, situation_of
+from contrafact.families.cobe.synth.reading import Mention
 
 SPANS: Mapping[str, tuple[str, ...]] = {
     "denied": (
@@ -28,6 +29,18 @@ SPANS: Mapping[str, tuple[str, ...]] = {
         "There was no question of anything like {x}.",
         "At no time {x}, not even for an hour.",
         "That {x} would be going much too far.",
+        "Far from it that {x}.",
+        "{X} just as little as before.",
+        "{X} only on Sundays.",
+        "Nobody saw to the matter, and so hardly {x}.",
+        "{X} almost.",
+        "For want of time {x} only half.",
+        "It would be an error to write that {x}.",
+        "Little was missing and {x}.",
+        "{X} anything but well.",
+        "Neither then nor afterwards {x}.",
+        "Had things gone well, {x}.",
+        "No sooner had the day begun than {x} ceased to hold.",
     ),
     "reported": (
         "The mayor said that {x}.",
@@ -42,6 +55,18 @@ SPANS: Mapping[str, tuple[str, ...]] = {
         "In the view of the mayor's brother {x}.",
         "{X} in an old song.",
         "It was feared that {x}.",
+        "Word spread: {x}.",
+        "The innkeeper swore that {x}.",
+        "A letter from the capital had it that {x}.",
+        "{X} as far as anyone could make out.",
+        "To hear the mayor, {x}.",
+        "A child drew a picture in which {x}.",
+        "Legend has it that {x}.",
+        "The council voted that {x}.",
+        "{X} on stage.",
+        "The neighbours had understood that {x}.",
+        "By the innkeeper's count {x}.",
+        "{X} in the minds of the elders.",
     ),
     "conditional": (
         "If {x}, things would have gone another way.",
@@ -56,6 +81,18 @@ SPANS: Mapping[str, tuple[str, ...]] = {
         "Whether or not {x} makes no difference.",
         "Once {x}, a feast would follow.",
         "Had there been time, {x} as well.",
+        "Assuming that {x}, trade would flourish.",
+        "As long as {x}, the town is safe.",
+        "{X} on condition that the weather holds.",
+        "With a bit of luck {x}.",
+        "Suppose that {x}.",
+        "Should it happen that {x}, ring the bell.",
+        "Even if {x}, little would change.",
+        "{X} except when the moon is full.",
+        "Imagine for a moment that {x}.",
+        "Until {x}, the guard will wait.",
+        "{X}, weather permitting.",
+        "Without help {x}, but help came.",
     ),
     "contradicted later": (
         "Later, however, {x}.",
@@ -70,6 +107,18 @@ SPANS: Mapping[str, tuple[str, ...]] = {
         "Then, against every forecast, {x}.",
         "To general surprise {x} in the meantime.",
         "An hour afterwards {x}, and for good.",
+        "The following morning {x}.",
+        "After a while {x}.",
+        "Nevertheless, at nightfall, {x}.",
+        "Strictly speaking, {x}.",
+        "Correction: {x}.",
+        "Not for long: {x}.",
+        "And yet {x}, as everybody could see.",
+        "Still, {x} in the second half of the week.",
+        "Only hours afterwards {x}.",
+        "Finally {x}.",
+        "Yet again {x}, to the joy of the elders.",
+        "Towards evening {x}, and the elders shook their heads.",
     ),
     "foreign": (
         "The baker sold out of plum cake.",
@@ -96,9 +145,17 @@ SPANS: Mapping[str, tuple[str, ...]] = {
         "Such was the plan.",
         "People who know the river, the mill and the market tell it so.",
         "The duke had the day, the town and the weather described to him wrongly.",
+        "The account of {noun} was made up by the innkeeper.",
+        "So ran the play about {noun}.",
+        "In the painting on the wall, {noun} could be made out.",
+        "The mayor dozed off and had visions of {noun}.",
+        "{Noun} belonged to a different story.",
+        "Of {noun} and the rest the children had read in a book of fables.",
+        "Such were the boasts about {noun}.",
+        "The bards sang of {noun} in these lines.",
     ),
 }
-"""By kind, frames with a clause of the file in them; or sentences of their own."""
+"""By kind, frames with a clause or a noun phrase of the file in them; or sentences of their own."""
 
 _PART = re.compile(r"[^.!?\n]+[.!?\n]*")
 
@@ -122,14 +179,15 @@ def inserted_answers(stories: int, seed: int) -> Iterator[Inserted]:
     """Yield answers of drawn stories, one of each story and kind that the answer has room for."""
     rng = Random(seed)
     kinds = [*SPANS, "compared"]
-    for number, drawn in enumerate(compose(stories, seed)):
-        row = json.loads(json.dumps(drawn))
+    rows = [json.loads(json.dumps(row)) for row in compose(stories, seed)]
+    for number, row in enumerate(rows):
         facts = situation_of(row)
         answers = row["Right answers"] + row["Wrong answers"]
         rng.shuffle(answers)
         kind = kinds[number % len(kinds)]
         for answer in answers:
-            made = _with_span(rng, facts, answer["text"], kind)
+            foreign = _PART.findall(rng.choice(rows)["Representative answer"])[-1].strip()
+            made = _with_span(rng, facts, answer["text"], kind, foreign)
             if made is not None:
                 text, plain = made
                 yield Inserted(kind, facts, row, text, _verdicts(facts, plain))
@@ -142,8 +200,13 @@ def _verdicts(facts: Facts, plain: str | None) -> dict[str, bool | None]:
     return {name: not problems for name, problems in judge_text(facts, plain).items()}
 
 
-def _with_span(rng: Random, facts: Facts, text: str, kind: str) -> tuple[str, str | None] | None:
-    """Return a text with a span, and the same in plain words (None where nothing is certain)."""
+def _with_span(
+    rng: Random, facts: Facts, text: str, kind: str, foreign: str
+) -> tuple[str, str | None] | None:
+    """Return a text with a span, and the same in plain words (None where nothing is certain).
+
+    ``foreign`` is a sentence of some story, which may stand in place of those here.
+    """
     sentences = _PART.findall(text)
     plain = [
         (at, mentions[0])
@@ -154,7 +217,16 @@ def _with_span(rng: Random, facts: Facts, text: str, kind: str) -> tuple[str, st
     if kind == "compared":
         return _compared(rng, facts, sentences, plain)
     span = rng.choice(SPANS[kind])
-    if "{" not in span:
+    if kind == "foreign" and rng.random() < 0.5:
+        span = foreign
+        if facts.reader.masked(span.lower())[1]:
+            return None
+    if kind in ("foreign", "framed or taken back"):
+        words = [forms[value] for forms in facts.reader.wordings.values() for value in forms]
+        noun = rng.choice(
+            [n for one in words if isinstance(one, dict) for n in one.get("nouns", ())]
+        )
+        span = span.replace("{noun}", noun).replace("{Noun}", f"{noun[0].upper()}{noun[1:]}")
         at = rng.randrange(len(sentences) + 1)
         told = [sentence for sentence in sentences if facts.reader.masked(sentence.lower())[1]]
         if len(told) < len(sentences):  # no span inside of "Option 1:" and the like
@@ -195,12 +267,9 @@ COMPARED = {
 
 
 def _compared(
-    rng: Random, facts: Facts, sentences: list[str], plain: list
+    rng: Random, facts: Facts, sentences: list[str], plain: list[tuple[int, Mention]]
 ) -> tuple[str, str] | None:
-    """Return a text whose number is compared with the story's, either way, and one with a number.
-
-    Every other one has besides an amount in words that cannot be read.
-    """
+    """Return a text whose number is compared with the story's, either way, and a number."""
     amounts = [(at, one) for at, one in plain if one.name in facts.text.quantities]
     if not amounts:
         return None

@@ -259,10 +259,7 @@ def test_one_fault_in_the_files_words_fails_one_criterion(text, fails):
     ("text", "unread"),
     [
         ("A hose burst. The engine stayed cool.", "a hose burst"),
-        (EDIT.replace("The engine stayed", "The engine almost stayed"), "the engine almost stayed"),
         (EDIT.replace("The engine", "It is not true that the engine"), "it is not true that"),
-        (EDIT.replace("stayed cool.", "stayed cool no longer."), "no longer"),
-        (EDIT.replace("stayed cool.", "never stayed cool."), "the engine never stayed cool"),
         (EDIT.replace("The engine", "Had it not been late, the engine"), "had it not been late"),
         (EDIT.replace("The engine", "The boss lied: the engine"), "the boss lied :"),
         ('"The engine stayed cool," he said. A hose split.', "he said"),
@@ -271,14 +268,8 @@ def test_one_fault_in_the_files_words_fails_one_criterion(text, fails):
         ("Either the engine stayed cool. A hose split.", "either"),
         ("The engine stayed cool (not). A hose split.", "( not )"),
         ("~~The engine stayed cool.~~ A hose split.", "~ ~"),
-        (EDIT.replace("5 minutes", "five minutes"), "the delay was five minutes"),
         (EDIT.replace("5 minutes", "5.5 minutes"), "the delay was 5.5 minutes"),
         (EDIT.replace("5 minutes", "5 hours"), "the delay was 5 hours"),
-        (EDIT.replace("5 minutes", "5 minutes more"), "more"),
-        (EDIT.replace("5 minutes", "140, 5 minutes"), "the delay was 140 5 minutes"),
-        (EDIT.replace("5 minutes", "under 5 minutes"), "the delay was under 5 minutes"),
-        ("The engine’s stayed cool. A hose split.", "the engine's stayed cool"),
-        ("The engine stayed cool-ish. A hose split.", "the engine stayed cool-ish"),
     ],
 )
 def test_any_other_word_leaves_all_undecided_and_is_named(text, unread):
@@ -293,19 +284,106 @@ def test_any_other_word_leaves_all_undecided_and_is_named(text, unread):
         (EDIT[:-1], "it breaks off"),
         ("", "it says nothing"),
         ("The rest of the passage is as you gave it.", "it tells nothing of the story"),
+        (EDIT.replace("The engine", "Nothing of it happened. The engine"), "cannot read"),
+        (EDIT.replace("The engine", "A spell of bad luck set in. The engine"), "cannot read"),
+        (EDIT.replace("The driver", "The van's chronicle ends. The driver"), "cannot read"),
         ("A hose split the engine stayed cool.", "hangs together"),
         ("A hose split or the engine stayed cool.", "hangs together"),
-        ("A hose split. The cool engine. The driver drove on.", "hangs together"),
         ("If a hose split, the engine stayed cool.", "it supposes something else"),
-        ("A hose split. The engine would have stayed cool.", "hangs together"),
-        ("A hose split. The engine stayed cool. The driver drove on. No second pump cooled it.",
-         "is about"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_told_plainly_is_undecided(text, why):
     found = said(text)
     assert {one.passed for one in found.values()} == {None}
     assert why in found["E1"].reason
+
+
+E1_E2, E1_E4, E1_E2_E4 = ("E1", "E2"), ("E1", "E4"), ("E1", "E2", "E4")
+
+
+@pytest.mark.parametrize(
+    ("text", "unread", "decided"),
+    [
+        (EDIT.replace("engine stayed", "engine almost stayed"), "the engine almost stayed", E1_E4),
+        (EDIT.replace("stayed cool.", "stayed cool no longer."), "no longer", E1_E4),
+        (EDIT.replace("stayed cool.", "never stayed cool."), "the engine never stayed", E1_E4),
+        (EDIT.replace("The engine", "Supposing the engine was hot, the engine"), "", ()),
+        (EDIT.replace("stayed cool.", "stayed cool unless the hose split."), "unless", ("E4",)),
+        (EDIT.replace("5 minutes", "five minutes"), "the delay was five minutes", E1_E2),
+        (EDIT.replace("5 minutes", "5 minutes more"), "more", E1_E2),
+        (EDIT.replace("5 minutes", "140, 5 minutes"), "the delay was 140 5 minutes", E1_E2),
+        (f"{EDIT} Towards evening the engine overheated.", "towards evening", E1_E4),
+        (EDIT.replace("stayed cool.", "stayed cool\nfor a minute."), "for a minute", ("E1",)),
+        ("The engine’s stayed cool. A hose split.", "the engine's stayed cool", ("E1",)),
+        ("The engine stayed cool-ish. A hose split.", "the engine stayed cool-ish", ("E1",)),
+        (f"{EDIT} A second pump cooled the engine, almost.", "almost", E1_E2_E4),
+        ("A hose split. The engine stayed cool. The driver drove on. No second pump cooled it.",
+         "is about", E1_E2),
+        ("A hose split. The cool engine. The driver drove on.", "hangs together", ("E1",)),
+        ("A hose split. The engine would have stayed cool.", "hangs together", ("E1",)),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_cannot_be_read_leaves_open_what_it_may_be_about(text, unread, decided):
+    """Nobody knows, besides, whether it tells what no other sentence does, or joins anything."""
+    found = {name: one for name, one in said(text).items() if name in CRITERIA}
+    assert {name for name, one in found.items() if one.passed} == set(decided)
+    assert not [name for name, one in found.items() if one.passed is False]
+    assert any(unread in one.reason for one in found.values())
+
+
+def test_beside_an_unread_sentence_a_fact_told_otherwise_fails_and_a_missing_one_does_not():
+    beside = f"{EDIT} The second pump hummed."
+    assert passed(beside) == {"E1": True, "E2": True, "E3": None, "E4": True, "E5": None}
+    assert passed(beside.replace("A hose split", "Every hose held"))["E1"] is False
+    assert passed(beside.replace("drove on", "stopped"))["E2"] is False
+    assert passed(beside.replace("5 minutes", "60 minutes"))["E4"] is False
+    assert passed(beside.replace("A hose split. ", ""))["E1"] is None
+    linked = beside.replace("cool. The driver", "cool, but the driver")
+    assert passed(linked)["E3"] is False
+    assert (
+        passed(beside.replace("The driver", "The pump hummed. As a result, the driver"))["E2"]
+        is None
+    ), "what it looks back to is not read"
+
+
+@pytest.mark.parametrize(
+    ("said_of_it", "e4"),
+    [
+        ("was lower than 40 minutes", True),
+        ("was less than 40 minutes", True),
+        ("was under 5 minutes", True),
+        ("is below 40 minutes", True),
+        ("fell short of 40 minutes", True),
+        ("went down from 40 minutes", True),
+        ("was higher than 40 minutes", False),
+        ("exceeded 40 minutes", False),
+        ("was more than 90 minutes", False),
+        ("was lower than 90 minutes", None),  # it may still be higher than 40
+        ("was more than 5 minutes", None),
+        ("was no lower than 40 minutes", None),
+    ],
+)
+def test_a_comparison_with_a_number_tells_the_way(said_of_it, e4):
+    found = passed(EDIT.replace("was 5 minutes", said_of_it))
+    assert found["E4"] is e4
+    assert (found["E1"], found["E2"]) == (True, True)
+
+
+def test_a_story_that_compares_tells_no_number():
+    text = VAN["Variation text"].replace("was 40 minutes", "was more than 40 minutes")
+    with pytest.raises(ValueError):
+        situation_of(VAN | {"Variation text": text})
+
+
+@pytest.mark.parametrize(
+    "engine",
+    ["remained cool", "had remained cool", "stayed cool", "has stayed cool"],
+)
+def test_what_stayed_or_remained_so_was_so(engine):
+    assert passed(EDIT.replace("stayed cool", engine))["E2"] is True
+    sound = EDIT.replace("A hose split", "The hose stayed torn")
+    assert passed(sound) == dict.fromkeys(CRITERIA, True)
+    assert passed(EDIT.replace("A hose split", "The hose remained sound"))["E1"] is False
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ none, and the run reports it. The columns, in this order:
 =====================  ================================================================
 ``system``             the system's name in tables, as the caller gives it
 ``model``              Inspect's name of the model
-``method``             the solver: ``plain``, ``few-shot``, ``abduct-act-predict``, or an
-                       import path
+``method``             the solver: ``plain``, ``few-shot``, ``in-place``,
+                       ``abduct-act-predict``, or an import path
 ``framing``            how the request was put: ``plain``, ``stated:1``, …; None where a file of
                        outputs does not say
 ``shots``              examples per prompt (int)

@@ -444,8 +444,8 @@ def _tenses(clause: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
             is_so += [(f"{base}{end}",) for base in bases for end in ("", "s", "es")]
             would_be = [("would", "have", word)]
             would_be += [(modal, base) for base in bases for modal in ("would", "will")]
-            if word in _STAYED:
-                is_so += [(past,) for past in _STAYED if past != word]
+            for past in {*_STAYED} - {word} if word in _STAYED else ():
+                is_so += [(past,), ("had", past)]
         else:
             continue
         told += ((*words[:at], *form, *words[at + 1 :]) for form in is_so)

@@ -6,6 +6,7 @@ where it has words for telling, thinking, doubting or the text itself, where it 
 ("this", "another"), and where most of its words, or its first, belong to no fact.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -90,8 +91,8 @@ def may_be_about(
 def frames_others(words: Iterable[str]) -> bool:
     """Return whether a sentence with these words could frame or take back other sentences."""
     return any(
-        word in _POINTING or word.startswith(_TELLING) or not word.replace("-", "").isalnum()
-        for word in (word.removesuffix("'s") for word in words)
+        word in _POINTING or word.startswith(_TELLING) or not re.fullmatch(r"[\w'-]+", word)
+        for word in words
         if word != ","
     )
 

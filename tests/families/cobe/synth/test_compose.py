@@ -358,7 +358,6 @@ def test_a_library_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_p
         ("[crowd.from.heat]", "[crowd.from.sun]", "follows 'sun', which is not there"),
         ('"Human Activities and Behavior"', '"Cooking"', "not one of the seven"),
         ("joint = ", "effect = ", "needs a cause"),
-    
         ("[crowd.from.heat]", "[crowd.from.boats]", "'together' goes with"),
         ("{n} dollars in fees", "ten dollars in fees", "with {n} for the number"),
         ("lake of {town}", "lake of {city}", "slot {city}"),

@@ -302,8 +302,14 @@ class _Realization:
         effect = " and ".join(narrative.clause(name) for name in effects)
         if new:
             cause = " and ".join(narrative.clause(name) for name in causes)
+            # Of a chain the second connector is the linking one; in an answer, where it is would
+            # tell which of its connectors were turned.
             goes_on = any(set(other.causes) == set(effects) for other in narrative.claims)
-            patterns = [p for p in _CLAUSES[follows] if not (goes_on and "{link}" in p)]
+            patterns = [
+                pattern
+                for pattern in _CLAUSES[follows]
+                if not (narrative.before and goes_on and "{link}" in pattern)
+            ]
             pattern = self.choose(patterns, of_several=len(causes) > 1)
         elif set(self.last) == set(causes) and not any(
             link in self.sentences[-1] for link in _ALL_LINKS

@@ -23,7 +23,7 @@ _POINTING = frozenset(
     you your
     """.split()  # noqa: SIM905
 )
-_TELLING = tuple(
+_REPORTING = tuple(
     """
     accord account actual admit alleg alternativ announc answer apparent appear argu ask assert
     assum belie book certain chronicl claim contra correct could declar deni deny descri doubt
@@ -91,7 +91,7 @@ def may_be_about(
 def frames_others(words: Iterable[str]) -> bool:
     """Return whether a sentence with these words could frame or take back other sentences."""
     return any(
-        word in _POINTING or word.startswith(_TELLING) or not re.fullmatch(r"[\w'-]+", word)
+        word in _POINTING or word.startswith(_REPORTING) or not re.fullmatch(r"[\w'-]+", word)
         for word in words
         if word != ","
     )

@@ -307,7 +307,7 @@ def test_the_floor_of_openai_is_what_inspect_asks_for():
 
 def test_training_has_all_that_it_checks_for():
     extras = PROJECT["optional-dependencies"]
-    assert "[whitebox,nlp,figures]" in extras["train"][0]
+    assert "[whitebox,nlp]" in extras["train"][0]
     brought = (extras[one] for one in ("train", "whitebox", "nlp", "figures"))
     named = " ".join(package for one in brought for package in one)
     checked = ("torch", "transformers", "trl", "peft", "datasets", "matplotlib")

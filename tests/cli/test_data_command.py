@@ -206,7 +206,10 @@ RIGHT, WRONG = {"text": "The van came."}, {"text": "The  van came.", "fails": "E
         ),
         ([story(1), story(2)], "line 2: the story of line 1 again"),
         ([story(1), story(2, changes="It is late.")], "line 2: what is right is "),
-        ([story(1, changes="The hose split.")], "line 1: E1 and E2 say the same"),
+        (
+            [story(1, changes="The hose split.")],
+            "line 1: E1 (what stays) and E2 (what changes) are the same",
+        ),
         (
             [story(1, **answers(right=RIGHT, wrong=WRONG))],
             "line 1: one answer has two verdicts: 'The van came.'",

@@ -101,7 +101,6 @@ def test_both_rewards_of_the_proof_agree_and_what_is_left_out_is_not_paid(form):
     from contrafact.families.cobe.stories import LEVELS, Stories
 
     tasks = Stories(11, LEVELS[1], form=form)
-    paid: dict[bool, list[float]] = {True: [], False: []}
     for entry in map(tasks.__getitem__, range(6)):
         right = entry["answer"]
         sentences = re.split(r"(?<=[.!?])\s+", right)
@@ -115,10 +114,10 @@ def test_both_rewards_of_the_proof_agree_and_what_is_left_out_is_not_paid(form):
             ["p"] * len(texts), texts, story=[entry["metadata"]["story"]] * len(texts)
         )
         assert rewards == [tasks.score_answer(text, entry) for text in texts]
-        paid[True] += rewards[: len(whole)]
-        paid[False] += rewards[len(whole) :]
-    assert set(paid[True]) == {1.0}
-    assert max(paid[False]) < 1
+        paid, rest = rewards[: len(whole)], rewards[len(whole) :]
+        assert set(paid) == {1.0}
+        assert min(rest[: len(partial)]) < 1  # but a consequence may be left out (E2)
+        assert max(rest[len(partial) :]) < 1
 
 
 @pytest.mark.slow

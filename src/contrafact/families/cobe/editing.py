@@ -1,6 +1,6 @@
 """Data to train an editor of stories, in splits that hold out graphs, places and events.
 
-CoBe, sections 3.1 and 3.2. Two types of graph are held out, four places with all of their rules,
+CoBe, sections 3.1 and 3.2. Two types of graph are held out, eight places with all of their rules,
 and in each other place one event with its rules and wordings. The target answer is the story edited
 in place (`in_place`), in its own words, so that a model learns what to change and not which other
 wordings a file has.
@@ -28,16 +28,29 @@ from contrafact.prompts import PromptPack
 from contrafact.text.delimit import delimit
 
 _HELD_GRAPHS = frozenset(("diamond", "hybrid"))
-_HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
+_HELD_SCENES = frozenset(
+    ("hospital", "lake", "observatory", "port", "coffee", "satellite", "tram", "wedding")
+)
 _HELD_EVENTS = {
+    "bank": "takeover",
+    "bicycles": "orders",
     "bridge": "cutoff",
+    "canal": "glass",
+    "carehome": "visits",
     "drought": "wells",
     "festival": "concert",
+    "film": "music",
     "institute": "paper",
     "lending": "mortgage",
+    "marathon": "water",
     "morning": "car",
+    "moving": "supper",
+    "museum": "show",
     "pass": "loan",
+    "polar": "bunk",
+    "silver": "railway",
     "theatre": "violins",
+    "turbine": "inspectors",
     "vaccination": "second",
     "warehouse": "cellar",
 }

@@ -8,10 +8,13 @@ comes from outside, in one of three wordings.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.records import Story
-from contrafact.prompts import PromptPack
+
+if TYPE_CHECKING:
+    from contrafact.prompts import PromptPack
 
 PLAIN, STATED = "plain", "stated:1"
 FRAMINGS = (PLAIN, STATED, "stated:2", "stated:3")
@@ -85,7 +88,7 @@ def usual_framing(stories: Iterable[Story]) -> str:
     return STATED if any(map(tells_rules, stories)) else PLAIN
 
 
-def request_of(pack: PromptPack, framing: str) -> Callable[[str], str]:
+def request_of(pack: "PromptPack", framing: str) -> Callable[[str], str]:
     """Return the function that puts a query in a framing: as it is, or by ``cobe/framing``."""
     framing = framing_named(framing)
     if framing == PLAIN:

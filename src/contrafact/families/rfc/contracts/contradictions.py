@@ -22,7 +22,7 @@ def _at(rule: str, message: str, *where: Quantity) -> Finding:
     return fail(rule, message, None, span)
 
 
-def _ladder(names: str) -> dict[str, int]:
+def _scale_of(names: str) -> dict[str, int]:
     """Return the rank of each name of a scale, written from the best to the worst."""
     return {name: -rank for rank, name in enumerate(names.split())}
 
@@ -122,8 +122,8 @@ def _changes(side: Side) -> Iterator[Finding]:
             yield _at("direction", f"'{new.text}' is {way}", new, old)
 
 
-_GRADES = _ladder("AAA AA+ AA AA- A+ A A- BBB+ BBB BBB- BB+ BB BB- B+ B B- CCC+ CCC CCC-")
-_MOODYS = _ladder("Aaa Aa1 Aa2 Aa3 A1 A2 A3 Baa1 Baa2 Baa3 Ba1 Ba2 Ba3 B1 B2 B3 Caa1 Caa2 Caa3")
+_GRADES = _scale_of("AAA AA+ AA AA- A+ A A- BBB+ BBB BBB- BB+ BB BB- B+ B B- CCC+ CCC CCC-")
+_MOODYS = _scale_of("Aaa Aa1 Aa2 Aa3 A1 A2 A3 Baa1 Baa2 Baa3 Ba1 Ba2 Ba3 B1 B2 B3 Caa1 Caa2 Caa3")
 _ADVICE = {
     **dict.fromkeys(("buy", "strong buy", "outperform", "overweight", "accumulate", "add"), 2),
     **dict.fromkeys(("hold", "neutral", "equal weight", "equal-weight", "market perform"), 1),

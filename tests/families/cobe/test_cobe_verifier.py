@@ -489,3 +489,13 @@ def test_no_proof_no_verdict():
 @given(st.text(max_size=300))
 def test_any_text_gets_decisions(text):
     assert set(verdicts(rows()[1], text)) == set(CRITERIA)
+
+
+def test_even_so_may_look_back_further_than_the_sentence_before():
+    # The engine stayed cool: nothing to drive on in spite of. The hose, told before, is.
+    later = EDIT.replace("The driver drove on.", "Even so, the driver drove on.")
+    assert passed(later)["E3"] is None
+    assert passed(later)["E2"] is True
+    plainly = EDIT.replace("The driver drove", "Although the engine stayed cool, the driver drove")
+    assert passed(plainly)["E3"] is False
+    assert passed(later.replace("A hose split. ", ""))["E3"] is False

@@ -163,7 +163,21 @@ def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
     # "The driver drove on, but the delay was 5 minutes": with a number it can be plain contrast.
     contrast = effect in facts.text.quantities and not claim.follows
     reversed_ = not any(goes) and None not in goes and not contrast
+    if reversed_ and claim.looks_back and not claim.follows:
+        # "The fridge was warm. The lift ran. Even so, they operated": in spite of the fridge.
+        reversed_ = not _any_against(facts.model, reading, effect, bool(after))
     return Decision(False if reversed_ else None, f"'{effect}' {way} {names}")
+
+
+def _any_against(model: Model, reading: ToldReading, effect: str, after: bool) -> bool:
+    """Return whether a cause that is told, near or distant, would bring about the contrary."""
+    for name, values in reading.told.items():
+        value = next(iter(values)) if len(values) == 1 else None
+        if name != effect and isinstance(value, bool):
+            sign = sign_of(model, name, effect)
+            if sign and (value == (sign == 1)) != after:
+                return True
+    return False
 
 
 def sign_of(model: Model, cause: str, effect: str) -> int | None:

@@ -58,11 +58,16 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a connector says: that an effect follows from causes, or comes in spite of them."""
+    """What a connector says: that an effect follows from causes, or comes in spite of them.
+
+    ``looks_back``: The connector opens a sentence ("Even so, …"), and may mean more than the
+    sentence before it.
+    """
 
     causes: tuple[Mention, ...]
     effect: Mention
     follows: bool
+    looks_back: bool = False
 
 
 def left_open(mention: Mention) -> Mention:
@@ -168,16 +173,20 @@ class Sentence:
         ``before`` has the conclusions of the sentence before; connectors that join nothing are
         appended to ``loose``.
         """
-        causes = [(tuple(group), follows) for group, follows in self.governed]
+        causes = [(tuple(group), follows, False) for group, follows in self.governed]
         if self._between is not None:
-            causes.append((tuple(self._early), self._between))
+            causes.append((tuple(self._early), self._between, False))
         if self._back is not None:
-            causes.append((tuple(before), self._back))
+            causes.append((tuple(before), self._back, True))
         loose += self.loose
-        if causes and (not self.conclusions or not all(group for group, _ in causes)):
+        if causes and (not self.conclusions or not all(group for group, _, _ in causes)):
             loose.append(self.text)
             return []
-        return [Claim(group, effect, kind) for effect in self.conclusions for group, kind in causes]
+        return [
+            Claim(group, effect, kind, back)
+            for effect in self.conclusions
+            for group, kind, back in causes
+        ]
 
 
 @dataclass(frozen=True, slots=True)

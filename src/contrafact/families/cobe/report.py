@@ -300,7 +300,11 @@ def _framing(data: ChapterData) -> Section:
     lines = pd.DataFrame(_readings(data))
     if lines.empty:
         return Section("framing", title)
-    columns = [Column("which", "Stories", "text"), Column("stories", "Number", "count")]
+    columns = [
+        Column("which", "Stories", "text"),
+        Column("stories", "Number", "count"),
+        Column("blocks", "Blocks", "count"),
+    ]
     for form, heading in (("valid", "Over valid responses, %"), ("strict", "Strict, %")):
         columns += [
             Column(f"pairs_{form}", "Pairs", "count", heading),
@@ -314,13 +318,13 @@ def _framing(data: ChapterData) -> Section:
         "it is stated, so that only the following of causes can fail; reading is that share minus "
         "the plain one: what the system loses by how it takes the plain request. A told cause: the "
         f"story tells a cause of what is supposed. Small figures are {data.percent_level} "
-        "intervals, paired and clustered by story."
+        "intervals, paired and clustered by block; none with fewer than ten blocks."
     )
     table = finished_table("framing", title, caption, columns, lines)
-    return Section("framing", title, (replace(table, group_by="system", clusters="stories"),))
+    return Section("framing", title, (replace(table, group_by="system", clusters="blocks"),))
 
 
-def _readings(data: ChapterData) -> Iterator[dict[str, object]]:
+def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
     """Yield a line for each system with both framings, of all stories and of parts of them."""
     judged = data.items[data.items["was_judged"]]
     for system, stated in judged[_stated(judged)].groupby("system", sort=False):
@@ -331,28 +335,31 @@ def _readings(data: ChapterData) -> Iterator[dict[str, object]]:
         both = stated.merge(answers, on=key, suffixes=("", "_plain"))
         parts = [("all", both), *scope_parts("graph", both), *scope_parts("cause", both)]
         for which, rows in parts if len(both) else ():
-            line: dict[str, object] = {
+            line: dict[str, Any] = {
                 "system": system,
                 "which": which,
                 "stories": rows["sample_id"].nunique(),
+                "blocks": rows["block"].nunique(),
             }
             for form, column in (("valid", "correct"), ("strict", "correct_strict")):
-                pairs = rows[[f"{column}_plain", column, "sample_id"]].dropna()
-                before, after, story = (pairs[name].to_numpy() for name in pairs)
+                pairs = rows[[f"{column}_plain", column, "block"]].dropna()
+                before, after, block = (pairs[name].to_numpy() for name in pairs)
                 how: Resampling = {
                     "rng": np.random.default_rng(0),
                     "resamples": data.resamples,
                     "level": data.level,
                 }
-                reading = paired_comparison(after, before, story, **how)
+                reading = paired_comparison(after, before, block, **how)
                 line |= {
                     f"pairs_{form}": len(pairs),
-                    **cluster_bootstrap(before, story, **how).columns(f"plain_{form}"),
-                    **cluster_bootstrap(after, story, **how).columns(f"following_{form}"),
+                    **cluster_bootstrap(before, block, **how).columns(f"plain_{form}"),
+                    **cluster_bootstrap(after, block, **how).columns(f"following_{form}"),
                     f"reading_{form}": reading.difference,
                     f"reading_{form}_low": reading.low,
                     f"reading_{form}_high": reading.high,
                 }
+            if line["blocks"] < SPEC.fewest:
+                line |= {name: np.nan for name in line if name.endswith(("_low", "_high"))}
             yield line
 
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contrafact.families.cobe.synth.difficulty import Difficulty
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim
 
@@ -26,6 +27,12 @@ SIZE = 4
 """Stories in a block."""
 _DRAWS, _POOL = 160, 28
 """Situations drawn from a plot, and how many of them make a pool in which a block is sought."""
+_HARD_DRAWS, _STAGE, _TURNS = 3000, 6, 2
+"""Where traps are asked for: situations drawn from a plot, how many of its events may be supposed
+in a block, and by how many noise terms the worlds of a block differ from one. So situations differ
+by one supposition or fact: what is right for one is a usual mistake in another."""
+_STEPS = 3
+"""From so many steps on, an effect is far from its causes."""
 _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
 """A uniform draw below the first sets one event, below the second two, else three."""
 _GROUPS, _ROUNDS = 2000, 8
@@ -124,6 +131,48 @@ class Situation:
     def events(self, mask: int) -> list[str]:
         """Return the events whose bit is set in a mask, in their order."""
         return [name for index, name in enumerate(self.facts) if mask >> index & 1]
+
+    @cached_property
+    def traps(self) -> frozenset[str]:
+        """What a careless edit gets wrong in it, by the names of `difficulty.TRAPS`."""
+        plot, facts, after, supposed = self.plot, self.facts, self.after, self.supposed
+        held: set[str] = set()
+        stays = [n for n in self.events(self.bits.stays) if plot.gates[n].parents]
+        steps = dict.fromkeys(supposed, 0)
+        for name, gate in plot.gates.items():
+            turned = {cause for cause in gate.parents if after[cause] not in (None, facts[cause])}
+            masks = {c: plot.everything if after[c] else 0 for c in gate.parents}
+            if name in supposed:
+                if gate.parents and not supposed[name] and None not in map(after.get, gate.parents):
+                    if gate.without:
+                        masks[gate.without] = plot.masks[gate.without]
+                    if not self.worlds & ~gate.happens(masks):
+                        held.add("stands")
+                continue
+            if turned and after[name] not in (None, facts[name]):
+                steps[name] = 1 + min(steps[cause] for cause in turned)
+                if steps[name] >= _STEPS:
+                    held.add("far")
+            if name in stays and turned:
+                decides = gate.form != "all"
+                if len(gate.parents) > 1 and any(
+                    after[cause] is decides is facts[cause] for cause in gate.parents
+                ):
+                    if facts[name] is decides:
+                        held.add("suffices")
+                elif gate.without in plot.latents and any(after[cause] for cause in turned):
+                    held.add("held back")
+        if plot.common is not None:
+            ends = set(plot.common[:2])
+            if len(ends & supposed.keys()) == 1 and ends - supposed.keys() <= set(
+                self.events(self.bits.stays)
+            ):
+                held.add("together")
+        for name in supposed if len(supposed) > 1 else ():
+            alone = _intervened(plot, facts, self.worlds, self.base, [name])
+            if any(alone.after[n] not in (None, facts[n]) for n in stays):
+                held.add("undone")
+        return frozenset(held)
 
     @cached_property
     def claims(self) -> Claims:
@@ -255,10 +304,10 @@ class Block:
     fails: tuple[tuple[frozenset[str], ...], ...]
 
 
-def draw_block(plot: Plot, rng: Random) -> Block | None:
+def draw_block(plot: Plot, rng: Random, wanted: Difficulty | None = None) -> Block | None:
     """Return a block of a plot, or None if the draw gives none."""
     latent = next(iter(plot.latents), None) if not plot.hedged else None
-    pool = _pool(plot, latent, rng)
+    pool = _pool(plot, latent, rng, wanted)
     if len(pool) < SIZE:
         return None
     pairs = _Pairs.of(pool, latent)
@@ -276,7 +325,9 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
     return None
 
 
-def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
+def _pool(
+    plot: Plot, latent: str | None, rng: Random, wanted: Difficulty | None
+) -> list[Situation]:
     """Return situations that can be a story: something stays, and the quantity moves."""
     size = plot.everything.bit_length()
     measured = plot.measure.parents if plot.measure is not None else ()
@@ -290,12 +341,22 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
     pool: list[Situation] = []
     seen: set[tuple[int, int, tuple[str, ...]]] = set()
     facts_of: dict[int, tuple[dict[str, bool], int]] = {}
-    for _ in range(_DRAWS):
+    structured = wanted is not None and wanted.structured
+    if structured:
+        linked = rng.sample(linked, min(_STAGE, len(linked)))
+        near = rng.randrange(size)
+    for _ in range(_HARD_DRAWS if structured else _DRAWS):
         luck = rng.random()
         number = 1 if luck < _ONE_CHANGE else 2 if luck < _TWO_CHANGES else 3
+        if wanted is not None and structured:
+            number = rng.randint(*wanted.suppositions)
         chosen = {linked[int(rng.random() * len(linked))] for _ in range(number)}
         base = int(rng.random() * LEVELS_OF_BASE) if measured else 0
         world = int(rng.random() * size)
+        if structured:
+            world = near
+            for _ in range(rng.randint(0, _TURNS)):
+                world ^= 1 << rng.randrange(size.bit_length() - 1)
         if world not in facts_of:
             facts_of[world] = _facts_of_world(plot, world)
         facts, worlds = facts_of[world]
@@ -311,11 +372,24 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
             or situation.after_quantity == situation.before_quantity
         ):
             continue
+        if wanted is not None and structured and not _suits(situation, wanted):
+            continue
         if situation.bits.stays and situation.claims:
             pool.append(situation)
             if len(pool) == _POOL:
                 break
     return pool
+
+
+def _suits(situation: Situation, wanted: Difficulty) -> bool:
+    low, high = wanted.suppositions
+    if not low <= len(situation.supposed) <= high:
+        return False
+    parents = situation.plot.parents
+    told = any(cause not in situation.supposed for n in situation.supposed for cause in parents[n])
+    if wanted.cause_told not in (None, told):
+        return False
+    return len(situation.traps.intersection(wanted.traps)) >= wanted.least_traps
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ from contrafact.families.cobe.synth.narrative import (
     draw_wordings,
     realize,
 )
-from contrafact.families.cobe.synth.plots import draw_plot
+from contrafact.families.cobe.synth.plots import QUANTITY, draw_plot
 from contrafact.families.cobe.synth.prove import check_story
 from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
 from contrafact.workers import end_with_parent
@@ -245,6 +245,10 @@ def draw_rows(
         NoStory: If none can be drawn.
     """
     cell, scenes = _place(library, cells, seed, index)
+    # The blocks of a draw are about one trap after the other.
+    focus = (
+        wanted.traps[(index + again) % len(wanted.traps)] if wanted and wanted.least_traps else ""
+    )
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
         scene = scenes[attempt // _TRIES_OF_SCENE % len(scenes)]
@@ -253,8 +257,8 @@ def draw_rows(
             if len(scenes) < wanted.places:
                 break
             other = rng.choice([one for one in scenes if one is not scene])
-        plot = draw_plot(library, scene, cell.graph, rng, wanted, other)
-        block = None if plot is None else draw_block(plot, rng, wanted)
+        plot = draw_plot(library, scene, cell.graph, rng, wanted, other, focus)
+        block = None if plot is None else draw_block(plot, rng, wanted, focus)
         if block is None:
             continue
         rows = list(_rows(block, FIRST_CORE + index, rng, wanted))
@@ -350,7 +354,7 @@ def _known_answers(
     """
     situation = block.stories[index]
     asked = ["E1", "E2", "E3"]
-    asked += ["E4"] * (situation.plot.measure is not None) + ["E5"] * bool(situation.implied)
+    asked += ["E4"] * situation.moves + ["E5"] * bool(situation.implied)
 
     def known(text: str, why: str, failed: Collection[str] = (), **more: Any) -> Row:
         fails = {"fails": min(failed)} if failed else {}
@@ -381,12 +385,12 @@ def _consequences(situation: Situation) -> dict[str, dict[str, Any]]:
         kind = "set" if name in situation.supposed else "stays" if then == fact else "changes"
         consequences[name] = {"kind": kind if then is not None else "undetermined", "after": then}
     if situation.plot.measure is not None:
-        up = situation.after_quantity > situation.before_quantity
-        consequences[situation.plot.told[-1]] = {
-            "kind": "changes",
-            "after": situation.after_quantity,
-            "direction": "up" if up else "down",
-        }
+        then, up = situation.after_quantity, situation.after_quantity > situation.before_quantity
+        consequences[QUANTITY] = (
+            {"kind": "changes", "after": then, "direction": "up" if up else "down"}
+            if situation.moves
+            else {"kind": "stays", "after": then}
+        )
     for name, value in situation.implied.items():
         consequences[name] = {"kind": "stays", "after": value}
     return consequences
@@ -521,8 +525,13 @@ def _mistakes(
                 mistakes.append(("stops short", "it leaves an effect of the edit as it was"))
     if "E3" in failed:
         mistakes.append(("joins wrongly", "a connector claims what is not so"))
-    if "E4" in failed:
+    moved = answered.after_quantity != situation.before_quantity
+    if "E4" in failed and moved:
         mistakes.append(("moves the number wrongly", "the quantity moves the wrong way"))
+    elif "E4" in failed:
+        mistakes.append(("keeps the number", "the quantity is as it was"))
+    elif moved and situation.plot.measure is not None and not situation.moves:
+        mistakes.append(("moves the number", "the quantity moves, which should stay"))
     if "E5" in failed:
         mistakes.append(("breaks what is implied", "it contradicts what the story implies"))
     return mistakes

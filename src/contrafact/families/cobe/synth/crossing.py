@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contrafact.causal.model import Graph
 from contrafact.families.cobe.synth.difficulty import Difficulty
-from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
+from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim
 
 SIZE = 4
@@ -67,6 +68,8 @@ would be the wrong one."""
 _OPEN_WORTH = 8.0
 """What a story is worth in which something cannot be known, so that a right answer leaves it open:
 much, so that a group with such a story is preferred."""
+_FOCUS_WORTH = 3.0
+"""What a story is worth that holds the trap that its block is about."""
 _RARE_WORTH = 0.8
 """What a story is worth for each kind of failure that is rare: the number's direction (E4), the
 hidden fact (E5), an effect left as it was (E2 without undoing the edit)."""
@@ -101,6 +104,11 @@ class Situation:
         """The quantity under the intervention; 0 without one."""
         values = {name: bool(value) for name, value in self.after.items()}
         return self.plot.measure.value(self.base, values) if self.plot.measure else 0
+
+    @property
+    def moves(self) -> bool:
+        """Whether there is a quantity, and it changes."""
+        return self.after_quantity != self.before_quantity
 
     @cached_property
     def implied(self) -> dict[str, bool]:
@@ -155,13 +163,14 @@ class Situation:
                     held.add("far")
             if name in stays and turned:
                 decides = gate.form != "all"
-                if len(gate.parents) > 1 and any(
-                    after[cause] is decides is facts[cause] for cause in gate.parents
-                ):
-                    if facts[name] is decides:
-                        held.add("suffices")
-                elif gate.without in plot.latents and any(after[cause] for cause in turned):
-                    held.add("held back")
+                steady = [cause for cause in gate.parents if after[cause] is facts[cause]]
+                if facts[name] is decides in [facts[cause] for cause in steady]:
+                    held.add("suffices")
+        if self._held_back & self._beside_change:
+            held.add("held back")
+        above = Graph(plot.parents).ancestors([QUANTITY]) if plot.measure is not None else ()
+        if not self.moves and not supposed.keys().isdisjoint(above):
+            held.add("number stays")
         if plot.common is not None:
             ends = set(plot.common[:2])
             if len(ends & supposed.keys()) == 1 and ends - supposed.keys() <= set(
@@ -173,6 +182,25 @@ class Situation:
             if any(alone.after[n] not in (None, facts[n]) for n in stays):
                 held.add("undone")
         return frozenset(held)
+
+    @property
+    def _held_back(self) -> set[str]:
+        """The events that a latent, which the facts imply, holds back before and after."""
+        gates = self.plot.gates
+        return {
+            name
+            for latent, name in self.plot.latents.items()
+            if self.implied.get(latent) and self.after[gates[name].parents[0]]
+        }
+
+    @property
+    def _beside_change(self) -> set[str]:
+        """The events with a cause, an effect, or an effect of a cause that changes."""
+        changed = set(self.events(self.bits.changes))
+        parents = self.plot.parents
+        causes = {cause for name in changed for cause in parents[name]}
+        near = {n for n, above in parents.items() if not (changed | causes).isdisjoint(above)}
+        return (near | causes) - changed
 
     @cached_property
     def claims(self) -> Claims:
@@ -304,15 +332,19 @@ class Block:
     fails: tuple[tuple[frozenset[str], ...], ...]
 
 
-def draw_block(plot: Plot, rng: Random, wanted: Difficulty | None = None) -> Block | None:
-    """Return a block of a plot, or None if the draw gives none."""
+def draw_block(
+    plot: Plot, rng: Random, wanted: Difficulty | None = None, focus: str = ""
+) -> Block | None:
+    """Return a block of a plot, or None if the draw gives none; half of it holds ``focus``."""
     latent = next(iter(plot.latents), None) if not plot.hedged else None
-    pool = _pool(plot, latent, rng, wanted)
+    pool = _pool(plot, latent, rng, wanted, focus)
     if len(pool) < SIZE:
         return None
-    pairs = _Pairs.of(pool, latent)
+    pairs = _Pairs.of(pool, latent, focus)
     for chosen in _balanced_groups(pairs, rng):
         stories = tuple(pool[index] for index in chosen)
+        if focus and sum(focus in story.traps for story in stories) < SIZE // 2:
+            continue
         if latent is not None and len({story.implied[latent] for story in stories}) == 1:
             continue  # no answer could be wrong about it
         patterns = pairs.fails[np.ix_(chosen, chosen)].tolist()
@@ -326,9 +358,12 @@ def draw_block(plot: Plot, rng: Random, wanted: Difficulty | None = None) -> Blo
 
 
 def _pool(
-    plot: Plot, latent: str | None, rng: Random, wanted: Difficulty | None
+    plot: Plot, latent: str | None, rng: Random, wanted: Difficulty | None, focus: str
 ) -> list[Situation]:
-    """Return situations that can be a story: something stays, and the quantity moves."""
+    """Return situations that can be a story: something stays, and the quantity moves.
+
+    Where traps are asked for it may stay as well; at least half hold the trap ``focus``.
+    """
     size = plot.everything.bit_length()
     measured = plot.measure.parents if plot.measure is not None else ()
     parents = plot.parents
@@ -341,7 +376,7 @@ def _pool(
     pool: list[Situation] = []
     seen: set[tuple[int, int, tuple[str, ...]]] = set()
     facts_of: dict[int, tuple[dict[str, bool], int]] = {}
-    structured = wanted is not None and wanted.structured
+    structured, others = wanted is not None and wanted.structured, 0
     if structured:
         linked = rng.sample(linked, min(_STAGE, len(linked)))
         near = rng.randrange(size)
@@ -369,12 +404,16 @@ def _pool(
         situation = _intervened(plot, facts, worlds, base, key[2])
         if measured and (
             any(situation.after[name] is None for name in measured)
-            or situation.after_quantity == situation.before_quantity
+            or (not structured and situation.after_quantity == situation.before_quantity)
         ):
             continue
         if wanted is not None and structured and not _suits(situation, wanted):
             continue
         if situation.bits.stays and situation.claims:
+            if focus and focus not in situation.traps:
+                if others == _POOL // 2:
+                    continue
+                others += 1
             pool.append(situation)
             if len(pool) == _POOL:
                 break
@@ -402,6 +441,7 @@ class _Pairs:
         counts: What is counted of an answer in a story, a matrix for each of ``names``.
         edits: By how many events each right answer differs from its story.
         opened: Whether the right answer leaves something open.
+        focused: Whether the story holds the trap that the block is about.
     """
 
     fits: NDArray[np.bool_]
@@ -410,9 +450,10 @@ class _Pairs:
     counts: NDArray[np.int64]
     edits: NDArray[np.int64]
     opened: NDArray[np.bool_]
+    focused: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, pool: Sequence[Situation], latent: str | None) -> "_Pairs":
+    def of(cls, pool: Sequence[Situation], latent: str | None, focus: str) -> "_Pairs":
         bits = np.array([story.bits for story in pool]).T
         facts, answer, stays, changes, opened, supposed = bits
         differs = (answer[:, None] ^ facts) & ~opened[:, None]
@@ -427,10 +468,12 @@ class _Pairs:
             after = np.array([story.after_quantity for story in pool])
             moved = after[:, None] - before
             due = after - before
-            fourth = (moved > 0) != (due > 0)
+            fourth = (np.sign(moved) != np.sign(due)) & (due != 0)
+            first = first | ((moved != 0) & (due == 0))
             further = np.sign(np.abs(moved) - np.abs(due))
-            # An answer with the story's own number would show that it was not edited for it.
-            fits &= moved != 0
+            if due.all():
+                # An answer with the story's own number would show that it was not edited for it.
+                fits &= moved != 0
         if latent is not None:
             implied = np.array([story.implied[latent] for story in pool])
             fifth = implied[:, None] != implied
@@ -453,7 +496,8 @@ class _Pairs:
         counts = np.stack([values.astype(np.int64) for values in counted.values()])
         fails = first * _E1 | second * _E2 | fourth * _E4 | fifth * _E5
         edits = size.diagonal().copy()
-        return cls(fits & fits.T, fails, tuple(counted), counts, edits, opened != 0)
+        focused = np.array([focus in story.traps for story in pool] if focus else False)
+        return cls(fits & fits.T, fails, tuple(counted), counts, edits, opened != 0, focused)
 
 
 def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
@@ -480,6 +524,8 @@ def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
         cost += _FAR * total["away"]
         cost += _UNLIKE * np.abs(total["differs"] / (SIZE - 1) - pairs.edits[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
+        if pairs.focused.any():
+            cost -= _FOCUS_WORTH * pairs.focused[chosen[j]]
         cost += _UNSHARED * np.abs(total["fifth"] - SIZE // 2)
     cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
     cost[uneven > _MOST_UNEVEN] = np.inf

@@ -19,10 +19,11 @@ __all__ = ["LEVELS", "TRAPS", "Difficulty", "level_named"]
 TRAPS: Mapping[str, str] = {
     "suffices": "a cause changes, and its effect stays: another cause decides it anyway",
     "stands": "an outcome is supposed away although causes that suffice for it stand",
-    "held back": "a cause comes about, and its effect does not: an untold latent holds it back",
+    "held back": "beside what changes a cause stands, and an implied latent holds its effect back",
     "undone": "one supposition undoes what another, alone, would do",
     "together": "one of two effects of an untold cause is supposed, and the other stays",
     "far": "an effect changes three or more steps from everything that is supposed",
+    "number stays": "something above the number changes, and the number does not",
 }
 """What a story can hold that a careless edit gets wrong."""
 
@@ -126,7 +127,7 @@ LEVELS: tuple[Difficulty, ...] = (
     ),
     Difficulty(
         graphs=("hybrid",),
-        facts=(8, 11),
+        facts=(9, 11),
         words=(1, 400),
         suppositions=(2, 3),
         least_traps=2,
@@ -134,7 +135,7 @@ LEVELS: tuple[Difficulty, ...] = (
     ),
     Difficulty(
         graphs=("hybrid",),
-        facts=(11, 14),
+        facts=(12, 14),
         words=(1, 500),
         places=2,
         suppositions=(2, 3),

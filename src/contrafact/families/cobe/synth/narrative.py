@@ -384,7 +384,7 @@ def criteria(situation: Situation, wordings: Wordings, rng: Random) -> list[str]
         )
 
     numerical = []
-    if situation.plot.measure is not None:
+    if situation.moves:
         entity, unit = wordings.quantity
         up = situation.after_quantity > situation.before_quantity
         before = f"{situation.before_quantity:,}{unit}"
@@ -396,7 +396,11 @@ def criteria(situation: Situation, wordings: Wordings, rng: Random) -> list[str]
     )
     latent = [f"{LATENT} {implied}"] * bool(implied)
     bits = situation.bits
-    return [in_words(bits.stays), in_words(bits.changes), *numerical, *latent]
+    stays = in_words(bits.stays)
+    if situation.plot.measure is not None and not situation.moves:
+        amount = wordings.amounts[CRITERIA].replace("{n}", f"{situation.before_quantity:,}")
+        stays = f"{stays} {sentence(amount)}"
+    return [stays, in_words(bits.changes), *numerical, *latent]
 
 
 _MOVES = {

@@ -157,6 +157,10 @@ class _Part:
     def size(self) -> int:
         return len(self.names) + bool(self.quantity)
 
+    def has_room(self, trap: str) -> bool:
+        rooms = {"together": self.common is not None, "number stays": bool(self.quantity)}
+        return rooms.get(trap, True)
+
 
 @lru_cache(maxsize=256)
 def _parts(scene: Scene, most: int = max(_SIZES)) -> Mapping[str, tuple[_Part, ...]]:
@@ -182,10 +186,15 @@ def _parts(scene: Scene, most: int = max(_SIZES)) -> Mapping[str, tuple[_Part, .
                 common = _common_cause(scene, parents)
                 if common is None:
                     continue
-                hidden = [common[:2]] if common else []
-                graph_type = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
-                if graph_type is not None:
-                    parts.setdefault(graph_type, []).append(_Part(names, quantity, common or None))
+                commons = [common or None]
+                if most > max(_SIZES) and not common:  # roots may have one whatever connects them
+                    roots = [name for name in names if not parents[name]]
+                    commons += [(*p, c) for p in combinations(roots, 2) for c in _behind(scene, *p)]
+                for behind in commons:
+                    hidden = [behind[:2]] if behind else []
+                    graph_type = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
+                    if graph_type is not None:
+                        parts.setdefault(graph_type, []).append(_Part(names, quantity, behind))
     return {graph: tuple(found) for graph, found in parts.items()}
 
 
@@ -226,11 +235,16 @@ def _common_cause(
         return None
     for first in (name for name in groups[0] if not parents[name]):
         for second in (name for name in groups[1] if not parents[name]):
-            shared = scene.events[first].links.keys() & scene.events[second].links.keys()
-            for behind in sorted(shared):
-                if scene.events[behind].topic or scene.events[behind].together:
-                    return (first, second, behind)
+            for behind in _behind(scene, first, second):
+                return (first, second, behind)
     return None
+
+
+def _behind(scene: Scene, first: str, second: str) -> list[str]:
+    """Return the events that a text can tell of as the untold common cause of two others."""
+    shared = scene.events[first].links.keys() & scene.events[second].links.keys()
+    events = scene.events
+    return [name for name in sorted(shared) if events[name].topic or events[name].together]
 
 
 def draw_plot(
@@ -240,20 +254,26 @@ def draw_plot(
     rng: Random,
     wanted: Difficulty | None = None,
     other: Scene | None = None,
+    focus: str = "",
 ) -> Plot | None:
     """Return a random plot of a place and a type of graph; None if the place has none.
 
-    ``other`` is a second place, whose rules stand beside those of the first.
+    ``other`` is a second place, whose rules stand beside those of the first; ``focus`` is the trap
+    that it has to have room for.
     """
     low, high = wanted.facts if wanted else (0, max(_SIZES))
     large = high > max(_SIZES)
     if other is not None:
-        drawn = _beside(scene, other, graph, (low, high), rng)
+        drawn = _beside(scene, other, graph, (low, high), rng, focus)
         if drawn is None:
             return None
         scene, part = drawn
     elif large:
-        parts = [one for one in _parts(scene, high).get(graph, ()) if low - 1 <= one.size <= high]
+        parts = [
+            one
+            for one in _parts(scene, high).get(graph, ())
+            if low - 1 <= one.size <= high and one.has_room(focus)
+        ]
         if not parts:
             return None
         size = rng.choice(sorted({one.size for one in parts}))
@@ -293,7 +313,7 @@ def draw_plot(
         for name, gate in gates.items()
         if gate.form == "one" and events[name].links[events[gate.parents[0]].name].unless
     ]
-    if able and rng.random() < _SHIELDED:
+    if able and (focus == "held back" or rng.random() < _SHIELDED):
         name = rng.choice(able)
         latent = f"shield_{name}"
         latents[latent] = name
@@ -315,7 +335,7 @@ def draw_plot(
     words = {slot: rng.choice(choice) for slot, choice in library.names.items()}
     for slot, choice in library.names.items() if other is not None else ():
         words[f"{slot}{_SECOND}"] = rng.choice([word for word in choice if word != words[slot]])
-    hedged = bool(latents) and rng.random() < _OPEN
+    hedged = bool(latents) and focus != "held back" and rng.random() < _OPEN
     plot = Plot(
         scene, graph, events, latents, gates, measure, quantity, common, hedged, noises, words
     )
@@ -324,7 +344,7 @@ def draw_plot(
 
 
 def _beside(
-    first: Scene, second: Scene, graph: str, facts: tuple[int, int], rng: Random
+    first: Scene, second: Scene, graph: str, facts: tuple[int, int], rng: Random, focus: str
 ) -> tuple[Scene, _Part] | None:
     """Return two places as one, and parts of both that together have this type of graph."""
     scene = _joined(first, second)
@@ -345,8 +365,10 @@ def _beside(
         parents = {n: [c for c in names if c in scene.events[n].links] for n in names}
         if quantity:
             parents[quantity] = [c for c in names if c in scene.quantities[quantity].links]
-        if graph_name(parents, [common[:2]] if common else []) == graph:
-            return scene, _Part(names, quantity, common)
+        part = _Part(names, quantity, common)
+        hidden = [common[:2]] if common else []
+        if part.has_room(focus) and graph_name(parents, hidden) == graph:
+            return scene, part
     return None
 
 
@@ -386,7 +408,7 @@ def _links(effect: Event | Quantity) -> Any:
 def _renamed(value: Any) -> Any:
     """Return a place, or a part of it, with other slots for names."""
     if isinstance(value, str):
-        return _SLOT.sub(rf"{{\1{_SECOND}}}", value)
+        return _SLOT.sub(rf"{{\g<1>{_SECOND}}}", value)
     if isinstance(value, tuple):
         return tuple(map(_renamed, value))
     if isinstance(value, Mapping):

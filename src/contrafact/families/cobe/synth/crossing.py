@@ -28,10 +28,11 @@ SIZE = 4
 """Stories in a block."""
 _DRAWS, _POOL = 160, 28
 """Situations drawn from a plot, and how many of them make a pool in which a block is sought."""
-_HARD_DRAWS, _STAGE, _TURNS = 3000, 6, 2
-"""Where traps are asked for: situations drawn from a plot, how many of its events may be supposed
-in a block, and by how many noise terms the worlds of a block differ from one. So situations differ
-by one supposition or fact: what is right for one is a usual mistake in another."""
+_HARD_DRAWS, _LEAST_DRAWS, _STAGE, _TURNS = 1500, 200, 6, 2
+"""Where traps are asked for: situations drawn from a plot, and of how many at least one must do;
+how many of its events may be supposed in a block, and by how many noise terms the worlds of a block
+differ from one. So situations differ by one supposition or fact: what is right for one is a usual
+mistake in another."""
 _STEPS = 3
 """From so many steps on, an effect is far from its causes."""
 _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
@@ -63,8 +64,8 @@ _FAR = 3.0
 """The cost of each answer whose number moves by more or less than the right one's, and of each by
 which more answers move further than move less far. Else the least move would be the right one."""
 _UNSHARED = 3.0
-"""The cost of each answer above or below two that deny the hidden fact. Else the rarer value of it
-would be the wrong one."""
+"""The cost of each answer above or below two that deny the hidden fact, and of each story above or
+below two in which the number stays. Else the rarer of the two would be the wrong one."""
 _OPEN_WORTH = 8.0
 """What a story is worth in which something cannot be known, so that a right answer leaves it open:
 much, so that a group with such a story is preferred."""
@@ -380,7 +381,9 @@ def _pool(
     if structured:
         linked = rng.sample(linked, min(_STAGE, len(linked)))
         near = rng.randrange(size)
-    for _ in range(_HARD_DRAWS if structured else _DRAWS):
+    for turn in range(_HARD_DRAWS if structured else _DRAWS):
+        if structured and turn == _LEAST_DRAWS and not pool:
+            break
         luck = rng.random()
         number = 1 if luck < _ONE_CHANGE else 2 if luck < _TWO_CHANGES else 3
         if wanted is not None and structured:
@@ -407,7 +410,7 @@ def _pool(
             or (not structured and situation.after_quantity == situation.before_quantity)
         ):
             continue
-        if wanted is not None and structured and not _suits(situation, wanted):
+        if wanted is not None and structured and not _suits(situation, wanted, measured):
             continue
         if situation.bits.stays and situation.claims:
             if focus and focus not in situation.traps:
@@ -420,10 +423,12 @@ def _pool(
     return pool
 
 
-def _suits(situation: Situation, wanted: Difficulty) -> bool:
+def _suits(situation: Situation, wanted: Difficulty, measured: Sequence[str]) -> bool:
     low, high = wanted.suppositions
     if not low <= len(situation.supposed) <= high:
         return False
+    if len({situation.after[n] for n in measured if situation.after[n] != situation.facts[n]}) > 1:
+        return False  # by how much each moves the number, no text says
     parents = situation.plot.parents
     told = any(cause not in situation.supposed for n in situation.supposed for cause in parents[n])
     if wanted.cause_told not in (None, told):
@@ -442,6 +447,7 @@ class _Pairs:
         edits: By how many events each right answer differs from its story.
         opened: Whether the right answer leaves something open.
         focused: Whether the story holds the trap that the block is about.
+        still: Whether there is a quantity, and it stays.
     """
 
     fits: NDArray[np.bool_]
@@ -451,6 +457,7 @@ class _Pairs:
     edits: NDArray[np.int64]
     opened: NDArray[np.bool_]
     focused: NDArray[np.bool_]
+    still: NDArray[np.bool_]
 
     @classmethod
     def of(cls, pool: Sequence[Situation], latent: str | None, focus: str) -> "_Pairs":
@@ -497,7 +504,10 @@ class _Pairs:
         fails = first * _E1 | second * _E2 | fourth * _E4 | fifth * _E5
         edits = size.diagonal().copy()
         focused = np.array([focus in story.traps for story in pool] if focus else False)
-        return cls(fits & fits.T, fails, tuple(counted), counts, edits, opened != 0, focused)
+        measured = pool[0].plot.measure is not None
+        still = np.array([measured and not story.moves for story in pool])
+        fits &= fits.T
+        return cls(fits, fails, tuple(counted), counts, edits, opened != 0, focused, still)
 
 
 def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
@@ -527,6 +537,8 @@ def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
         if pairs.focused.any():
             cost -= _FOCUS_WORTH * pairs.focused[chosen[j]]
         cost += _UNSHARED * np.abs(total["fifth"] - SIZE // 2)
+    if pairs.still.any():
+        cost += _UNSHARED * np.abs(pairs.still[chosen].sum(axis=0) - SIZE // 2)
     cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
     cost[uneven > _MOST_UNEVEN] = np.inf
     best: dict[frozenset[int], list[int]] = {}

@@ -113,6 +113,8 @@ def _within(number: int, ends: tuple[int, int]) -> bool:
     return ends[0] <= number <= ends[1]
 
 
+_COUNTED = tuple(name for name in TRAPS if name != "number stays")
+"""What levels count: a number stays in about half of their stories, and so tells nothing."""
 LEVELS: tuple[Difficulty, ...] = (
     Difficulty(graphs=("chain", "fork"), facts=(3, 4), words=(1, 80), phrasings="B"),
     Difficulty(graphs=("chain", "fork", "collider"), facts=(3, 5), words=(1, 110)),
@@ -123,6 +125,7 @@ LEVELS: tuple[Difficulty, ...] = (
         facts=(7, 9),
         words=(1, 400),
         suppositions=(1, 2),
+        traps=_COUNTED,
         least_traps=1,
     ),
     Difficulty(
@@ -130,6 +133,7 @@ LEVELS: tuple[Difficulty, ...] = (
         facts=(9, 11),
         words=(1, 400),
         suppositions=(2, 3),
+        traps=_COUNTED,
         least_traps=2,
         apart=True,
     ),
@@ -139,6 +143,7 @@ LEVELS: tuple[Difficulty, ...] = (
         words=(1, 500),
         places=2,
         suppositions=(2, 3),
+        traps=_COUNTED,
         least_traps=3,
         apart=True,
     ),

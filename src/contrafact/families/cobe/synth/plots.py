@@ -263,6 +263,8 @@ def draw_plot(
     """
     low, high = wanted.facts if wanted else (0, max(_SIZES))
     large = high > max(_SIZES)
+    if large:  # so many facts in all, those that nothing touches among them
+        low = high = rng.randint(low, high)
     if other is not None:
         drawn = _beside(scene, other, graph, (low, high), rng, focus)
         if drawn is None:
@@ -276,8 +278,7 @@ def draw_plot(
         ]
         if not parts:
             return None
-        size = rng.choice(sorted({one.size for one in parts}))
-        part = rng.choice([one for one in parts if one.size == size])
+        part = rng.choice(parts)
     else:
         parts = list(_parts(scene).get(graph, ()))
         if not parts:

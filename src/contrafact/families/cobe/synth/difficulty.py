@@ -154,5 +154,5 @@ LEVELS: tuple[Difficulty, ...] = (
 def level_named(number: int) -> Difficulty:
     """Return a level by its number; an `InputError` if there is none."""
     if not 0 <= number < len(LEVELS):
-        raise InputError(f"there is no level {number}", hint=f"levels are 0 to {len(LEVELS) - 1}")
+        raise InputError(f"difficulty {number} is no level", hint=f"use 0 to {len(LEVELS) - 1}")
     return LEVELS[number]

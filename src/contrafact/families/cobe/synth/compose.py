@@ -526,10 +526,8 @@ def _mistakes(
     if "E3" in failed:
         mistakes.append(("joins wrongly", "a connector claims what is not so"))
     moved = answered.after_quantity != situation.before_quantity
-    if "E4" in failed and moved:
+    if "E4" in failed:
         mistakes.append(("moves the number wrongly", "the quantity moves the wrong way"))
-    elif "E4" in failed:
-        mistakes.append(("keeps the number", "the quantity is as it was"))
     elif moved and situation.plot.measure is not None and not situation.moves:
         mistakes.append(("moves the number", "the quantity moves, which should stay"))
     if "E5" in failed:

@@ -478,9 +478,8 @@ class _Pairs:
             fourth = (np.sign(moved) != np.sign(due)) & (due != 0)
             first = first | ((moved != 0) & (due == 0))
             further = np.sign(np.abs(moved) - np.abs(due))
-            if due.all():
-                # An answer with the story's own number would show that it was not edited for it.
-                fits &= moved != 0
+            # Where the number moves, an answer with the story's own would show that it is wrong.
+            fits &= (moved != 0) | (due == 0)
         if latent is not None:
             implied = np.array([story.implied[latent] for story in pool])
             fifth = implied[:, None] != implied

@@ -385,11 +385,12 @@ def _consequences(situation: Situation) -> dict[str, dict[str, Any]]:
         kind = "set" if name in situation.supposed else "stays" if then == fact else "changes"
         consequences[name] = {"kind": kind if then is not None else "undetermined", "after": then}
     if situation.plot.measure is not None:
-        then, up = situation.after_quantity, situation.after_quantity > situation.before_quantity
+        amount = situation.after_quantity
+        up = amount > situation.before_quantity
         consequences[QUANTITY] = (
-            {"kind": "changes", "after": then, "direction": "up" if up else "down"}
+            {"kind": "changes", "after": amount, "direction": "up" if up else "down"}
             if situation.moves
-            else {"kind": "stays", "after": then}
+            else {"kind": "stays", "after": amount}
         )
     for name, value in situation.implied.items():
         consequences[name] = {"kind": "stays", "after": value}

@@ -362,7 +362,9 @@ def _beside(
             continue
         names = (*one.names, *map(_second, two.names))
         quantity = one.quantity or (two.quantity and _second(two.quantity))
-        common = one.common or (two.common and tuple(map(_second, two.common))) or None
+        common = one.common
+        if two.common is not None:
+            common = (_second(two.common[0]), _second(two.common[1]), _second(two.common[2]))
         parents = {n: [c for c in names if c in scene.events[n].links] for n in names}
         if quantity:
             parents[quantity] = [c for c in names if c in scene.quantities[quantity].links]

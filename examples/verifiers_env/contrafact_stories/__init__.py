@@ -36,6 +36,12 @@ class StoriesConfig(vf.TasksetConfig):
     words: tuple[int, int] = Difficulty().words
     connectors: tuple[int, int] = Difficulty().connectors
     phrasings: str = Difficulty().phrasings
+    places: int = Difficulty().places
+    suppositions: tuple[int, int] = Difficulty().suppositions
+    cause_told: bool | None = Difficulty().cause_told
+    traps: tuple[str, ...] = Difficulty().traps
+    least_traps: int = Difficulty().least_traps
+    apart: bool = Difficulty().apart
     form: Form = "conjunction"
     """``conjunction``: 1 where every criterion passes; ``share``: the share that does."""
     framing: str = "stated:1"

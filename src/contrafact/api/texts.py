@@ -349,6 +349,7 @@ def synth(
     seed: Seed = 0,
     graph: str | None = None,
     domain: str | None = None,
+    level: int | None = None,
     private_lexicon: PathLikeOrNone = None,
     out: PathLikeOrNone = None,
 ) -> Result[pd.DataFrame]:
@@ -359,6 +360,7 @@ def synth(
         seed: Seed of the draw.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
+        level: Only stories of this level, 0 (easy) to 6.
         private_lexicon: A folder with rules of your own.
         out: A file to write as well: JSON, or JSON Lines.
 
@@ -367,14 +369,16 @@ def synth(
         ``scores``: by type of graph, how many stories and answers.
 
     Raises:
-        InputError: There is no such graph or domain, or the rules cannot be used.
+        InputError: There is no such graph, domain or level, or the rules cannot be used.
     """
     from contrafact.families.cobe.synth.compose import compose, line_of
+    from contrafact.families.cobe.synth.difficulty import level_named
 
     path, rules = as_path(out), as_path(private_lexicon)
     if path is not None:
         guard_output(path, rules, kind="JSON")
-    drawn = compose(n, seed, graph=graph, domain=domain, private_lexicon=rules)
+    wanted = None if level is None else level_named(level)
+    drawn = compose(n, seed, graph=graph, domain=domain, difficulty=wanted, private_lexicon=rules)
     lines = [line_of(row) for row in drawn]
     if path is not None and path.suffix.lower() in (".jsonl", ".ndjson"):
         write_text(path, "\n".join([*lines, ""]))
@@ -409,8 +413,9 @@ def stories(
 
     Args:
         seed: The same seed and difficulty give the same tasks.
-        difficulty: A level, 0 to 3, or ranges by name: ``graphs``, ``facts``, ``words``,
-            ``connectors``, ``phrasings``. All stories by default.
+        difficulty: A level, 0 to 6, or ranges by name: ``graphs``, ``facts``, ``words``,
+            ``connectors``, ``phrasings``, ``places``, ``suppositions``, ``cause_told``, ``traps``,
+            ``least_traps``, ``apart``. All stories by default.
         form: ``conjunction``: 1 if every criterion passes; ``share``: the share that passes.
         framing: How the request is put: ``plain``, as in the paper, or ``stated:1`` to
             ``stated:3``, which say that the change comes from outside.
@@ -426,12 +431,13 @@ def stories(
         InputError: There is no such difficulty or framing, or the rules cannot be used.
     """
     from contrafact.families.cobe.stories import LEVELS, Difficulty, Stories
+    from contrafact.families.cobe.synth.difficulty import level_named
 
     match difficulty:
         case None:
             wanted = Difficulty()
-        case int() if 0 <= difficulty < len(LEVELS):
-            wanted = LEVELS[difficulty]
+        case int():
+            wanted = level_named(difficulty)
         case Mapping() if set(difficulty) <= set(Difficulty.__slots__):
             kinds = get_type_hints(Difficulty)
             ranges = {

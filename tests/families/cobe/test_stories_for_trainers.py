@@ -63,6 +63,9 @@ def test_iterating_drawing_ahead_and_indexing_give_the_same_tasks():
     [
         ({"facts": (5, 3)}, "facts is 5 to 3"),
         ({"graphs": ("ring",)}, "no graph type 'ring'"),
+        ({"traps": ("luck",)}, "no trap 'luck'"),
+        ({"traps": ("far",), "least_traps": 2}, "least_traps is 2 of 1"),
+        ({"places": 3}, "places is 3"),
         ({"phrasings": "D"}, "phrasings is 'D'"),
         ({"words": (1, 5)}, "no story of this difficulty"),
     ],
@@ -70,7 +73,7 @@ def test_iterating_drawing_ahead_and_indexing_give_the_same_tasks():
 def test_a_difficulty_that_cannot_be_is_one_line(wrong: dict, says: str):
     with pytest.raises(InputError, match=says):
         cf.stories(0, difficulty=wrong)[0]
-    for level in (-1, 4, "hard"):
+    for level in (-1, 7, "hard"):
         with pytest.raises(InputError, match="difficulty"):
             cf.stories(0, difficulty=level)
 

@@ -529,6 +529,12 @@ def cause_told(story: Story) -> bool | None:
     graph, told, supposed = (proof.get(name) for name in ("graph", "told", "intervention"))
     if not (isinstance(graph, dict) and isinstance(told, list) and isinstance(supposed, dict)):
         return None
+    return tells_cause(graph, told, supposed)
+
+
+def tells_cause(
+    graph: Mapping[str, Iterable[str]], told: Iterable[str], supposed: Mapping[str, Any]
+) -> bool:
     causes = {cause for name in supposed for cause in graph.get(name, ())}
     return bool((causes & {*told}) - supposed.keys())
 

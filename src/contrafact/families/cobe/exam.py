@@ -16,6 +16,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import criteria_of, known_story, load_known, subject_of
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.settings import CAUSES
+from contrafact.families.cobe.synth.difficulty import level_named
 from contrafact.families.cobe.verifier import proof
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import ReaderOptions
@@ -38,6 +39,11 @@ class CobeExamOptions(ReaderOptions):
         default=None,
         description="Stories with known answers; fresh ones if none.",
         json_schema_extra={"metavar": "FILE"},
+    )
+    level: int | None = Field(
+        default=None,
+        description="Draw stories of this level, 0 (easy) to 6; of every kind if not given.",
+        json_schema_extra={"metavar": "L"},
     )
     retold: bool | None = Field(
         default=None,
@@ -107,10 +113,11 @@ def retold_known() -> "list[KnownStory]":
     return load_known(Path(__file__).parent / "samples" / "retold.jsonl.gz")
 
 
-def drawn_known(n: int, seed: int) -> "list[KnownStory]":
+def drawn_known(n: int, seed: int, level: int | None = None) -> "list[KnownStory]":
     from contrafact.families.cobe.synth.compose import compose
 
-    return [known_story(row) for row in compose(n, seed)]
+    difficulty = None if level is None else level_named(level)
+    return [known_story(row) for row in compose(n, seed, difficulty=difficulty)]
 
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
@@ -166,14 +173,18 @@ def leak_item(story: Story, text: str, verdicts: Mapping[str, bool]) -> "LeakIte
 
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
     causes = options.judge_causes
+    if options.level is not None and (options.data is not None or options.retold):
+        raise InputError(
+            "--level draws stories, and --data and --retold bring theirs", hint="give one of them"
+        )
     if options.data is not None:
         return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)
-    if options.retold or (options.retold is None and options.reader):
+    if options.retold or (options.retold is None and options.reader and options.level is None):
         return draw_crossed(cobe_items(retold_known(), causes=causes), n, seed)
     n = n or _DRAWN
     # Two items for each story, so that there are many stories and each weighs little: a text is
     # asked about in the story for which it is right, and in one for which it is wrong.
-    drawn = drawn_known(max(10, (n + 1) // 2), seed)
+    drawn = drawn_known(max(10, (n + 1) // 2), seed, options.level)
     return draw_crossed(cobe_items(drawn, causes=causes), n, seed)
 
 

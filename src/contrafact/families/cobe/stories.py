@@ -14,7 +14,6 @@ depends on the seed and its index alone, so that any process may draw it.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import chain, count, islice
 from pathlib import Path
@@ -23,16 +22,16 @@ from typing import Any, Literal, NamedTuple
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
 from contrafact.families.cobe.phrasing import STATED, framing_named, request_of
-from contrafact.families.cobe.records import GRAPHS, Story
+from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.synth.compose import (
     blocks_ahead,
     cells_of,
-    draw_rows,
+    draw_fitting,
     line_of,
 )
 from contrafact.families.cobe.synth.crossing import SIZE
+from contrafact.families.cobe.synth.difficulty import LEVELS, Difficulty
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
-from contrafact.families.cobe.synth.prove import situation_of
 from contrafact.families.cobe.verifier import decisions
 from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack, open_pack
@@ -41,60 +40,6 @@ from contrafact.text.delimit import delimit
 __all__ = ["LEVELS", "Difficulty", "Stories"]
 
 Form = Literal["conjunction", "share"]
-
-_TRIES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Difficulty:
-    """Which stories are drawn. Ranges include both ends.
-
-    Attributes:
-        graphs: Types of causal graph.
-        facts: How many facts the causal model of a story has, 3 to 7.
-        words: How long a story is, in words, some 30 to 180.
-        connectors: How many causes a story tells by a connector, 0 to 3; others follow from its
-            rules.
-        phrasings: In which of the three phrasings of a query tasks are asked, in turn.
-    """
-
-    graphs: tuple[str, ...] = GRAPHS
-    facts: tuple[int, int] = (3, 7)
-    words: tuple[int, int] = (1, 250)
-    connectors: tuple[int, int] = (0, 4)
-    phrasings: str = "ABC"
-
-    def __post_init__(self) -> None:
-        for name in ("facts", "words", "connectors"):
-            low, high = getattr(self, name)
-            if not 0 <= low <= high:
-                raise InputError(f"{name} is {low} to {high}", hint="give the smaller end first")
-        if unknown := sorted(set(self.graphs) - set(GRAPHS)):
-            raise InputError(
-                f"there is no graph type '{unknown[0]}'", hint=f"use some of {', '.join(GRAPHS)}"
-            )
-        if not self.phrasings or not set(self.phrasings) <= set(PHRASINGS):
-            raise InputError(
-                f"phrasings is {self.phrasings!r}, not letters of ABC",
-                hint='use for example phrasings="AB"',
-            )
-
-    def fits(self, row: Mapping[str, Any]) -> bool:
-        if not _within(len(row["Proof"]["told"]), self.facts):
-            return False
-        if not _within(len(row["Variation text"].split()), self.words):
-            return False
-        claims = situation_of(row).reader.read(row["Variation text"]).claims
-        return _within(len(claims), self.connectors)
-
-
-LEVELS: tuple[Difficulty, ...] = (
-    Difficulty(graphs=("chain", "fork"), facts=(3, 4), words=(1, 80), phrasings="B"),
-    Difficulty(graphs=("chain", "fork", "collider"), facts=(3, 5), words=(1, 110)),
-    Difficulty(facts=(4, 6)),
-    Difficulty(facts=(5, 7), words=(80, 250)),
-)
-"""From one short path of causes to whole models."""
 
 
 class Task(NamedTuple):
@@ -227,19 +172,7 @@ def _reward(story: Story, form: Form, answer: str) -> float:
     return reward_of(verdicts(story, answer), form)
 
 
-def _within(number: int, ends: tuple[int, int]) -> bool:
-    return ends[0] <= number <= ends[1]
-
-
 def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[dict[str, Any]]:
     """Return a block's stories of the difficulty; an `InputError` if none was found."""
     cells = [cell for graph in difficulty.graphs for cell in cells_of(library, graph=graph)]
-    for again in range(_TRIES):
-        rows = draw_rows(library, cells, seed, index, again)
-        if all(map(difficulty.fits, rows)):
-            return rows
-    asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
-    raise InputError(
-        f"no story of this difficulty was found in {_TRIES:,} draws ({asked})",
-        hint="widen its ranges",
-    )
+    return draw_fitting(library, cells, difficulty, seed, index)

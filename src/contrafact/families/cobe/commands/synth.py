@@ -31,6 +31,9 @@ class _Options(Options):
         None, "Only this type: chain, collider, correlated, diamond, fork or hybrid.", metavar="G"
     )
     domain: str | None = option(None, 'Only this domain, as in "Engineering".', metavar="D")
+    level: int | None = option(
+        None, "Only stories of this level, 0 (easy) to 6; of every kind if not given.", metavar="L"
+    )
     private_lexicon: Path | None = option(
         None, "Rules of your own, for a private split; see docs/synth-private.md.", metavar="DIR"
     )
@@ -50,6 +53,7 @@ def synth(options: _Options) -> None:
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
     from contrafact.families.cobe.synth.compose import compose
+    from contrafact.families.cobe.synth.difficulty import level_named
 
     n, out, processes = options.n, options.out, options.processes
     guard_output(out, options.private_lexicon, kind="JSON")
@@ -60,6 +64,7 @@ def synth(options: _Options) -> None:
         options.seed,
         graph=options.graph,
         domain=options.domain,
+        difficulty=None if options.level is None else level_named(options.level),
         private_lexicon=options.private_lexicon,
         processes=processes,
     )

@@ -8,7 +8,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
+from contrafact.families.cobe.synth.difficulty import TRAPS, Difficulty
 from contrafact.families.cobe.synth.library import (
     ANSWERS,
     Library,
@@ -35,7 +36,7 @@ from contrafact.families.cobe.synth.narrative import (
     draw_wordings,
     realize,
 )
-from contrafact.families.cobe.synth.plots import draw_plot
+from contrafact.families.cobe.synth.plots import QUANTITY, draw_plot
 from contrafact.families.cobe.synth.prove import check_story
 from contrafact.families.cobe.synth.response import CLOSINGS, OPENINGS
 from contrafact.workers import end_with_parent
@@ -52,6 +53,8 @@ _TRIES, _TRIES_OF_SCENE = 400, 20
 """How often a block is tried, and how often in one scene before the next."""
 FORMAT = 2
 """The format of files in which every verdict follows from the story's text."""
+_FITS = 100
+"""How often a block is drawn until all of its stories are of a difficulty."""
 _VERSIONS = 99
 """How often a story is told anew until it differs from the others of its block."""
 _TOLD_TWICE = 0.35
@@ -65,6 +68,10 @@ Row = dict[str, Any]
 
 class Unproven(AssertionError):
     """The checker contradicts how a story was made: one of the two is wrong."""
+
+
+class NoStory(AssertionError):
+    """A place and a type of graph gave no story in many draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,7 @@ def compose(
     *,
     graph: str | None = None,
     domain: str | None = None,
+    difficulty: Difficulty | None = None,
     private_lexicon: str | Path | None = None,
     processes: int = 1,
 ) -> Iterator[Row]:
@@ -115,15 +123,25 @@ def compose(
 
     Args:
         graph: Only this type of graph; ``domain``: only this domain, in any capitals.
+        difficulty: Only stories of this difficulty; all if not given.
         private_lexicon: A folder with rules; the bundled ones if not given.
 
     Raises:
-        InputError: There is no such graph or domain, or the rules cannot be used.
+        InputError: There is no such graph or domain, the rules cannot be used, or no story of the
+            difficulty was found in many draws.
         Unproven: A story is not what it is meant to be.
     """
     library = load_library(private_lexicon) if private_lexicon else bundled_library()
     cells = cells_of(library, graph=graph, domain=domain)
     draw = partial(draw_rows, library, cells, seed)
+    if difficulty is not None:
+        cells = tuple(cell for cell in cells if cell.graph in difficulty.graphs)
+        if not cells:
+            raise InputError(
+                f"this difficulty has no graph of type '{graph}'",
+                hint=f"use one of {', '.join(difficulty.graphs)}",
+            )
+        draw = partial(draw_fitting, library, cells, difficulty, seed)
     blocks = range(-(-n // SIZE))
     drawn = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
     return islice(_without_repeats(draw, drawn), n)
@@ -189,29 +207,67 @@ def line_of(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
+def draw_fitting(
+    library: Library,
+    cells: Sequence[Cell],
+    difficulty: Difficulty,
+    seed: int,
+    index: int,
+    again: int = 0,
+) -> list[Row]:
+    """Return the stories of one block, all of a difficulty; an `InputError` if none was found."""
+    for more in range(_FITS):
+        try:
+            rows = draw_rows(library, cells, seed, index, again * _FITS + more, difficulty)
+        except NoStory:
+            continue
+        if all(map(difficulty.fits, rows)):
+            return rows
+    asked = ", ".join(f"{name}={value}" for name, value in asdict(difficulty).items())
+    raise InputError(
+        f"no story of this difficulty was found in {_FITS:,} draws ({asked})",
+        hint="widen its ranges",
+    )
+
+
 def draw_rows(
-    library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
+    library: Library,
+    cells: Sequence[Cell],
+    seed: int,
+    index: int,
+    again: int = 0,
+    wanted: Difficulty | None = None,
 ) -> list[Row]:
     """Return the stories of one block, proven.
 
     Raises:
-        Unproven: If a story is not what it is meant to be, or none can be drawn.
+        Unproven: If a story is not what it is meant to be.
+        NoStory: If none can be drawn.
     """
     cell, scenes = _place(library, cells, seed, index)
+    # The blocks of a draw are about one trap after the other.
+    focus = (
+        wanted.traps[(index + again) % len(wanted.traps)] if wanted and wanted.least_traps else ""
+    )
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
         scene = scenes[attempt // _TRIES_OF_SCENE % len(scenes)]
-        plot = draw_plot(library, scene, cell.graph, rng)
-        block = None if plot is None else draw_block(plot, rng)
+        other = None
+        if wanted is not None and wanted.places > 1:
+            if len(scenes) < wanted.places:
+                break
+            other = rng.choice([one for one in scenes if one is not scene])
+        plot = draw_plot(library, scene, cell.graph, rng, wanted, other, focus)
+        block = None if plot is None else draw_block(plot, rng, wanted, focus)
         if block is None:
             continue
-        rows = list(_rows(block, FIRST_CORE + index, rng))
+        rows = list(_rows(block, FIRST_CORE + index, rng, wanted))
         for row in rows:
             problems = check_story(row)
             if problems:
                 raise Unproven(f"seed {seed}, block {index}: {problems[0]}")
         return rows
-    raise Unproven(f"no story of {cell.domain}, {cell.graph} was found in {_TRIES} draws")
+    raise NoStory(f"no story of {cell.domain}, {cell.graph} was found in {_TRIES} draws")
 
 
 def _place(
@@ -233,7 +289,7 @@ def _place(
     return order[position], scenes[due:] + scenes[:due]
 
 
-def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
+def _rows(block: Block, core: int, rng: Random, wanted: Difficulty | None = None) -> Iterator[Row]:
     """Yield the four stories of a block as objects of the paper's schema (appendix A.2)."""
     plot = block.stories[0].plot
     wordings = draw_wordings(plot, rng)
@@ -252,14 +308,16 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
         "setting": [text for text in (wordings.opening, wordings.then) if text],
     }
     answers = [_answers(block, index, wordings, rng) for index in range(SIZE)]
-    texts = _stories(block, wordings, rng)
+    structured = wanted is not None and wanted.structured
+    texts = _stories(block, wordings, rng, apart=wanted is not None and wanted.apart)
     for index, situation in enumerate(block.stories):
         supposed = [
             wordings.clauses[name][0][value].supposed for name, value in situation.supposed.items()
         ]
         rng.shuffle(supposed)
         listed = criteria(situation, wordings, rng)
-        right, wrong = _known_answers(block, index, answers)
+        right, wrong = _known_answers(block, index, answers, named=structured)
+        traps = [name for name in TRAPS if name in situation.traps] if structured else []
         rng.shuffle(wrong)
         facts: dict[str, Any] = dict(situation.facts)
         if plot.measure is not None:
@@ -281,23 +339,24 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
                 "facts": facts,
                 "intervention": dict(situation.supposed),
                 "consequences": _consequences(situation),
+                **({"traps": traps} if structured else {}),
             },
         }
 
 
 def _known_answers(
-    block: Block, index: int, answers: Sequence[Sequence["_Answer"]]
+    block: Block, index: int, answers: Sequence[Sequence["_Answer"]], *, named: bool
 ) -> tuple[list[Row], list[Row]]:
     """Return the right and the wrong answers of one story of a block, with their verdicts.
 
     The wrong answers are its own with every connector reversed, and the right answers of the
-    others.
+    others; ``named`` says what mistakes these make.
     """
     situation = block.stories[index]
     asked = ["E1", "E2", "E3"]
-    asked += ["E4"] * (situation.plot.measure is not None) + ["E5"] * bool(situation.implied)
+    asked += ["E4"] * situation.moves + ["E5"] * bool(situation.implied)
 
-    def known(text: str, why: str, failed: Collection[str] = (), **more: str) -> Row:
+    def known(text: str, why: str, failed: Collection[str] = (), **more: Any) -> Row:
         fails = {"fails": min(failed)} if failed else {}
         verdicts = {name: name not in failed for name in asked}
         return {"text": text, **fails, "why": why, **more, "verdicts": verdicts}
@@ -310,8 +369,12 @@ def _known_answers(
     for other in range(SIZE):
         if other != index:
             failed = block.fails[other][index]
-            why = _why(block.stories[other], situation, failed)
-            wrong += [known(answer.text, why, failed) for answer in answers[other]]
+            mistakes = _mistakes(block.stories[other], situation, failed)
+            text = "; ".join(dict.fromkeys(why for _, why in mistakes))
+            why = f"{text[0].upper()}{text[1:]}."
+            names = list(dict.fromkeys(name for name, _ in mistakes))
+            more = {"mistakes": names} if named else {}
+            wrong += [known(answer.text, why, failed, **more) for answer in answers[other]]
     return right, wrong
 
 
@@ -322,28 +385,32 @@ def _consequences(situation: Situation) -> dict[str, dict[str, Any]]:
         kind = "set" if name in situation.supposed else "stays" if then == fact else "changes"
         consequences[name] = {"kind": kind if then is not None else "undetermined", "after": then}
     if situation.plot.measure is not None:
-        up = situation.after_quantity > situation.before_quantity
-        consequences[situation.plot.told[-1]] = {
-            "kind": "changes",
-            "after": situation.after_quantity,
-            "direction": "up" if up else "down",
-        }
+        amount = situation.after_quantity
+        up = amount > situation.before_quantity
+        consequences[QUANTITY] = (
+            {"kind": "changes", "after": amount, "direction": "up" if up else "down"}
+            if situation.moves
+            else {"kind": "stays", "after": amount}
+        )
     for name, value in situation.implied.items():
         consequences[name] = {"kind": "stays", "after": value}
     return consequences
 
 
-def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
+def _stories(block: Block, wordings: Wordings, rng: Random, *, apart: bool) -> list[str]:
     """Return the texts of a block's stories, no two alike."""
     texts: list[str] = []
     for index in range(SIZE):
-        versions = (_story(block, index, wordings, rng) for _ in range(_VERSIONS))
+        versions = (_story(block, index, wordings, rng, apart=apart) for _ in range(_VERSIONS))
         texts.append(next(text for text in versions if text not in texts))
     return texts
 
 
-def _story(block: Block, index: int, wordings: Wordings, rng: Random) -> str:
-    """Return a story: where it is, the rules, and what happened."""
+def _story(block: Block, index: int, wordings: Wordings, rng: Random, *, apart: bool) -> str:
+    """Return a story: where it is, the rules, and what happened.
+
+    ``apart`` puts rules and facts in any order, and about half of the rules behind the facts.
+    """
     situation = block.stories[index]
     plot = situation.plot
     claims = block.story_claims[index]
@@ -358,17 +425,23 @@ def _story(block: Block, index: int, wordings: Wordings, rng: Random) -> str:
         or len(plot.parents[relation.effect]) > 1
         or rng.random() < _TOLD_TWICE
     ]
+    late: list[str] = []
+    if apart:
+        rng.shuffle(rules)
+        middle = len(rules) // 2
+        rules, late = rules[:middle], rules[middle:]
     narrative = Narrative(
         plot=plot,
         wordings=wordings,
         values=situation.facts,
         amount=situation.before_quantity,
         claims=claims,
+        in_order=not apart,
         roles=dict.fromkeys(plot.told, 0),
         noun=0,
         before=[wordings.opening, *rules, *([wordings.then] if rules and wordings.then else [])],
     )
-    return realize(narrative, rng)
+    return " ".join([realize(narrative, rng), *late])
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,33 +501,39 @@ def _answers(block: Block, index: int, wordings: Wordings, rng: Random) -> list[
     ]
 
 
-def _why(answered: Situation, situation: Situation, failed: frozenset[str]) -> str:
-    """Return why one situation's answer is wrong in another's story."""
+def _mistakes(
+    answered: Situation, situation: Situation, failed: frozenset[str]
+) -> list[tuple[str, str]]:
+    """Return the mistakes that one situation's answer makes in another's story: a name, and why."""
     above = Graph(situation.plot.parents).ancestors(situation.supposed)
-    reasons = []
+    mistakes = []
     bits = situation.bits
     for index, (name, fact) in enumerate(situation.facts.items()):
         then = answered.after[name]
         if bits.stays >> index & 1 and then != fact:
             if then is None:
-                reasons.append("it leaves open what stays")
+                mistakes.append(("leaves open", "it leaves open what stays"))
             elif name in above:
-                reasons.append("it changes a cause of the edited event to fit the edit")
+                mistakes.append(
+                    ("backtracks", "it changes a cause of the edited event to fit the edit")
+                )
             else:
-                reasons.append("it changes what the edit does not touch")
+                mistakes.append(("spills over", "it changes what the edit does not touch"))
         if bits.changes >> index & 1 and then == fact:
             if name in situation.supposed:
-                reasons.append("it undoes the edit itself")
+                mistakes.append(("leaves out the change", "it undoes the edit itself"))
             else:
-                reasons.append("it leaves an effect of the edit as it was")
+                mistakes.append(("stops short", "it leaves an effect of the edit as it was"))
     if "E3" in failed:
-        reasons.append("a connector claims what is not so")
+        mistakes.append(("joins wrongly", "a connector claims what is not so"))
+    moved = answered.after_quantity != situation.before_quantity
     if "E4" in failed:
-        reasons.append("the quantity moves the wrong way")
+        mistakes.append(("moves the number wrongly", "the quantity moves the wrong way"))
+    elif moved and situation.plot.measure is not None and not situation.moves:
+        mistakes.append(("moves the number", "the quantity moves, which should stay"))
     if "E5" in failed:
-        reasons.append("it contradicts what the story implies")
-    text = "; ".join(dict.fromkeys(reasons))
-    return f"{text[0].upper()}{text[1:]}."
+        mistakes.append(("breaks what is implied", "it contradicts what the story implies"))
+    return mistakes
 
 
 def _failure_modes(situation: Situation) -> list[int]:

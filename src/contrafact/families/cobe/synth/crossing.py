@@ -19,13 +19,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
+from contrafact.causal.model import Graph
+from contrafact.families.cobe.synth.difficulty import Difficulty
+from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim
 
 SIZE = 4
 """Stories in a block."""
 _DRAWS, _POOL = 160, 28
 """Situations drawn from a plot, and how many of them make a pool in which a block is sought."""
+_HARD_DRAWS, _LEAST_DRAWS, _STAGE, _TURNS = 1500, 200, 6, 2
+"""Where traps are asked for: situations drawn from a plot, and of how many at least one must do;
+how many of its events may be supposed in a block, and by how many noise terms the worlds of a block
+differ from one. So situations differ by one supposition or fact: what is right for one is a usual
+mistake in another."""
+_STEPS = 3
+"""From so many steps on, an effect is far from its causes."""
 _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
 """A uniform draw below the first sets one event, below the second two, else three."""
 _GROUPS, _ROUNDS = 2000, 8
@@ -55,11 +64,13 @@ _FAR = 3.0
 """The cost of each answer whose number moves by more or less than the right one's, and of each by
 which more answers move further than move less far. Else the least move would be the right one."""
 _UNSHARED = 3.0
-"""The cost of each answer above or below two that deny the hidden fact. Else the rarer value of it
-would be the wrong one."""
+"""The cost of each answer above or below two that deny the hidden fact, and of each story above or
+below two in which the number stays. Else the rarer of the two would be the wrong one."""
 _OPEN_WORTH = 8.0
 """What a story is worth in which something cannot be known, so that a right answer leaves it open:
 much, so that a group with such a story is preferred."""
+_FOCUS_WORTH = 3.0
+"""What a story is worth that holds the trap that its block is about."""
 _RARE_WORTH = 0.8
 """What a story is worth for each kind of failure that is rare: the number's direction (E4), the
 hidden fact (E5), an effect left as it was (E2 without undoing the edit)."""
@@ -95,6 +106,11 @@ class Situation:
         values = {name: bool(value) for name, value in self.after.items()}
         return self.plot.measure.value(self.base, values) if self.plot.measure else 0
 
+    @property
+    def moves(self) -> bool:
+        """Whether there is a quantity, and it changes."""
+        return self.after_quantity != self.before_quantity
+
     @cached_property
     def implied(self) -> dict[str, bool]:
         implied: dict[str, bool] = {}
@@ -124,6 +140,68 @@ class Situation:
     def events(self, mask: int) -> list[str]:
         """Return the events whose bit is set in a mask, in their order."""
         return [name for index, name in enumerate(self.facts) if mask >> index & 1]
+
+    @cached_property
+    def traps(self) -> frozenset[str]:
+        """What a careless edit gets wrong in it, by the names of `difficulty.TRAPS`."""
+        plot, facts, after, supposed = self.plot, self.facts, self.after, self.supposed
+        held: set[str] = set()
+        stays = [n for n in self.events(self.bits.stays) if plot.gates[n].parents]
+        steps = dict.fromkeys(supposed, 0)
+        for name, gate in plot.gates.items():
+            turned = {cause for cause in gate.parents if after[cause] not in (None, facts[cause])}
+            masks = {c: plot.everything if after[c] else 0 for c in gate.parents}
+            if name in supposed:
+                if gate.parents and not supposed[name] and None not in map(after.get, gate.parents):
+                    if gate.without:
+                        masks[gate.without] = plot.masks[gate.without]
+                    if not self.worlds & ~gate.happens(masks):
+                        held.add("stands")
+                continue
+            if turned and after[name] not in (None, facts[name]):
+                steps[name] = 1 + min(steps[cause] for cause in turned)
+                if steps[name] >= _STEPS:
+                    held.add("far")
+            if name in stays and turned:
+                decides = gate.form != "all"
+                steady = [cause for cause in gate.parents if after[cause] is facts[cause]]
+                if facts[name] is decides in [facts[cause] for cause in steady]:
+                    held.add("suffices")
+        if self._held_back & self._beside_change:
+            held.add("held back")
+        above = Graph(plot.parents).ancestors([QUANTITY]) if plot.measure is not None else ()
+        if not self.moves and not supposed.keys().isdisjoint(above):
+            held.add("number stays")
+        if plot.common is not None:
+            ends = set(plot.common[:2])
+            if len(ends & supposed.keys()) == 1 and ends - supposed.keys() <= set(
+                self.events(self.bits.stays)
+            ):
+                held.add("together")
+        for name in supposed if len(supposed) > 1 else ():
+            alone = _intervened(plot, facts, self.worlds, self.base, [name])
+            if any(alone.after[n] not in (None, facts[n]) for n in stays):
+                held.add("undone")
+        return frozenset(held)
+
+    @property
+    def _held_back(self) -> set[str]:
+        """The events that a latent, which the facts imply, holds back before and after."""
+        gates = self.plot.gates
+        return {
+            name
+            for latent, name in self.plot.latents.items()
+            if self.implied.get(latent) and self.after[gates[name].parents[0]]
+        }
+
+    @property
+    def _beside_change(self) -> set[str]:
+        """The events with a cause, an effect, or an effect of a cause that changes."""
+        changed = set(self.events(self.bits.changes))
+        parents = self.plot.parents
+        causes = {cause for name in changed for cause in parents[name]}
+        near = {n for n, above in parents.items() if not (changed | causes).isdisjoint(above)}
+        return (near | causes) - changed
 
     @cached_property
     def claims(self) -> Claims:
@@ -255,15 +333,19 @@ class Block:
     fails: tuple[tuple[frozenset[str], ...], ...]
 
 
-def draw_block(plot: Plot, rng: Random) -> Block | None:
-    """Return a block of a plot, or None if the draw gives none."""
+def draw_block(
+    plot: Plot, rng: Random, wanted: Difficulty | None = None, focus: str = ""
+) -> Block | None:
+    """Return a block of a plot, or None if the draw gives none; half of it holds ``focus``."""
     latent = next(iter(plot.latents), None) if not plot.hedged else None
-    pool = _pool(plot, latent, rng)
+    pool = _pool(plot, latent, rng, wanted, focus)
     if len(pool) < SIZE:
         return None
-    pairs = _Pairs.of(pool, latent)
+    pairs = _Pairs.of(pool, latent, focus)
     for chosen in _balanced_groups(pairs, rng):
         stories = tuple(pool[index] for index in chosen)
+        if focus and sum(focus in story.traps for story in stories) < SIZE // 2:
+            continue
         if latent is not None and len({story.implied[latent] for story in stories}) == 1:
             continue  # no answer could be wrong about it
         patterns = pairs.fails[np.ix_(chosen, chosen)].tolist()
@@ -276,8 +358,13 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
     return None
 
 
-def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
-    """Return situations that can be a story: something stays, and the quantity moves."""
+def _pool(
+    plot: Plot, latent: str | None, rng: Random, wanted: Difficulty | None, focus: str
+) -> list[Situation]:
+    """Return situations that can be a story: something stays, and the quantity moves.
+
+    Where traps are asked for it may stay as well; at least half hold the trap ``focus``.
+    """
     size = plot.everything.bit_length()
     measured = plot.measure.parents if plot.measure is not None else ()
     parents = plot.parents
@@ -290,12 +377,24 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
     pool: list[Situation] = []
     seen: set[tuple[int, int, tuple[str, ...]]] = set()
     facts_of: dict[int, tuple[dict[str, bool], int]] = {}
-    for _ in range(_DRAWS):
+    structured, others = wanted is not None and wanted.structured, 0
+    if structured:
+        linked = rng.sample(linked, min(_STAGE, len(linked)))
+        near = rng.randrange(size)
+    for turn in range(_HARD_DRAWS if structured else _DRAWS):
+        if structured and turn == _LEAST_DRAWS and not pool:
+            break
         luck = rng.random()
         number = 1 if luck < _ONE_CHANGE else 2 if luck < _TWO_CHANGES else 3
+        if wanted is not None and structured:
+            number = rng.randint(*wanted.suppositions)
         chosen = {linked[int(rng.random() * len(linked))] for _ in range(number)}
         base = int(rng.random() * LEVELS_OF_BASE) if measured else 0
         world = int(rng.random() * size)
+        if structured:
+            world = near
+            for _ in range(rng.randint(0, _TURNS)):
+                world ^= 1 << rng.randrange(size.bit_length() - 1)
         if world not in facts_of:
             facts_of[world] = _facts_of_world(plot, world)
         facts, worlds = facts_of[world]
@@ -308,14 +407,33 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
         situation = _intervened(plot, facts, worlds, base, key[2])
         if measured and (
             any(situation.after[name] is None for name in measured)
-            or situation.after_quantity == situation.before_quantity
+            or (not structured and situation.after_quantity == situation.before_quantity)
         ):
             continue
+        if wanted is not None and structured and not _suits(situation, wanted, measured):
+            continue
         if situation.bits.stays and situation.claims:
+            if focus and focus not in situation.traps:
+                if others == _POOL // 2:
+                    continue
+                others += 1
             pool.append(situation)
             if len(pool) == _POOL:
                 break
     return pool
+
+
+def _suits(situation: Situation, wanted: Difficulty, measured: Sequence[str]) -> bool:
+    low, high = wanted.suppositions
+    if not low <= len(situation.supposed) <= high:
+        return False
+    if len({situation.after[n] for n in measured if situation.after[n] != situation.facts[n]}) > 1:
+        return False  # by how much each moves the number, no text says
+    parents = situation.plot.parents
+    told = any(cause not in situation.supposed for n in situation.supposed for cause in parents[n])
+    if wanted.cause_told not in (None, told):
+        return False
+    return len(situation.traps.intersection(wanted.traps)) >= wanted.least_traps
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,6 +446,8 @@ class _Pairs:
         counts: What is counted of an answer in a story, a matrix for each of ``names``.
         edits: By how many events each right answer differs from its story.
         opened: Whether the right answer leaves something open.
+        focused: Whether the story holds the trap that the block is about.
+        still: Whether there is a quantity, and it stays.
     """
 
     fits: NDArray[np.bool_]
@@ -336,9 +456,11 @@ class _Pairs:
     counts: NDArray[np.int64]
     edits: NDArray[np.int64]
     opened: NDArray[np.bool_]
+    focused: NDArray[np.bool_]
+    still: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, pool: Sequence[Situation], latent: str | None) -> "_Pairs":
+    def of(cls, pool: Sequence[Situation], latent: str | None, focus: str) -> "_Pairs":
         bits = np.array([story.bits for story in pool]).T
         facts, answer, stays, changes, opened, supposed = bits
         differs = (answer[:, None] ^ facts) & ~opened[:, None]
@@ -353,10 +475,11 @@ class _Pairs:
             after = np.array([story.after_quantity for story in pool])
             moved = after[:, None] - before
             due = after - before
-            fourth = (moved > 0) != (due > 0)
+            fourth = (np.sign(moved) != np.sign(due)) & (due != 0)
+            first = first | ((moved != 0) & (due == 0))
             further = np.sign(np.abs(moved) - np.abs(due))
-            # An answer with the story's own number would show that it was not edited for it.
-            fits &= moved != 0
+            # Where the number moves, an answer with the story's own would show that it is wrong.
+            fits &= (moved != 0) | (due == 0)
         if latent is not None:
             implied = np.array([story.implied[latent] for story in pool])
             fifth = implied[:, None] != implied
@@ -379,7 +502,11 @@ class _Pairs:
         counts = np.stack([values.astype(np.int64) for values in counted.values()])
         fails = first * _E1 | second * _E2 | fourth * _E4 | fifth * _E5
         edits = size.diagonal().copy()
-        return cls(fits & fits.T, fails, tuple(counted), counts, edits, opened != 0)
+        focused = np.array([focus in story.traps for story in pool] if focus else False)
+        measured = pool[0].plot.measure is not None
+        still = np.array([measured and not story.moves for story in pool])
+        fits &= fits.T
+        return cls(fits, fails, tuple(counted), counts, edits, opened != 0, focused, still)
 
 
 def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
@@ -406,7 +533,11 @@ def _balanced_groups(pairs: _Pairs, rng: Random) -> list[list[int]]:
         cost += _FAR * total["away"]
         cost += _UNLIKE * np.abs(total["differs"] / (SIZE - 1) - pairs.edits[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
+        if pairs.focused.any():
+            cost -= _FOCUS_WORTH * pairs.focused[chosen[j]]
         cost += _UNSHARED * np.abs(total["fifth"] - SIZE // 2)
+    if pairs.still.any():
+        cost += _UNSHARED * np.abs(pairs.still[chosen].sum(axis=0) - SIZE // 2)
     cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
     cost[uneven > _MOST_UNEVEN] = np.inf
     best: dict[frozenset[int], list[int]] = {}

@@ -183,6 +183,7 @@ class Narrative:
         latent: A latent that is mentioned, with its value and the wording.
         turned: Whether every connector says the opposite.
         before: Sentences at the beginning: where it takes place, and the causal relations.
+        in_order: Whether causes are told before effects; else only where a connector joins them.
     """
 
     plot: Plot
@@ -195,6 +196,15 @@ class Narrative:
     latent: tuple[str, bool, int] | None = None
     turned: bool = False
     before: Sequence[str] = ()
+    in_order: bool = True
+
+    @property
+    def causes(self) -> Mapping[str, Sequence[str]]:
+        """For every variable, those that are told before it."""
+        if self.in_order:
+            return self.plot.parents
+        joined = {claim.effect: claim.causes for claim in self.claims}
+        return {name: joined.get(name, ()) for name in self.plot.told}
 
     def clause(self, name: str) -> str:
         """Return the clause that states a variable."""
@@ -226,7 +236,7 @@ class _Realization:
 
     def __init__(self, narrative: Narrative, rng: Random) -> None:
         self.narrative, self.rng = narrative, rng
-        self.order = _causes_first(narrative.plot.parents, rng)
+        self.order = _causes_first(narrative.causes, rng)
         self.placed: set[str] = set()
         self.sentences: list[str] = []
         self.last: tuple[str, ...] = ()  # what the last sentence is about
@@ -374,7 +384,7 @@ def criteria(situation: Situation, wordings: Wordings, rng: Random) -> list[str]
         )
 
     numerical = []
-    if situation.plot.measure is not None:
+    if situation.moves:
         entity, unit = wordings.quantity
         up = situation.after_quantity > situation.before_quantity
         before = f"{situation.before_quantity:,}{unit}"
@@ -386,7 +396,11 @@ def criteria(situation: Situation, wordings: Wordings, rng: Random) -> list[str]
     )
     latent = [f"{LATENT} {implied}"] * bool(implied)
     bits = situation.bits
-    return [in_words(bits.stays), in_words(bits.changes), *numerical, *latent]
+    stays = in_words(bits.stays)
+    if situation.plot.measure is not None and not situation.moves:
+        amount = wordings.amounts[CRITERIA].replace("{n}", f"{situation.before_quantity:,}")
+        stays = f"{stays} {sentence(amount)}"
+    return [stays, in_words(bits.changes), *numerical, *latent]
 
 
 _MOVES = {

@@ -5,13 +5,16 @@ numbers are drawn. No event lies between two that are told without being told it
 rules that a story leaves out change nothing in it. CoBe, figure 3 and table 4.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from random import Random
+from typing import Any
 
 from contrafact.causal.model import Graph
+from contrafact.families.cobe.synth.difficulty import Difficulty
 from contrafact.families.cobe.synth.expressions import ScmText, graph_name
 from contrafact.families.cobe.synth.library import Event, Library, Quantity, Scene
 
@@ -20,7 +23,13 @@ LEVELS_OF_BASE = 4
 QUANTITY = "q"
 _COMMON = "u_common"
 _SIZES = {3: 1.0, 4: 3.0, 5: 4.0, 6: 2.0, 7: 0.7}
-"""How likely a plot is to tell so many variables, events that nothing touches apart."""
+"""How likely a plot is to tell so many variables, events that nothing touches apart; where more are
+asked for, all sizes are equally likely."""
+_SLOT = re.compile(r"\{(?!n\})(\w+)\}")
+_SECOND = "2"
+"""Stands behind the names of the second of two places."""
+_PAIRS = 60
+"""How often parts of two places are tried together."""
 _SHIELDED, _OPEN, _ASIDE = 0.75, 0.25, 0.5
 """The shares of plots: one of its events can be held back by a latent, where the rules know such;
 no text then says whether the latent is there; an event is told that nothing touches."""
@@ -144,10 +153,20 @@ class _Part:
     quantity: str
     common: tuple[str, str, str] | None
 
+    @property
+    def size(self) -> int:
+        return len(self.names) + bool(self.quantity)
+
+    def has_room(self, trap: str) -> bool:
+        rooms = {"together": self.common is not None, "number stays": bool(self.quantity)}
+        return rooms.get(trap, True)
+
 
 @lru_cache(maxsize=256)
-def _parts(scene: Scene) -> Mapping[str, tuple[_Part, ...]]:
-    """Return the parts of a place's rules that can be a plot, by type of graph."""
+def _parts(scene: Scene, most: int = max(_SIZES)) -> Mapping[str, tuple[_Part, ...]]:
+    """Return the parts of a place's rules that can be a plot, by type of graph; of at most so many
+    variables.
+    """
     links = {name: set(event.links) for name, event in scene.events.items()}
     links |= {name: set(quantity.links) for name, quantity in scene.quantities.items()}
     graph = Graph(links)
@@ -158,19 +177,24 @@ def _parts(scene: Scene) -> Mapping[str, tuple[_Part, ...]]:
     )
     parts: dict[str, list[_Part]] = {}
     for quantity in ("", *scene.quantities):
-        for size in range(2, 7):
+        for size in range(2, min(most, len(order) + 1)):
             for names in combinations(order, size):
                 nodes = {*names, quantity} - {""}
-                if not 3 <= len(nodes) <= max(_SIZES) or not _is_closed(scene, nodes, links, above):
+                if not 3 <= len(nodes) <= most or not _is_closed(scene, nodes, links, above):
                     continue
                 parents = {name: links[name] & nodes for name in (*names, quantity) if name}
                 common = _common_cause(scene, parents)
                 if common is None:
                     continue
-                hidden = [common[:2]] if common else []
-                graph_type = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
-                if graph_type is not None:
-                    parts.setdefault(graph_type, []).append(_Part(names, quantity, common or None))
+                commons = [common or None]
+                if most > max(_SIZES) and not common:  # roots may have one whatever connects them
+                    roots = [name for name in names if not parents[name]]
+                    commons += [(*p, c) for p in combinations(roots, 2) for c in _behind(scene, *p)]
+                for behind in commons:
+                    hidden = [behind[:2]] if behind else []
+                    graph_type = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
+                    if graph_type is not None:
+                        parts.setdefault(graph_type, []).append(_Part(names, quantity, behind))
     return {graph: tuple(found) for graph, found in parts.items()}
 
 
@@ -211,20 +235,55 @@ def _common_cause(
         return None
     for first in (name for name in groups[0] if not parents[name]):
         for second in (name for name in groups[1] if not parents[name]):
-            shared = scene.events[first].links.keys() & scene.events[second].links.keys()
-            for behind in sorted(shared):
-                if scene.events[behind].topic or scene.events[behind].together:
-                    return (first, second, behind)
+            for behind in _behind(scene, first, second):
+                return (first, second, behind)
     return None
 
 
-def draw_plot(library: Library, scene: Scene, graph: str, rng: Random) -> Plot | None:
-    """Return a random plot of a place and a type of graph; None if the place has none."""
-    parts = _parts(scene).get(graph)
-    if not parts:
-        return None
-    weights = [_SIZES[len(part.names) + bool(part.quantity)] for part in parts]
-    part = rng.choices(parts, weights)[0]
+def _behind(scene: Scene, first: str, second: str) -> list[str]:
+    """Return the events that a text can tell of as the untold common cause of two others."""
+    shared = scene.events[first].links.keys() & scene.events[second].links.keys()
+    events = scene.events
+    return [name for name in sorted(shared) if events[name].topic or events[name].together]
+
+
+def draw_plot(
+    library: Library,
+    scene: Scene,
+    graph: str,
+    rng: Random,
+    wanted: Difficulty | None = None,
+    other: Scene | None = None,
+    focus: str = "",
+) -> Plot | None:
+    """Return a random plot of a place and a type of graph; None if the place has none.
+
+    ``other`` is a second place, whose rules stand beside those of the first; ``focus`` is the trap
+    that it has to have room for.
+    """
+    low, high = wanted.facts if wanted else (0, max(_SIZES))
+    large = high > max(_SIZES)
+    if large:  # so many facts in all, those that nothing touches among them
+        low = high = rng.randint(low, high)
+    if other is not None:
+        drawn = _beside(scene, other, graph, (low, high), rng, focus)
+        if drawn is None:
+            return None
+        scene, part = drawn
+    elif large:
+        parts = [
+            one
+            for one in _parts(scene, high).get(graph, ())
+            if low - 1 <= one.size <= high and one.has_room(focus)
+        ]
+        if not parts:
+            return None
+        part = rng.choice(parts)
+    else:
+        parts = list(_parts(scene).get(graph, ()))
+        if not parts:
+            return None
+        part = rng.choices(parts, [_SIZES[one.size] for one in parts])[0]
     key = {name: f"e{index}" for index, name in enumerate(part.names)}
     events = {key[name]: scene.events[name] for name in part.names}
     noises: dict[str, int] = {}
@@ -255,7 +314,7 @@ def draw_plot(library: Library, scene: Scene, graph: str, rng: Random) -> Plot |
         for name, gate in gates.items()
         if gate.form == "one" and events[name].links[events[gate.parents[0]].name].unless
     ]
-    if able and rng.random() < _SHIELDED:
+    if able and (focus == "held back" or rng.random() < _SHIELDED):
         name = rng.choice(able)
         latent = f"shield_{name}"
         latents[latent] = name
@@ -266,18 +325,110 @@ def draw_plot(library: Library, scene: Scene, graph: str, rng: Random) -> Plot |
         quantity = scene.quantities[part.quantity]
         measure = _measure(quantity, key, noises, rng)
     asides = [event for event in scene.events.values() if event.aside]
-    if asides and (rng.random() < _ASIDE or len(part.names) < 3):
-        name = f"e{len(events)}"
-        events[name] = rng.choice(asides)
-        noises[f"u_{name}"] = 2
-        gates[name] = Gate("root", (), source=f"u_{name}")
+    due = low - part.size if large else 0
+    full = large and part.size >= high
+    if asides and not full and (due > 0 or rng.random() < _ASIDE or len(part.names) < 3):
+        for event in rng.sample(asides, min(max(1, due), len(asides))):
+            name = f"e{len(events)}"
+            events[name] = event
+            noises[f"u_{name}"] = 2
+            gates[name] = Gate("root", (), source=f"u_{name}")
     words = {slot: rng.choice(choice) for slot, choice in library.names.items()}
-    hedged = bool(latents) and rng.random() < _OPEN
+    for slot, choice in library.names.items() if other is not None else ():
+        words[f"{slot}{_SECOND}"] = rng.choice([word for word in choice if word != words[slot]])
+    hedged = bool(latents) and focus != "held back" and rng.random() < _OPEN
     plot = Plot(
         scene, graph, events, latents, gates, measure, quantity, common, hedged, noises, words
     )
     _unfold(plot)
     return plot
+
+
+def _beside(
+    first: Scene, second: Scene, graph: str, facts: tuple[int, int], rng: Random, focus: str
+) -> tuple[Scene, _Part] | None:
+    """Return two places as one, and parts of both that together have this type of graph."""
+    scene = _joined(first, second)
+    if scene is None:
+        return None
+    low, high = facts
+    sides = [[p for ps in _parts(one, high).values() for p in ps] for one in (first, second)]
+    for _ in range(_PAIRS):
+        one, two = (rng.choice(parts) for parts in sides)
+        size = one.size + two.size
+        if (one.quantity and two.quantity) or (one.common and two.common):
+            continue
+        if not low - 2 <= size <= high:
+            continue
+        names = (*one.names, *map(_second, two.names))
+        quantity = one.quantity or (two.quantity and _second(two.quantity))
+        common = one.common
+        if two.common is not None:
+            common = (_second(two.common[0]), _second(two.common[1]), _second(two.common[2]))
+        parents = {n: [c for c in names if c in scene.events[n].links] for n in names}
+        if quantity:
+            parents[quantity] = [c for c in names if c in scene.quantities[quantity].links]
+        part = _Part(names, quantity, common)
+        hidden = [common[:2]] if common else []
+        if part.has_room(focus) and graph_name(parents, hidden) == graph:
+            return scene, part
+    return None
+
+
+def _second(name: str) -> str:
+    return f"{name}{_SECOND}"
+
+
+@lru_cache(maxsize=1024)
+def _joined(first: Scene, second: Scene) -> Scene | None:
+    """Return two places as one, with names of their own; None if something would read alike."""
+    other = _renamed(second)
+    events = {
+        _second(name): replace(event, name=_second(name), links=_links(event))
+        for name, event in other.events.items()
+    }
+    quantities = {
+        _second(name): replace(quantity, name=_second(name), links=_links(quantity))
+        for name, quantity in other.quantities.items()
+    }
+    texts = [set(_texts(one)) for one in (first, other)]
+    if not texts[0].isdisjoint(texts[1]):
+        return None
+    return Scene(
+        f"{first.name}+{second.name}",
+        first.domain,
+        tuple(f"{one} {two}" for one in first.openings for two in other.openings),
+        (),
+        {**first.events, **events},
+        {**first.quantities, **quantities},
+    )
+
+
+def _links(effect: Event | Quantity) -> Any:
+    return {_second(cause): link for cause, link in effect.links.items()}
+
+
+def _renamed(value: Any) -> Any:
+    """Return a place, or a part of it, with other slots for names."""
+    if isinstance(value, str):
+        return _SLOT.sub(rf"{{\g<1>{_SECOND}}}", value)
+    if isinstance(value, tuple):
+        return tuple(map(_renamed, value))
+    if isinstance(value, Mapping):
+        return {name: _renamed(part) for name, part in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _renamed(getattr(value, f.name)) for f in fields(value)})
+    return value
+
+
+def _texts(scene: Scene) -> list[str]:
+    """Return every wording by which something of a place is known."""
+    events = scene.events.values()
+    pairs = [pair for event in events for pair in event.wordings]
+    pairs += [pair for event in events for link in event.links.values() for pair in link.shields]
+    texts = [clause.stated for pair in pairs for clause in pair]
+    texts += [noun for event in events for pair in event.nouns for noun in pair]
+    return texts + [text for quantity in scene.quantities.values() for text in quantity.says]
 
 
 def _measure(

@@ -1,4 +1,4 @@
-"""Printing by commands: progress and tables in the same form for all.
+"""What commands print: progress and tables, in the same form for all.
 
 On a terminal, progress is a bar with the time remaining, and a table is framed; elsewhere, progress
 is a line at every tenth, and a table has plain aligned columns. Progress goes to standard error.

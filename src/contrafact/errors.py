@@ -86,7 +86,7 @@ class InputError(Exception):
 
 
 class WriteError(InputError):
-    """A file cannot be written, perhaps as the disk is full; no row or call is to blame."""
+    """A file cannot be written, for example as the disk is full; no row or call is at fault."""
 
 
 _VALUES = {  # by the beginning of pydantic's error type

@@ -1,4 +1,4 @@
-"""Declare options: a model of settings defines a command's options and holds their values.
+"""Options of commands: a model of settings defines the options and holds their values.
 
 A field defines an option, a config key, a Python keyword and a manifest's setting at once: name,
 default, bounds, and a description as help. A command is a function of such models.
@@ -48,7 +48,7 @@ TRANSPORT = "How calls are made"
 ASKING = "With a model"
 """The panel for options of commands that ask a model about cases that rules leave open."""
 
-NO_NUMBER = "a number is wanted"
+NO_NUMBER = "a number is required"
 
 _BOUNDS = ("max_retries", "timeout", "attempt_timeout")
 
@@ -116,7 +116,7 @@ class CallOptions(Options):
     max_connections: int = option(16, "Calls under way at once.", panel=TRANSPORT, ge=1)
     max_retries: int | None = option(None, "Per call. [5]", panel=TRANSPORT, ge=0)
     timeout: int | None = option(
-        None, "Seconds for a call, retries and all. [900]", panel=TRANSPORT, ge=1
+        None, "Seconds for a call, with all retries. [900]", panel=TRANSPORT, ge=1
     )
     attempt_timeout: int | None = option(
         None, "Seconds for one attempt. [300]", panel=TRANSPORT, ge=1
@@ -148,7 +148,7 @@ class BulkOptions(Options):
         metavar="A",
     )
     partition_rows: int | None = option(
-        None, "Rows that are worked on and kept at once.", panel=_PANEL, ge=1, metavar="N"
+        None, "Rows that are processed and stored together.", panel=_PANEL, ge=1, metavar="N"
     )
 
     def settings(self) -> dict[str, Any] | None:
@@ -167,7 +167,7 @@ class ModelBulkOptions(BulkOptions):
     """The same options for a command that asks models, with limits of calls and tokens."""
 
     requests_per_minute: int | None = option(
-        None, "Of all processes; no limit if none.", panel=_PANEL, ge=1, metavar="N"
+        None, "Of all processes together; no limit by default.", panel=_PANEL, ge=1, metavar="N"
     )
     tokens_per_minute: int | None = option(
         None, "Sent and received, of all; no limit if none.", panel=_PANEL, ge=1, metavar="N"

@@ -120,7 +120,7 @@ class NewsItem(Record):
     id: str = Field(description="Content hash of title and summary.")
     title: str = Field(description="The title as it was given.")
     summary: str = Field(default="", description="The lead or summary that came with it.")
-    ticker: str | None = Field(default=None, description="The stock it was found under.")
+    ticker: str | None = Field(default=None, description="The stock, by its ticker.")
     date: str | None = Field(
         default=None,
         description="Day of publication, YYYY-MM-DD; as it was given where no day can be read.",

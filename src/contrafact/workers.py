@@ -8,7 +8,7 @@ __all__ = ["end_with_parent"]
 
 
 def end_with_parent() -> None:
-    """End this worker when its parent is killed; otherwise it would wait for work for ever."""
+    """End this worker when its parent is killed; otherwise it would wait for work forever."""
 
     def watch() -> None:
         if (parent := parent_process()) is not None:

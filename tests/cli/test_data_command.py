@@ -198,13 +198,13 @@ RIGHT, WRONG = {"text": "The van came."}, {"text": "The  van came.", "fails": "E
             [pair(), pair("causal")],
             "line 2: the manipulation is 'causal', and 'numerical' in line 1",
         ),
-        ([pair(), pair()], "line 2: the pair of line 1 again"),
-        ([pair(), pair(id="other")], "line 2: the pair of line 1 again"),
+        ([pair(), pair()], "line 2: repeats the pair of line 1"),
+        ([pair(), pair(id="other")], "line 2: repeats the pair of line 1"),
         (
             [pair(), pair("flipping", "Profit rose 9%.", "Profit fell 9%.")],
             "line 2: the label is 'true', and 'false' in line 1",
         ),
-        ([story(1), story(2)], "line 2: the story of line 1 again"),
+        ([story(1), story(2)], "line 2: repeats the story of line 1"),
         ([story(1), story(2, changes="It is late.")], "line 2: what is right is "),
         (
             [story(1, changes="The hose split.")],

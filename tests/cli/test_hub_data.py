@@ -90,8 +90,8 @@ def test_bundled_samples_are_reported_once_before_the_first_call(call, service):
         *("--limit", "1", "--out", "r"),
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("no data are named with --data, so these are used") == 1
-    assert done.stderr.index("no data are named") < done.stderr.index("samples: 1/1")
+    assert done.stderr.count("--data is not given") == 1
+    assert done.stderr.index("--data is not given") < done.stderr.index("samples: 1/1")
     assert "--limit" not in done.stderr
 
 

@@ -183,7 +183,7 @@ def test_a_workbook_is_checked(call, tmp_path):
     done = call("data", "check", book.name, "--columns", "headline=Kopf")
     assert done.returncode == 1, done.stderr
     assert "1 row with a headline that is not text (line 4)" in done.stdout
-    assert "line 3: the headline of line 2 again" in done.stdout
+    assert "line 3: repeats the headline of line 2" in done.stdout
 
 
 def test_a_sheet_of_a_study_is_scored_as_excel_saved_it(call, tmp_path):
@@ -242,7 +242,7 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
             ("run", "finforce", "--data", "f.csv", "--columns", "headline=Kof"),
             "f.csv: there is no column 'Kof' for 'headline' (found: Kopf, Nr)",
         ),
-        (("run", "cobe", "--data", "f.xlsx"), "say --columns 'Variation text=NAME'"),
+        (("run", "cobe", "--data", "f.xlsx"), "--columns 'Variation text=NAME'"),
         (("run", "rfc-detect", "--data", "f.csv"), "the manipulation is missing (found: Kopf, Nr)"),
         (("agree", "f.csv", "--columns", "item=Kof"), "there is no column 'Kof' for 'item'"),
         (("data", "check", "cyrillic.csv"), "is neither UTF-8 nor Windows-1252"),

@@ -269,7 +269,7 @@ def test_an_exam_of_another_judge_or_with_other_prompts_gives_no_figure(check, t
             exam_with({}, judge=FAKE + "passes", templates={"rfc/judge-causal": "0"}),
             "the exam asked with other prompts",
         ),
-        (exam_with({}, judge=FAKE + "passes"), "the exam did not ask of flipping pairs"),
+        (exam_with({}, judge=FAKE + "passes"), "no verdicts on whole flipping pairs"),
     ):
         write_exam(path, exam)
         _, shown, code = check("passes", number=8, more=["--exam", str(path)])

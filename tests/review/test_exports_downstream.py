@@ -137,7 +137,7 @@ def test_exports_that_cannot_be_used_are_refused(quick_contrafact, headlines, tm
         ({"answer_market_category": "Sport"}, "d.jsonl", (), "d.jsonl:1: 'Sport' is not one of"),
         ({"review_outcome": "maybe"}, "d.jsonl", (), "d.jsonl:1: 'maybe' is not an outcome"),
         ({"review_by": "Cem"}, "d.jsonl", (), "d.jsonl:1: review_by is no list of names"),
-        ({}, "s.jsonl", ("--decisions", "d.jsonl"), "is a review's export, and no filled sheet"),
+        ({}, "s.jsonl", ("--decisions", "d.jsonl"), "is a review's export"),
     ):
         (tmp_path / "d.jsonl").write_text(json.dumps(row | change) + "\n")
         run = quick_contrafact("finforce", "release", file, *more, "--out", "out")

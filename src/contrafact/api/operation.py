@@ -128,7 +128,7 @@ def _in_thread(work: Callable[[], _R]) -> _R:
 
 
 class EstimatedOperation(Operation[_P, _R]):
-    """An operation that returns an `Estimate` with ``estimate=True``, as type checkers see it."""
+    """An operation that returns an `Estimate` with ``estimate=True``, typed for type checkers."""
 
     if TYPE_CHECKING:
 

@@ -220,7 +220,7 @@ def check(
             raise ModelError(f"{notes[0]}:", result.causes)
     scores = _check_scores(items)
     if stage.settings is None and (left := scores["undecided"].sum()):
-        about = f"{left} are undecided: a judge or a person must decide what they mean"
+        about = f"{left} pairs are undecided: a judge or a person must decide what they mean"
         notes = [about, *notes]
     if sound := stage.sound(result):
         figures = [(share.kind, share.estimate, share.low, share.high) for share in sound]

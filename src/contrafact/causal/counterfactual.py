@@ -40,7 +40,7 @@ class ImpossibleFacts(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The joint noise settings that are consistent with the facts, and their probabilities."""
+    """The joint noise settings that are consistent with the facts, with their probabilities."""
 
     settings: tuple[NoiseSetting, ...]
     weights: tuple[float, ...]

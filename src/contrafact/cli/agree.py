@@ -18,13 +18,13 @@ _SHOWN = 20
 
 class _Options(Options):
     file: str = argument("FILE", "Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
-    out: Path | None = option(None, "Write all of it, as JSON.", metavar="FILE")
+    out: Path | None = option(None, "Write all results, as JSON.", metavar="FILE")
     columns: list[str] | None = option(
-        None, "What FILE calls item, rater and rating.", metavar="WANTED=FOUND,…"
+        None, "FILE's columns for item, rater and rating.", metavar="WANTED=FOUND,…"
     )
     rater: list[str] | None = option(None, "Take only these raters. [all columns]", metavar="NAME")
     reference: str | None = option(
-        None, "Measure the others against this one, as the truth.", metavar="RATER"
+        None, "Compare the others with this rater, taken as right.", metavar="RATER"
     )
     positive: str | None = option(None, "Of two categories, the positive one.", metavar="C")
     categories: str | None = option(
@@ -33,9 +33,7 @@ class _Options(Options):
     missing: str | None = option(
         None, "Words that stand for no rating, besides empty cells and NULL.", metavar="A,B"
     )
-    count: str | None = option(
-        None, "Each row stands for as many items as this says.", metavar="COLUMN"
-    )
+    count: str | None = option(None, "Column with the number of items of a row.", metavar="COLUMN")
     seed: int = option(0, "Seed of the intervals.", ge=0, metavar="S")
 
 

@@ -71,11 +71,11 @@ class _Check(Options):
     file: str = argument("FILE", "A table, a published set, or hf://OWNER/NAME.")
     schema_name: str | None = option(
         None,
-        f"What the file should be: {' or '.join(_schemas())}. [by its first row]",
+        f"The schema to check against: {' or '.join(_schemas())}. [by its first row]",
         name="schema",
     )
     columns: list[str] | None = option(
-        None, "What FILE calls the schema's columns.", metavar="WANTED=FOUND,…"
+        None, "FILE's column for a field of the schema.", metavar="WANTED=FOUND,…"
     )
 
 

@@ -87,7 +87,7 @@ def _demo(options: Options) -> None:
         for part in parts:
             if (out / part.task / ITEMS).exists():
                 report.add(out / part.task, new=True)
-        there = f"report so far: {report.page}" if report.page.exists() else "nothing has ended yet"
+        there = f"report so far: {report.page}" if report.page.exists() else "no sample has ended"
         typer.echo(f"stopped; {there}", err=True)
         raise
     typer.echo(f"report: {report.page}")

@@ -37,7 +37,7 @@ class _Options(Options):
     )
     rule: Literal["difference", "interval", "non-inferiority"] = option(
         "difference",
-        "When it is worse: difference: the difference is beyond the margin; interval: its whole "
+        "What is worse: difference: the difference is beyond the margin; interval: its whole "
         "interval is; non-inferiority: its interval reaches beyond it.",
         metavar="RULE",
     )

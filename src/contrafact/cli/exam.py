@@ -72,7 +72,7 @@ def _exam(options: ExamOptions, own: "TaskOptions") -> None:
         return
     result, asked = run_exam(options, own)
     if not asked:
-        typer.echo("every question had its answer: no model was called")
+        typer.echo("all questions were answered before: no model was called")
     _show(result)
     typer.echo(f"exam: {options.out}")
 

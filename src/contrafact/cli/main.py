@@ -135,7 +135,7 @@ def first(
 
 
 def main() -> None:
-    """Run the command line; exit with 0 if done, 1 if the answer is no, 2 on bad usage or input."""
+    """Run the command line; exit with 0 if done, 1 if calls or a check failed, 2 on bad input."""
     gc.set_threshold(_OBJECTS)
     # Arrow's own pool keeps memory that large tables have used, about half as much again.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -155,7 +155,7 @@ def main() -> None:
     except InputError as error:
         _die(str(error))
     except MemoryError:
-        _die("there is too little memory for this; give smaller files, or `ulimit -v` a larger one")
+        _die("too little memory; give smaller files, or raise the limit (`ulimit -v`)")
     except ModelError as error:
         print(error, file=sys.stderr)
         code = 1

@@ -86,7 +86,7 @@ def fetch(options: _Fetch) -> None:
     settings = options.facts(asked, window)
     journal = Journal.of_output(out, settings, what="`news fetch`")
     if journal.finished():
-        typer.echo(f"{out} is finished: nothing was asked")
+        typer.echo(f"{out} is finished: no request was sent")
         return
     with journal:
         try:
@@ -148,9 +148,9 @@ class _Dedupe(Options):
     file: str = argument("FILE", _ITEMS)
     out: str = option(..., "The items, JSON Lines.", metavar="FILE")
     against: list[Path] | None = option(
-        None, "Another set whose items must not come again.", metavar="FILE"
+        None, "Another set; items that repeat one of its are left out.", metavar="FILE"
     )
-    near: float = option(0.8, "Similarity from which two items are one.", ge=0.3, le=1)
+    near: float = option(0.8, "Similarity from which two items are duplicates.", ge=0.3, le=1)
 
 
 @app.command("dedupe")

@@ -18,7 +18,7 @@ class _Options(Options):
     )
     labels: list[Path] | None = option(
         None,
-        "What people said of a random part of the runs' items, as `review export --what labels` "
+        "People's labels of a random part of the runs' items, as `review export --what labels` "
         "or a family's `study score --out` wrote; repeat for several. Judged rates are shown "
         "corrected by it.",
         metavar="FILE",

@@ -49,7 +49,7 @@ class _Serve(StoreOptions):
     )
     url: str | None = option(
         None,
-        "The address that people reach it by: links carry it, other names are refused.",
+        "The studio's public address: links use it, other host names are refused.",
         metavar="URL",
     )
     trust_header: str | None = option(

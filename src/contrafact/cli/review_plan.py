@@ -140,7 +140,7 @@ def _rows(options: _Plan) -> "tuple[list[Row], str, str | None]":
 
 def _show_label_notes(found: "Labels", key: "pd.DataFrame") -> None:
     if found.tied:
-        typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
+        typer.echo(f"note: {found.tied} items have both labels and count as open", err=True)
     if found.outside:
         typer.echo(f"note: {found.outside} labels are for items that were not drawn", err=True)
     waiting = int((key["drawn"] & (found.values != found.values)).sum())

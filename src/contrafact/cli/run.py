@@ -62,7 +62,7 @@ def group(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="Run what a file says (YAML or JSON): its task and options.", metavar="FILE"
+            help="Take the task and its options from a file (YAML or JSON).", metavar="FILE"
         ),
     ] = None,
 ) -> None:
@@ -96,7 +96,9 @@ def options_of(model: type[RunConfig], *without: str) -> list[inspect.Parameter]
 
 class _FileOptions(Options):
     config: Path | None = option(
-        None, "Take options from a file (YAML or JSON); these here count more.", metavar="FILE"
+        None,
+        "Take options from a YAML or JSON file; those given here replace them.",
+        metavar="FILE",
     )
 
 
@@ -188,7 +190,7 @@ def evaluate(
     def ready() -> None:
         show_notes()
         if data.name == BUNDLED and not samples:
-            typer.echo(f"{data.name}: no data are named with --data, so these are used", err=True)
+            typer.echo(f"{data.name}: --data is not given, so these samples are used", err=True)
 
     result = execute(prepared, folder, ready, seen=seen)
     if not result.ran:

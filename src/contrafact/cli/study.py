@@ -120,7 +120,7 @@ def _sample(studies: "Mapping[str, StudySpec]", options: Any) -> None:
 class _Score(Options):
     files: list[Path] = argument("FILE…", "Filled sheets: CSV, as Excel saves them, or .xlsx.")
     columns: list[str] | None = option(
-        None, "What the sheets call their columns now.", metavar="WANTED=FOUND,…"
+        None, "The sheets' present names of renamed columns.", metavar="WANTED=FOUND,…"
     )
     key: Path | None = option(
         None, "The key; if not given, the one next to the first sheet.", metavar="FILE"

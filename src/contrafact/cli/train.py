@@ -87,9 +87,9 @@ def edit(options: _Edit) -> None:
 @app.command("srlm")
 @command
 def srlm(options: _Srlm) -> None:
-    """Self-rewarding training: a model learns from preferences among its own answers.
+    """Train a model by self-rewarding: it learns from preferences among its own answers.
 
-    Supervised warm-up, then in each iteration new items, candidate answers, scores, preferences
+    After a supervised warm-up, each iteration has new items, candidate answers, scores, preferences
     and DPO. If interrupted, run the same command again to resume; finished parts are not repeated.
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny

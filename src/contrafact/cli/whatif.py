@@ -14,11 +14,11 @@ from contrafact.options import Options, command, option
 class _Options(Options):
     model: str = option(
         ...,
-        "Whose noise it is: smollm2-135m, a folder, a GGUF file, or a name on the hub.",
+        "The model that wrote the text: smollm2-135m, a folder, a GGUF file, or a name on the hub.",
         metavar="M",
     )
     factual_prompt: str = option(..., "The prompt that the text was written under.", metavar="P")
-    text: str | None = option(None, "The text, whole. [the model writes one]", metavar="T")
+    text: str | None = option(None, "The whole text. [the model writes one]", metavar="T")
     counterfactual_prompt: str | None = option(
         None, "The prompt to write under instead. [P]", metavar="Q"
     )
@@ -27,7 +27,7 @@ class _Options(Options):
     )
     samples: int = option(1, "Counterfactuals, each under its own noise.", ge=1, metavar="N")
     noise: Literal["shared", "fresh"] = option(
-        "shared", "Hold the noise, or draw it anew to compare."
+        "shared", "Keep the noise, or draw it anew for comparison."
     )
     temperature: float = option(1.0, "Sampling temperature, of both texts.", metavar="X")
     top_p: float = option(1.0, "Nucleus, of both texts.", metavar="X")
@@ -35,10 +35,10 @@ class _Options(Options):
     seed: int = option(0, "Seed of the noise.", ge=0, metavar="S")
     chat: bool | None = option(
         None,
-        "Prompts are messages, or texts to go on from. [--chat if the model can]",
+        "Prompts are chat messages, or texts to continue. [--chat if the model can]",
         flags=("--chat/--plain",),
     )
-    out: Path | None = option(None, "Write all of it, as JSONL.", metavar="FILE")
+    out: Path | None = option(None, "Write all results, as JSONL.", metavar="FILE")
 
 
 @command

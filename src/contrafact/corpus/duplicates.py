@@ -279,7 +279,7 @@ _PAST = {
 
 @cache
 def _past() -> dict[str, str]:
-    """Return the irregular verb of each of its forms."""
+    """Return irregular verbs by each of their forms."""
     table = files("contrafact.text.words").joinpath("irregular.toml").read_text("utf-8")
     return _PAST | {
         form: verb

@@ -117,7 +117,7 @@ def ask_questions(
     *,
     at_once: int = 16,
 ) -> dict[str, str]:
-    """Ask the questions without an answer, keep answers as they come, and return failures.
+    """Ask the unanswered questions, keep answers as they come, and return the failures.
 
     A call that fails for good leaves its question open; the others go on. Answers are verdicts as
     dictionaries, grouped by criterion if one call answers all. The result has the cause of each

@@ -174,8 +174,8 @@ class Family:
         commands: The family's commands by name; the command named like the family is its group.
         study: Its studies with people, by kind; the kind ``""`` is the study that needs no name.
         verifiers: Judges that are not language models, by the name that ``--judge`` takes.
-        readers: What the reader of a verifier is asked next about a subject, by the verifier's
-            name; the function returns None if nothing is left to ask.
+        readers: For each verifier, by name, a function that returns the next question for the
+            verifier's reader about a subject, or None if nothing is left to ask.
         editing: How editors of its texts are trained.
         data: The files that ``contrafact data check`` recognises, by schema.
         presets: The paper's settings, by name: the fields of a run's settings; ``needs``, which
@@ -216,7 +216,7 @@ def families() -> Mapping[str, Family]:
         if not isinstance(family, Family) or family.name != entry.name:
             raise InputError(
                 f"the entry point '{entry.name}' of {FAMILY_GROUP} names no family of that name",
-                hint=f"let {entry.value} be a contrafact.family.Family called '{entry.name}'",
+                hint=f"make {entry.value} a contrafact.family.Family called '{entry.name}'",
             )
         for task in family.tasks:
             if task.name in taken:
@@ -252,7 +252,7 @@ def draft_checks() -> Mapping[str, Lazy[DraftCheck]]:
 
 def draft_check(name: str) -> DraftCheck:
     """Return the draft check of that name; `InputError` if there is none."""
-    return _named(draft_checks(), name, "check", "none: no family here brings one").load()
+    return _named(draft_checks(), name, "check", "none: no installed family has one").load()
 
 
 def tasks() -> Mapping[str, Task]:

@@ -1,4 +1,4 @@
-"""How a family describes its data files: how each schema is recognised and checked.
+"""The description of a family's data files: how each schema is recognised and checked.
 
 A family lists its schemas in ``Family.data``; ``contrafact data check FILE`` asks each of them
 whether it recognises the file's first row, and prints the report of the first schema that does.
@@ -62,7 +62,7 @@ def violations_of(
         f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
         for error in refused
     ]
-    return sentences + [f"line {line}: the {noun} of line {first} again"
+    return sentences + [f"line {line}: repeats the {noun} of line {first}"
                         for line, first in duplicates]  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def repeats(noun: str, rows: Iterable[tuple[int, str]]) -> list[str]:
     """Return a sentence for each row that repeats an earlier row's text (see `contradictions`)."""
     first: dict[bytes, int] = {}
     lines = [(line, first.setdefault(_key(text), line)) for line, text in rows]
-    return [f"line {line}: the {noun} of line {before} again" for line, before in lines
+    return [f"line {line}: repeats the {noun} of line {before}" for line, before in lines
             if line != before]  # fmt: skip
 
 

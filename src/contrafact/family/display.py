@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 Kind = Literal["text", "count", "share", "points", "number", "signed", "coefficient", "p"]
-"""How a number reads: ``share`` and ``points`` are fractions of 1 shown in percent and percentage
-points, ``signed`` and ``points`` carry their sign."""
+"""How a number is shown: ``share`` and ``points`` are fractions of 1, in percent and percentage
+points; ``signed`` and ``points`` carry their sign."""
 
 
 class Warned(NamedTuple):
@@ -94,7 +94,7 @@ def percent(share: float) -> str:
 
 
 def count(number: int, one: str, several: str = "") -> str:
-    """Return a number with its noun; the plural adds an s unless it is given."""
+    """Return a number with its noun; the plural adds an s unless another is given."""
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
@@ -106,9 +106,9 @@ def listed(names: Sequence[str]) -> str:
 class Column:
     """A column of a table: ``key`` is its name in the table's frame.
 
-    ``<key>_low`` and ``<key>_high``, if the frame has them, bound it; ``<key>_sd`` is its spread
-    over few-shot draws. ``group`` is a heading over several columns; in a ``ranked`` column the
-    best and second best are marked.
+    ``<key>_low`` and ``<key>_high``, if the frame has them, are its bounds; ``<key>_sd`` is its
+    spread over few-shot draws. ``group`` is a heading over several columns; in a ``ranked`` column
+    the best and second best are marked.
     """
 
     key: str
@@ -212,7 +212,7 @@ def with_figures(
 
 
 def stacked(key: str, title: str, by: str, parts: Mapping[str, Table]) -> Table:
-    """Return one table of several with the same columns; each table's name heads its lines."""
+    """Join tables with the same columns into one, each table's name as a heading over its lines."""
     first = next(iter(parts.values()))
     columns = {column: None for table in parts.values() for column in table.columns}
     frames = [table.frame.assign(**{by: name}) for name, table in parts.items()]

@@ -36,7 +36,7 @@ class ExamItem:
         about: The text that the item is about: the headline, the story, the review.
         known: The verdicts that are certain, by criterion.
         whole: Whether the text as a whole is right; None if the family has no such verdict.
-        reference: A text that it is compared with by surface features.
+        reference: A text with which leak tests compare its surface features.
         facts: Further columns of the file of items.
         material: What the family's prompts are made from, besides the text.
         pair: The key shared by items that are drawn as a pair, if not the text.

@@ -41,7 +41,7 @@ UNSURE = (0.1, 0.9)
 
 
 OTHER_PROMPTS = Reason("other-prompts", "the exam asked with other prompts than the run")
-ASKED_OTHERWISE = Reason("asked-otherwise", "the exam asked otherwise than the run ({setting})")
+ASKED_OTHERWISE = Reason("asked-otherwise", "the exam had another setting ({setting})")
 
 
 def _number(value: Any) -> Any:
@@ -128,7 +128,7 @@ class CriterionExam(_Part):
         default=None, description="From its probability of true, if the provider gave one."
     )
     length: Figure = Field(
-        description="Share passed of items longer than the median less that of the others, items "
+        description="Share passed of items longer than the median minus that of the others, items "
         "of one known verdict compared with each other."
     )
     order: OrderEffect | None = Field(description="None where it was not asked.")
@@ -154,7 +154,7 @@ class Repeats(_Part):
     times: int = Field(ge=1, description="How often each question was asked.")
     same: dict[str, Figure] = Field(
         description="By criterion, the share of pairs of replies to one question that agree; "
-        "empty where each was put once."
+        "empty if each was asked once."
     )
 
 
@@ -176,7 +176,7 @@ class Exam(_Part):
     together: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     surface: dict[str, SurfaceRow] = Field(
         default_factory=dict,
-        description="By criterion, what a reader reaches that follows nothing, if measured.",
+        description="By criterion, how well classifiers do that see only surface features.",
     )
     repeats: Repeats = Field(description="Self-consistency.")
     words: Number = Field(default=None, description="The median length of its items, in words.")
@@ -186,7 +186,7 @@ class Exam(_Part):
     def asked_otherwise(
         self, templates: Mapping[str, str], settings: Mapping[str, Any]
     ) -> Reason | None:
-        """Return how the exam asked the judge differently from a run; None if it did not.
+        """Return what differs between an exam's and a run's way of asking; None if nothing does.
 
         ``templates`` are the run's templates with their hashes; ``settings`` are its known settings
         of how the judge is asked.
@@ -216,13 +216,13 @@ class Exam(_Part):
         bounds = "the lower bounds of sensitivity and specificity sum to"
         if sums[whole] < 1 + MIN_YOUDEN:
             return False, (
-                f"not for {whole}: as a whole, {bounds} {sums[whole]:.2f}, and 1.20 is asked"
+                f"not for {whole}: as a whole, {bounds} {sums[whole]:.2f}, and 1.20 is required"
             )
         for name, least in sums.items():
             if name.startswith(f"{whole}:") and least <= 1:
                 part = name.removeprefix(f"{whole}:")
                 return False, (
-                    f"not for {whole}: {part}, {bounds} {least:.2f}, and more than 1 is asked"
+                    f"not for {whole}: {part}, {bounds} {least:.2f}, and more than 1 is required"
                 )
         return True, f"may be trusted with {whole}: {bounds} {sums[whole]:.2f}"
 

@@ -167,7 +167,7 @@ def _make_task(
             _check_grader()
     inputs = open_inputs(run, settings)
     if len(inputs.methods) > 1:
-        raise InputError(f"{' and '.join(inputs.methods)} are two tasks", hint="give one value")
+        raise InputError(f"{' and '.join(inputs.methods)} make two tasks", hint="give one value")
     ((spec, method),) = inputs.methods.items()
     given = dict(settings.options) | given
     dataset = None
@@ -214,7 +214,7 @@ def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> Ru
 
 
 def _name(task: str, spec: str, shots: int) -> str:
-    """Return a task's name with its method's name without packages, and options after hyphens."""
+    """Return the names of a task and its method, without packages; options follow hyphens."""
     method, _, options = spec.partition(":")
     words = [task, *re.findall(r"[\w.]+", f"{method.rsplit('.', 1)[-1]} {options}")]
     return "-".join(words) + (f"-{shots}" if shots else "")

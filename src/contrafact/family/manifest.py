@@ -64,7 +64,7 @@ class Manifest(BaseModel):
 
     @property
     def whole_settings(self) -> dict[str, Any]:
-        """The settings, with the usual values of conditions that came after its version."""
+        """The settings, with the usual values of conditions that are newer than its version."""
         options = task_named(self.task).options
         usual = conditions(options.load()) if options else {}
         return {**{name: [value] for name, value in usual.items()}, **self.settings}

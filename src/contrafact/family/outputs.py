@@ -237,7 +237,7 @@ def method(context: MethodContext) -> Recorded:
 
 
 def register_outputs(path: Path, recorded: RecordedOutputs) -> None:
-    """Let methods answer with these outputs, while they are in memory, instead of their file."""
+    """Let methods answer with these outputs from memory instead of from their file."""
     _held[str(path)] = recorded
 
 

@@ -44,8 +44,8 @@ Form = Literal["valid", "strict", "all"]
 
 
 ROLES = ("asked", "baseline", "mark")
-"""What a system is in a report for: it is asked about; it asks no model, and shows what that gives;
-or it is a reference or a control, a mark on the scale that is never ranked and never tested."""
+"""A system's role in a report: ``asked``, it is under test; ``baseline``, it asks no model;
+``mark``, it is a reference or a control, shown on the same scale and never ranked or tested."""
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ class ReportSpec:
         output: The noun for a system's output: ``("rewrite", "rewrites")``.
         resampled: What is resampled, if not the unit: the column by which rows cluster, and the
             noun for clusters: ``("article_id", "article", "articles")``.
-        fewest: With fewer clusters a figure has no interval.
+        fewest: The fewest clusters with which a figure has an interval.
         key: The columns that identify a row, besides ``system`` and ``draw``.
         conditions: The columns of the conditions that methods are run under, named as the options;
             tables may show them as counts are shown.

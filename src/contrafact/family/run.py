@@ -94,7 +94,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         "output": ("output", "response", "completion", "text"),
         "invalid": ("invalid_reason",),
     }
-    """The fields that a row of outputs made elsewhere may have: the names that each is met under.
+    """The fields that a row of outputs made elsewhere may have, each with its possible columns.
     ``system``, ``model``, ``method`` and ``draw`` are every row's."""
     output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"),)
     """The sets of fields that suffice; a file needs the columns of one set."""
@@ -178,7 +178,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """The column of the per-item table that names a row's part, if there is such a column."""
 
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
-        """Return the whole output made from the parts that a unit's rows hold."""
+        """Return a whole output, joined from its parts, each of which is in a row of its own."""
         return parts[""]
 
     def __init__(self, task: "Callable[..., Task]") -> None:
@@ -264,7 +264,7 @@ class Prepared:
 
     @property
     def identity(self) -> str:
-        """Equal for runs that are meant to give equal results."""
+        """A hash that is equal for runs that are meant to give equal results."""
         return self.manifest.identity
 
     @property
@@ -387,7 +387,7 @@ def system_label(model: str, method: str, shots: int) -> str:
 
 
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
-    """Refuse the first option that is set but has no effect: name, whether it is set, reason."""
+    """Refuse the first option that has no effect, given each one's name, whether set, and why."""
     for option, is_set, why in useless:
         if is_set:
             raise InputError(f"{option} has no effect here: {why}", hint="leave it out")
@@ -411,7 +411,7 @@ def cost_columns(
 ) -> dict[str, Any]:
     """Return the cost of writing a sample's outputs, including ``local`` (`TaskRun.local_calls`).
 
-    It is ``calls`` without those of judges, ``tokens`` sent and received, and ``dollars`` at list
+    The columns are ``calls`` (not of judges), ``tokens`` sent and received, and ``dollars`` at list
     price, NaN if unknown; empty if nothing was written.
     """
     used: dict[str, list[Tokens]] = {}

@@ -74,8 +74,8 @@ class TaskOptions(BaseModel):
     making outputs has ``"generation": True`` there, and `contrafact score` does not offer it.
 
     A field with several values and ``"condition": USUAL`` there is a condition of methods, such as
-    how the request is put: every method is run under each value (`conditioned`), and USUAL, under
-    which a method is as without the option, leaves a run's identity as it was.
+    how the request is put: every method is run under each value (`conditioned`). USUAL means the
+    same as leaving the option out, so it does not change a run's identity.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -103,7 +103,7 @@ def conditions(model: type[TaskOptions]) -> dict[str, str]:
 
 
 UNDER = " · "
-"""Between a method and a condition that it is run under, in its name."""
+"""The sign between a method and its condition in the method's name."""
 
 
 def conditioned(settings: "RunSettings") -> tuple[str, ...]:
@@ -208,7 +208,7 @@ def with_reader(judges: Sequence[str], reader: str | None) -> tuple[str, ...]:
     }
     if not any(judge.partition(":")[0] in read for judge in judges):
         raise InputError(
-            "--reader reads for a verifier, and no judge is one",
+            "--reader needs a verifier to read for, and no judge is one",
             hint="add --judge proof, or leave --reader out",
         )
     return tuple(f"{judge}:{reader}" if judge in read else judge for judge in judges)
@@ -291,7 +291,7 @@ class RunSettings(BaseModel):
     )
     columns: dict[str, str] = option(
         default_factory=dict,
-        description="What FILE calls the columns it is read by.",
+        description="FILE's column for a field, if named otherwise.",
         metavar="WANTED=FOUND,…",
     )
     limit: int | None = option(None, "Take the first N items.", metavar="N", ge=1)

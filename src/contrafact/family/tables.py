@@ -131,7 +131,7 @@ _Judged = dict[Column, pd.DataFrame]
 
 
 def _ranks(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
-    """Return the ranks of judges that judged at least three systems."""
+    """Return systems' ranks by each judge that judged at least three of them."""
     columns: _Judged = {}
     if found.ranks.empty:
         return columns

@@ -235,7 +235,7 @@ def score_metadata(sample: EvalSample, name: str) -> dict[str, Any]:
 def rates() -> Metric:
     """Return the metric of rates over samples: valid outputs, and each criterion in two forms.
 
-    A criterion's name holds its rate over valid verdicts; the ``_strict`` form counts everything
+    A criterion's name gives its rate over valid verdicts; the ``_strict`` form counts everything
     invalid or degenerate (``degenerate`` in a score's metadata) as failed. Each rate has its
     standard error, ``_stderr``, clustered by ``cluster`` of the samples' metadata, or by sample. A
     criterion that a sample's score does not name was not asked about that sample.

@@ -90,7 +90,7 @@ class TrainingSpec:
         row: Returns an item and its answer as a row of a file that ``load`` reads.
         reply: Returns an answer in the form that the prompt asks for.
         read: Reads a reply, given whether the model finished it.
-        read_item: Reads a new item from a reply: its text, and why it is not an item, if so.
+        read_item: Reads a new item from a reply: its text, and why it is not an item, or None.
         check: Scores replies without a model, given the items and the replies as read.
         measures: The names of the reported measures of valid answers, in order.
         methods: Methods whose answers can be preferred, besides the model's own replies.
@@ -138,7 +138,7 @@ class EditSpec:
         presets: The folder of configs that ship with the family.
         train: A description of the training tasks, for the model card.
         splits: The measured splits: name and description of what is held out; no two share a task.
-        framing: Returns the full name of a way to put requests; of none, of the usual one.
+        framing: Returns the full name of a way to put requests; the usual way if none is named.
         tasks: Draws the first tasks of a split, or of ``train``, by a seed, in a framing.
         passed: Returns whether an answer is proven right or wrong; None if that is open.
     """

@@ -23,7 +23,7 @@ from contrafact.files.limits import limit, over
 __all__ = ["Dialect"]
 
 BOM = codecs.BOM_UTF8
-"""The byte-order mark by which Excel detects UTF-8."""
+"""The byte-order mark, by which Excel detects UTF-8."""
 
 _DELIMITERS = ("\t", ",", ";")
 _KNOWN_NAMES = frozenset(name for field in FIELD_NAMES for name in names_of(field))

@@ -52,7 +52,7 @@ def asked_of_hub(
     *,
     source: str,
 ) -> _Result:
-    """Return the result of a call of the hub's client.
+    """Return the result of a call to the hub's client.
 
     Args:
         source: The name that the user gave, for the message.

@@ -12,7 +12,7 @@ from contrafact.files.limits import limit, over
 __all__ = ["json_lines", "json_problem"]
 
 Row = tuple[int, dict[str, Any]]
-"""Its line, from 1, and what it holds."""
+"""A row's line, from 1, and its object."""
 
 _VALUE = 64  # bytes that a value takes, approximately
 _SPACES = re.compile(r"[ \t\r\n]+")
@@ -25,7 +25,7 @@ def json_problem(error: ValueError | RecursionError) -> str:
         return f"bad JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
     if isinstance(error, RecursionError):
         return "bad JSON: nested too deeply"
-    return "bad JSON: a number of thousands of digits"
+    return "bad JSON: a number with thousands of digits"
 
 
 def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:

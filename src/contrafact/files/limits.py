@@ -97,7 +97,7 @@ def over(name: str, file: str, line: int | None = None) -> InputError:
 
 
 def passed(name: str, number: int, file: str | Path, line: int | None = None) -> InputError:
-    """Return the error that a file exceeds ``number``, its value of a limit."""
+    """Return the error that a file exceeds a limit, whose value is ``number``."""
     hint = f"if this is intended, set {VARIABLE}={name}=NUMBER to a larger one"
     return InputError(_LIMITS[name][1].format(number), file=file, line=line, hint=hint)
 

@@ -168,7 +168,7 @@ def _pages(chunk: Any, stream: BinaryIO) -> Iterator[tuple[int, int]]:
 
 
 def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
-    """Return the end of a structure in Thrift's compact protocol, and its whole numbers."""
+    """Return the position after a structure in Thrift's compact protocol, and its integers."""
     numbers, field = {}, 0
     while kind := data[at] & 15:
         step, at = data[at] >> 4, at + 1
@@ -185,7 +185,7 @@ def _fields(data: bytes, at: int = 0) -> tuple[int, dict[int, int]]:
 
 
 def _behind(data: bytes, at: int, kind: int, *, listed: bool = False) -> int:
-    """Return the end of a value of a Thrift type."""
+    """Return the position after a value of a Thrift type."""
     if kind in (1, 2):  # a boolean is part of the type, except in a list
         return at + listed
     if kind in (3, 7):

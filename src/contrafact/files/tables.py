@@ -245,7 +245,7 @@ def open_table(
             scenarios lose the apostrophe that keeps a spreadsheet from reading a text as a
             formula; False if cells are to be written unchanged.
         guarded: Whether the file was written by this program, so that all of its texts and names
-            lose that apostrophe; or a function that tells so of a row.
+            lose that apostrophe; or a function that tells whether a row was.
     """
     name = source_name(path)
     file, sheet = split_sheet(path)

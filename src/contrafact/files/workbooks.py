@@ -157,7 +157,7 @@ def _check_size(stream: BinaryIO, name: str) -> None:
 def _measured(packed: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
     """Yield a part's XML in pieces; raise an error if a text or a row exceeds a limit.
 
-    The XML parser holds in memory all between two tags, and all of a row or a shared text.
+    The XML parser keeps in memory all that is between two tags, and a whole row or shared text.
     """
     text = tags = size = 0
     with packed.open(part) as stream:

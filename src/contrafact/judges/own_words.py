@@ -216,7 +216,7 @@ def reported(text: str, at: int) -> bool:
 
 
 def reported_until(text: str, mark: re.Match[str]) -> int | None:
-    """Return the end of the text behind a final mark if it is only reported, or None."""
+    """Return where the text after a final mark ends if that text is only reported, or None."""
     word = re.compile(r"[^\W_]+").search(text, mark.end())
     end = word.end() if word else mark.end()
     if reported(text, mark.start()):

@@ -146,7 +146,7 @@ def _find(quote: str, folded: str, start: int) -> tuple[int, int] | None:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Return a text in the form for comparison, and the original position of each character."""
+    """Return a text in its form for comparison, and the original position of each character."""
     characters: list[str] = []
     places: list[int] = []
     last = ""

@@ -1,7 +1,7 @@
 """Reads verdicts, JSON objects and texts from models' replies, without guessing.
 
 A verdict is true or false, T or F, or a label. It may be in a JSON object, under its name; after a
-name of the answer ("Verdict: …", "the answer is …"); at the begin of a line or sentence; in a
+name of the answer ("Verdict: …", "the answer is …"); at the start of a line or sentence; in a
 clause that only states the verdict ("so it is false"); or after another name ("Figures: true").
 
 The rules:
@@ -133,7 +133,7 @@ def answer_text(reply: str, max_characters: int = MAX_CHARACTERS) -> Answer:
     """Return a reply that is free text: an edit, a headline, a phrasing.
 
     As `answer_in`, but invisible characters within the text stay, and a mark counts only at the
-    begin of a line. A fence around the whole text is removed. A text that a later paragraph takes
+    start of a line. A fence around the whole text is removed. A text that a later paragraph takes
     back ("wait, …"), one of dots only, and one that is too long are invalid.
     """
     reply = replace_surrogates(reply)
@@ -323,7 +323,7 @@ def _verdict(text: str, words: Mapping[str, _V], noun: str, key: str | None) -> 
 
 
 def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, _V]) -> _V | None:
-    """Return the verdict in a JSON object under the key, or without one under an answer's name."""
+    """Return the verdict under the key of a JSON object; without a key, under an answer's name."""
     if key is not None:
         names = (key.casefold(), "value")
         given = [value for name, value in found.items() if name.casefold() in names]

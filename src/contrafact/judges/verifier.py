@@ -46,7 +46,7 @@ JUDGING = ("grader", READER)
 """The roles, in a log, of the models that judge."""
 
 UNDECIDED = "undecided"
-"""The begin of the reason why a verifier gives no verdict."""
+"""The first words of the reason why a verifier gives no verdict."""
 
 Subject = Mapping[str, Any]
 """The judged data: ``family`` and the fields that the family's verifiers read."""
@@ -78,8 +78,8 @@ class Question:
     """What a verifier's reader is asked.
 
     Attributes:
-        schema: Of its reply.
-        tokens: The most that a reply without reasoning takes.
+        schema: The JSON schema of the reply.
+        tokens: The most tokens that a reply without reasoning takes.
     """
 
     prompt: str
@@ -93,12 +93,12 @@ def is_verifier(judge: "Model | str") -> bool:
 
 
 def reader_of(judge: "Model | str") -> str:
-    """Return the language model that reads for a verifier, ``verifier/NAME:READER``; or nothing."""
+    """Return the language model that reads for a verifier, ``verifier/NAME:READER``, if any."""
     return str(judge).partition(":")[2] if is_verifier(judge) else ""
 
 
 reading_cache: "ContextVar[bool | CachePolicy]" = ContextVar("reading_cache", default=False)
-"""How the replies of the reader are kept of the verifier that is being asked."""
+"""How the replies of the current verifier's reader are cached."""
 
 
 async def decision_by(

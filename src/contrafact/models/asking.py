@@ -75,8 +75,8 @@ class Ask:
     Attributes:
         structured: Whether to ask the provider for schema-constrained JSON.
         config: Settings that are added to the model's own.
-        exchanges: A list to which every prompt and reply are appended; a text may have been copied
-            from them.
+        exchanges: A list to which every prompt and reply is appended, so that texts copied from
+            them can be detected.
     """
 
     model: Model
@@ -118,9 +118,8 @@ async def answer(
 ) -> ModelOutput:
     """Return a model's output; ask a service once more, past the cache, if its output is empty.
 
-    A call that fails raises the error of its last try, in the service's words, and the same work
-    does not make it again for the same purpose (`asked_for`). A call with two empty replies has
-    failed, too.
+    A failed call raises the error of its last try, in the service's words, and the same work does
+    not repeat it for the same purpose (`asked_for`). Two empty replies count as a failure, too.
     """
     calls = current_calls.get() if is_service(model) else None
     settings = {**decisive(config), "for": asked_for.get()}
@@ -233,7 +232,7 @@ _AROUND = ("RetryError", "ModelGenerateError")
 def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without secrets.
 
-    For retries it is the error that they gave up on, with its own cause where its message is very
+    After retries it is the error of the last one, with its own cause if its message is very
     short. A `WriteError` is raised again, since no call failed.
     """
     chain = [error]

@@ -22,7 +22,7 @@ SMOLLM2 = "smollm2-135m"
 """The name of the embedded model, SmolLM2-135M-Instruct."""
 
 EMBEDDED_NAMES = ("embedded/", f"whitebox/{SMOLLM2}")
-"""How Inspect's names of the embedded model begin; its judgments and texts need a warning."""
+"""The start of the embedded model's names in Inspect; reports warn of its texts and verdicts."""
 
 CACHED_WEIGHTS = "gguf"
 """The folder of the cache that holds fetched weights."""

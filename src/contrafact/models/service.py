@@ -201,7 +201,7 @@ class _Guarded(ModelAPI):
             why = shorten(printable(words), 200)[0]
             say_once(f"{self._watched} does not accept {name}, now left out ({why})")
         if is_cut(input, output):
-            say_once(f"{self._watched}: it reports far fewer prompt tokens than words were sent")
+            say_once(f"{self._watched}: reports far fewer prompt tokens than words were sent")
         return made
 
     async def _reply(self, replies: list[Body], tries: Tries, *asked: Any) -> Any:

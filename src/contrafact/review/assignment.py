@@ -28,7 +28,7 @@ _NUMBERS = (
 
 
 def assign(change: Change, who: str) -> Assignment | None:
-    """Assign the next item: the one that the person holds, else one of the latest possible stage.
+    """Assign the next item: the one that the person holds, else one at the latest possible stage.
 
     An item whose time ran out with this person is assigned to them again only if there is no other.
     Returns None if no item is available.

@@ -35,8 +35,8 @@ class SheetFormat(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    shown: dict[str, str] = Field(description="The item's field that each column shows.")
-    answered: dict[str, str] = Field(description="The question that each column answers.")
+    shown: dict[str, str] = Field(description="By column, the item's field that it shows.")
+    answered: dict[str, str] = Field(description="By column, the question that it answers.")
 
 
 class FileFormats(BaseModel):

@@ -96,7 +96,7 @@ class ReviewItem:
         imported: The fields as they were imported.
         fields: The fields as they are now.
         edited: The fields that a manager has changed since the import.
-        entered: By stage, the verdict with which the item last came there, and whether it was
+        entered: By stage, the verdict with which the item last arrived, and whether that was
             disputed.
         before: The item as it was before its last decision, as long as that can be undone.
     """

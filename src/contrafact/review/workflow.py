@@ -96,7 +96,7 @@ def undo(change: Change, who: str, *, request: str | None = None) -> None:
     state = change.state
     if request is not None and (before := state.requests.get(request)):
         if before.kind != "undone":
-            raise NotAllowed("this form was sent before for another act", hint="reload the page")
+            raise NotAllowed("this form was sent before for another action", hint="reload the page")
         return
     vote = undoable(state, who)
     if vote is None and who not in state.last:

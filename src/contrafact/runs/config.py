@@ -74,7 +74,7 @@ class Source(BaseModel):
         None, "The system, where no column has it. [the file's name]", metavar="NAME"
     )
     columns: dict[str, str] | None = option(
-        None, "What the file calls otherwise, e.g. system=run_name.", metavar="FIELD=COLUMN,…"
+        None, "The file's columns with other names, e.g. system=run_name.", metavar="FIELD=COLUMN,…"
     )
     partial: bool = option(False, "Leave out items that the file has no output of.")
 
@@ -248,7 +248,7 @@ def make_config(
 
 
 def file_config(file: ConfigFile, given: Mapping[str, Any], task: str) -> RunConfig:
-    """Return the checked options of a config file, its paths resolved; those given count more."""
+    """Return the checked options of a config file with resolved paths; those given replace them."""
     values = dict(file.values)
     if (named := values.pop("task", task)) != task:
         problem = f"is a config of {named}, not of {task}"

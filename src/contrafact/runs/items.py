@@ -248,7 +248,7 @@ def tables_of_parts(
 ) -> RunTables:
     """Return the results of a run that is judged part by part, without a log.
 
-    The rows of each part are written at once, so that a killed run goes on behind the last.
+    The rows of each part are written at once, so that a killed run continues after the last part.
     """
     import pandas as pd
 

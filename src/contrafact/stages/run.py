@@ -108,7 +108,8 @@ def stage_command(
 ) -> None:
     """Run a stage as a command, print its results, and end with the exit code.
 
-    The code is 1 if calls failed or the answer is no, 2 if bad rows were kept.
+    The exit code is 2 if bad rows were kept, else 1 if calls failed or the stage reports a
+    failure, such as a pair that breaks its contract.
     """
     if estimate:
         from contrafact.models.estimate import show_estimate
@@ -226,7 +227,7 @@ def _checked_rows(
 
 
 class _Here:
-    """Runs a stage in this process, on parts of the rows or on all rows at once."""
+    """The executor that runs a stage in this process, on parts of the rows or on all at once."""
 
     def __init__(self, stage: Stage, source: Source, out: Path | None) -> None:
         self.stage, self.out = stage, out

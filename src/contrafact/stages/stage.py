@@ -405,7 +405,7 @@ class Stage(ABC):
         write_pieces(pieces, out, *self.sidecars, distinct=True)
 
     def show(self, result: StageResult) -> None:
-        """Print the counts, and set the exit code if the answer is no."""
+        """Print the counts, and set the exit code, 1 for a failure such as a broken contract."""
         show_counts(result.counts)
 
 

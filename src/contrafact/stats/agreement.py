@@ -263,8 +263,8 @@ def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficient
 def krippendorff_alpha(ratings: Ratings) -> _Coefficient:
     """Return Krippendorff's alpha for nominal categories.
 
-    One minus the observed disagreement over that expected if ratings were assigned to items at
-    random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12).
+    It is one minus the ratio of the observed disagreement to that expected if ratings were
+    assigned to items at random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12).
     """
     codes, categories = encode(ratings)
     counts = _item_counts(codes, len(categories))

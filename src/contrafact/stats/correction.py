@@ -61,15 +61,14 @@ MIN_EXAM = 25
 """Exam items of each known verdict below which coverage was not tested."""
 
 NO_EXAM_ITEMS = Reason("no-exam-items", "the exam holds no items of one of the two verdicts")
-FEW_EXAM_ITEMS = Reason(
-    "few-exam-items", f"the exam needs {MIN_EXAM} items of either known verdict"
-)
+FEW_EXAM_ITEMS = Reason("few-exam-items", f"the exam needs {MIN_EXAM} items of each known verdict")
 FEW_ITEMS = Reason(
     "few-items", f"below {MIN_ITEMS} judged items, as here, the correction was not tested"
 )
 UNINFORMATIVE = Reason(
     "uninformative",
-    "this judge cannot tell: its sensitivity and specificity sum to {total:.2f}, not above 1",
+    "this judge cannot tell right from wrong: its sensitivity and specificity sum to {total:.2f}, "
+    "not above 1",
 )
 BARELY_INFORMATIVE = Reason(
     "barely-informative",

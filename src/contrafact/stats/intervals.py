@@ -223,7 +223,7 @@ class Interval:
     """An estimate and the interval around it.
 
     The estimate is NaN if undefined. Bounds are NaN if none can be given; ``method`` says why, or
-    how they were made. ``n`` counts the values, ``clusters`` their clusters.
+    how they were computed. ``n`` counts the values, ``clusters`` their clusters.
     """
 
     estimate: float
@@ -481,7 +481,7 @@ def widened_for_few(clusters: int, level: float) -> float:
 
 
 def wilson_bounds(share: float, worth: float, level: float) -> tuple[float, float]:
-    """Return Wilson's bounds of a share of ``worth`` independent outcomes."""
+    """Return Wilson's bounds of a share that rests on ``worth`` independent outcomes."""
     spread = normal_quantile(0.5 + level / 2.0) ** 2 / worth
     middle = (share + spread / 2.0) / (1.0 + spread)
     reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
@@ -489,7 +489,7 @@ def wilson_bounds(share: float, worth: float, level: float) -> tuple[float, floa
 
 
 def exact_bounds(share: float, worth: float, level: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's bounds of a share of ``worth`` independent outcomes."""
+    """Return Clopper and Pearson's bounds of a share that rests on ``worth`` outcomes."""
     ones, tail = share * worth, (1.0 - level) / 2.0
     low = 0.0 if share <= 0.0 else beta_quantile(ones, worth - ones + 1.0, tail)
     high = 1.0 if share >= 1.0 else beta_quantile(ones + 1.0, worth - ones, 1.0 - tail)

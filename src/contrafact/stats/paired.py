@@ -100,7 +100,7 @@ def paired_comparison(
 def _sign_flip_p_value(
     sums: NDArray[np.float64], resamples: int, rng: np.random.Generator
 ) -> tuple[float, str]:
-    """Return the two-sided sign-flip p-value of the clusters' sums, and how it was made."""
+    """Return the two-sided sign-flip p-value of the clusters' sums, and the test's name."""
     # Sorted, so that neither the order of rows nor the clusters' names matter.
     moving = np.sort(np.abs(sums[sums != 0.0]))
     # A pattern as extreme as the observed one must not be lost by rounding.
@@ -123,7 +123,7 @@ def _sign_flip_p_value(
     # at least the share of all patterns.
     bound = 2.0 * math.exp(-(threshold**2) / (2.0 * float(moving @ moving)))
     if extreme == 0 and bound < p_value:
-        return bound, f"{how}, none as far out: Hoeffding's bound"
+        return bound, f"{how}, none as extreme: Hoeffding's bound"
     return p_value, how
 
 

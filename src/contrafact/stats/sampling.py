@@ -166,7 +166,7 @@ def draw_by_levels(
 
 
 _STRATUM_STRENGTH = 4.0
-"""The number of outcomes as which the overall share counts in each stratum's variance."""
+"""The weight of the overall share, in outcomes, when a stratum's share is smoothed."""
 
 
 def stratified_share(

@@ -35,7 +35,7 @@ class DrawnStudy:
     shortage: Sequence[str]
 
     def write(self, path: Path) -> tuple[Path, Path]:
-        """Write sheet, key and guidelines (`write_sheet`); return the last two's paths."""
+        """Write sheet, key and guidelines; return the paths of key and guidelines."""
         return write_sheet(path, self.sheet, self.key, self.guidelines)
 
 

@@ -54,7 +54,7 @@ OF_PROMPT = "repeats an example or a line of the prompt"
 OF_OTHER = "repeats another input"
 FOREIGN = "is in another language than its input"
 OF_ANSWER = "repeats the answer to another input"
-OF_ANY = "fits any input: no word of its own input is in it, as in others of its system"
+OF_ANY = "fits any input: it holds no word of its own input, like other answers of its system"
 REASONS: tuple[str, ...] = (
     OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN, OF_ANY, OF_ANSWER
 )  # fmt: skip

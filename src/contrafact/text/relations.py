@@ -397,7 +397,7 @@ def unannounced_relations(side: Side) -> list[Relation]:
 
 
 def _whole_sentences(side: Side) -> list[Span]:
-    """Return the spans of sentences, what a semicolon parts being one."""
+    """Return the spans of sentences; parts separated by a semicolon are one sentence."""
     spans: list[Span] = []
     for sentence in side.sentences:
         if spans and side.text[: spans[-1][1]].rstrip().endswith(";"):

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["alternation", "folded", "normal", "same_root", "sentence_spans", "stem"]
 
-# A full stop with closing quotes or brackets, before a space and the possible begin of a sentence;
+# A full stop with closing quotes or brackets, before a space and the possible start of a sentence;
 # the end of a line; marks that separate headlines in feeds; a semicolon, which ends a statement.
 _END = r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9$€£¥])|\n+|\s[|•]\s|;\s"
 _ENDS = {False: re.compile(_END), True: re.compile(rf"{_END}|\s[-–—]\s(?=[A-Z])")}
@@ -25,7 +25,7 @@ _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
 
 
 def folded(text: str) -> str:
-    """Return a text in lower case, equal for texts that a pattern ignoring case matches alike.
+    """Return a text in lower case, by the same rules as patterns that ignore case.
 
     Such a pattern treats Turkish dotted and dotless i as "i", so they become "i" here.
     """

@@ -39,7 +39,7 @@ class Sampled(ConfigPart):
     """Settings of the sampling of texts."""
 
     temperature: float = Field(gt=0, le=5, description="Divides the logits.")
-    top_p: float = Field(default=0.9, gt=0, le=1, description="The mass of the nucleus.")
+    top_p: float = Field(default=0.9, gt=0, le=1, description="Nucleus: the probability to cover.")
     max_tokens: int = Field(ge=1, description="The most tokens of a text.")
 
 

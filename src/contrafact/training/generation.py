@@ -52,7 +52,7 @@ def generate_replies(
     """Return a reply to each prompt.
 
     Args:
-        prompts: The prompts by key, which decides the noise of the reply.
+        prompts: The prompts by key; the noise of a reply depends on its key and the seed.
         seed: Seed of the noise.
         journal: The journal that keeps finished batches.
 
@@ -151,7 +151,7 @@ def generate_items(
 def _examples(
     rng: np.random.Generator, seeds: Sequence[str], kept: Sequence[Text], settings: NewItems
 ) -> list[str]:
-    """Draw a prompt's examples (Yuan et al., 2024), some from the data, some by the model."""
+    """Draw a prompt's examples (Yuan et al., 2024), some from the data, some from the model."""
 
     def some(texts: Sequence[str], count: int) -> list[str]:
         count = min(count, len(texts))

@@ -75,7 +75,7 @@ def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
         (headline(7), "1 row with a headline that is not text (line 2)"),
         (headline(LONG, ""), "1 row with an empty category (line 2)"),
         (headline(LONG, 7), "1 row with a category that is not text (line 2)"),
-        (headline(" The first of the headlines "), "line 2: the headline of line 1 again"),
+        (headline(" The first of the headlines "), "line 2: repeats the headline of line 1"),
         (headline(LONG, risk_counterfactual="x"), "1 row with one counterfactual of two (line 2)"),
         (headline(LONG, description=["x"]), "1 row with a description that is not text (line 2)"),
     ],

@@ -56,7 +56,7 @@ def test_where_nothing_is_planted_nothing_is_found():
 def test_few_articles_of_a_kind_are_not_probed_alone_and_none_is_an_error():
     table = leakage(bundled_pairs(), resamples=20)
     assert set(table["manipulation"]) == {"all"}
-    with pytest.raises(InputError, match="nothing can be probed"):
+    with pytest.raises(InputError, match="no leak can be measured"):
         leakage([Rewrite.of("causal", "", "Up.", article_id="a")])
 
 

@@ -149,7 +149,7 @@ def test_the_paper_s_question_is_asked_bare_and_in_the_words_of_a_pack(tmp_path)
     assert call.prompt == f"As printed: {item.shown}"
     with pytest.raises(InputError, match="no question 'ours'"):
         make("plain:question=ours", context())
-    with pytest.raises(InputError, match="a label alone"):
+    with pytest.raises(InputError, match="a label only"):
         make("plain:question=paper", context(rationale=True))
 
 

@@ -111,9 +111,9 @@ JUDGED = [
 @pytest.mark.parametrize(
     ("flipping", "why"),
     [
-        (None, "the exam did not ask of flipping pairs as a whole"),
+        (None, "no verdicts on whole flipping pairs"),
         ([(30, 60), (30, 60)], "this judge cannot tell"),
-        ([(9, 10), (9, 10)], "needs 25 items of either known verdict"),
+        ([(9, 10), (9, 10)], "needs 25 items"),
         ([(57, 60), (60, 60), (3, 60)], "the judge fails 5% of the exam's 'fault 1'"),
     ],
 )

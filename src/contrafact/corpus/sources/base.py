@@ -35,7 +35,7 @@ class Request:
     """A request for one page. It holds no secret, so that it may be kept and shown."""
 
     label: str
-    """What the user calls it: a keyword, a ticker, the address of a feed, a path."""
+    """Its name for users: a keyword, a ticker, the address of a feed, a path."""
     url: str
     """The address, or the path of a file."""
     params: Mapping[str, str] = field(default_factory=dict)

@@ -109,7 +109,7 @@ def guard_approved(out: str | Path) -> None:
 
 
 def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:
-    """Return ``n`` variations to write of the first story of every core set, in each way in turn.
+    """Plan ``n`` variations of the first story of every core set, in each way in turn.
 
     A story with queries in free form is not varied, as they do not state the intervention. Domains
     are drawn without repetition until all have been used; numbers go on from those of the file.
@@ -208,7 +208,7 @@ class AugmentStage(RowStage):
         return [CallEstimate(self.model, "subject", len(rows), 0, 0, None, is_paid(self.model))]
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
-        """Return the function for rows: it writes variations and rejects duplicates among them."""
+        """Return the function that writes variations for rows and rejects duplicates among them."""
         write = super().open(wrap, at_once, each)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:

@@ -162,12 +162,14 @@ def story_rows(
             opened = opened_proof(story.text, story.queries, proof)
             if isinstance(opened, str):
                 notes.unproven[line] = opened
-                notes.found[f"where {opened}; `proof` decides nothing there"].append(line)
+                notes.found[f"with an unusable proof, so `proof` cannot judge: {opened}"].append(
+                    line
+                )
         yield line, story, row
 
 
 def opened_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row without the keys that are null, and with lists and objects for cells of JSON.
+    """Return a row without null keys, with cells of JSON as lists and objects.
 
     Parquet writes null for an absent key, and a CSV file JSON for a list.
     """
@@ -191,7 +193,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         keys = ", ".join(list(fields)[:8]) or "none"
         raise InputError(
             f"the key 'Variation text' is missing (found: {keys})",
-            hint="say --columns 'Variation text=NAME'; docs/cobe.md has the schema of stories",
+            hint="pass --columns 'Variation text=NAME'; docs/cobe.md has the schema of stories",
         )
     core, variation = (_number(fields, key) for key in ("Core Set ID", "Variation ID"))
     text = _text(fields, "Variation text")
@@ -270,7 +272,7 @@ def _graph_named(value: Any) -> str | None:
     if name in GRAPHS:
         return name
     raise InputError(
-        f"'Graph type' is '{str(value)[:40]}', an unknown one",
+        f"'Graph type' is '{str(value)[:40]}', an unknown type",
         hint=f"use one of {', '.join(GRAPHS)}, or leave the key out",
     )
 
@@ -453,7 +455,7 @@ def load_known(path: str | Path) -> list[KnownStory]:
             continue
         try:
             if line in notes.unproven:
-                raise InputError(notes.unproven[line], hint="put it right, or leave the story out")
+                raise InputError(notes.unproven[line], hint="correct it, or leave the story out")
             known = _with_answers(story, row)
             for conflict in answer_conflicts(known):
                 raise InputError(conflict, hint="give each answer one verdict")
@@ -520,7 +522,7 @@ def criteria_of(story: Story) -> dict[str, str]:
 
 
 def cause_told(story: Story) -> bool | None:
-    """Return whether a story tells a cause of what is supposed, itself not supposed.
+    """Return whether a story tells a cause of the supposed change that is not itself supposed.
 
     Returns:
         The answer by the graph of its proof; None where the story has none.
@@ -540,7 +542,7 @@ def tells_cause(
 
 
 def subject_of(story: Story, response: str) -> Subject:
-    """Return a response to a story as verifiers take it; ``proof`` is None where it has none."""
+    """Return a response to a story in the form for verifiers; ``proof`` is None without a proof."""
     return {
         "family": "cobe",
         "text": story.text,
@@ -587,7 +589,7 @@ def _samples(name: str) -> tuple[Story, ...]:
 class StoryQuery:
     """A story, asked in one of its phrasings, ``A``, ``B`` or ``C`` (CoBe, section 4.2).
 
-    ``framed`` is the query in a framing other than ``plain``; a method asks by ``query``.
+    ``framed`` is the query in a framing other than ``plain``, if any; methods use ``query``.
     """
 
     story: Story

@@ -189,7 +189,7 @@ EDITING = EditSpec(
         "same": "nothing: new stories of the graphs, scenes and events of training",
         "graphs": "the types of graph (diamond, hybrid)",
         "scenes": "the scenes, and with them all rules and wordings",
-        "rules": "events, with their rules and wordings, that are set or have to change",
+        "rules": "events, with their rules and wordings, that are supposed or have to change",
         "all": "types of graph and scenes, with all rules and wordings",
     },
     framing=lambda name: framing_named(name or STATED),

@@ -38,7 +38,7 @@ def in_place(row: Mapping[str, Any]) -> str | None:
 
 
 def _edits(facts: Facts, sentences: Sequence[str]) -> Iterator[str]:
-    """Yield edits: first with connectors between unchanged facts, then without connectors."""
+    """Yield edits, first with the connectors between unchanged facts, then without any."""
     for connectors in (True, False):
         parts, before = [], True  # whether the sentence before stays as it is
         for text in sentences:

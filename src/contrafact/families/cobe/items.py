@@ -65,9 +65,9 @@ from contrafact.family.task import number, score_metadata
 from contrafact.judges.verifier import is_verifier
 
 READ_BY = ("grammar", "reader", "nobody")
-"""By whom a response was read for a verifier's verdict."""
+"""Who read a response for a verifier's verdict."""
 SCORER = "edit"
-"""The scorer's name in logs, behind the package's."""
+"""The scorer's name in logs, after the package's name."""
 REFERENCE = "reference (proven)"
 """The system whose responses are the stories' proven answers."""
 
@@ -81,7 +81,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("correct", "suggested_failure_mode"),
     *("answer", "unchanged", "changed", "numerical", "latent"),
 )
-"""The columns of a row, in order; the module's text says what each holds."""
+"""The columns of a row, in order, as the module's docstring describes them."""
 
 
 def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
 
 
 def _read_by(verdicts: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many criteria verifiers decided by each way of reading; nothing without one."""
+    """Return how many criteria verifiers decided by each way of reading; empty if none judged."""
     votes = [
         vote for both in verdicts.values() for vote in both["members"] if is_verifier(vote["judge"])
     ]

@@ -1,11 +1,11 @@
-"""Judging edits: causal criteria, each a call of its own, answered by T or F.
+"""Judging edits: causal criteria, each asked in a separate call and answered by T or F.
 
 CoBe, sections 3.2 and 4.2, appendix C.2. The judge sees a criterion and a response, as the paper's
 does; with context it sees the scenario and the query too, as the paper's raters did. It never sees
-which system wrote the response. The question comes first in the prompt, for the sake of prefix
-caches.
+which system wrote the response. The question comes first in the prompt, so that prefix
+caches help.
 
-E3 judges connectors by the response alone. Whether the causes that they name are so in the story is
+E3 judges connectors by the response alone. Whether the causes that they name hold in the story is
 a sixth criterion, ``causes``, which is always asked with scenario and query.
 """
 
@@ -40,7 +40,7 @@ JudgedEdit = Judged[LetterVerdict]
 
 @dataclass
 class Judging:
-    """The questions to the judge, checked; ``context`` adds scenario and query to each."""
+    """The checked questions to the judge; ``context`` adds scenario and query to each."""
 
     pack: PromptPack = field(default_factory=open_pack)
     context: bool = False
@@ -83,7 +83,7 @@ class Judging:
         )
 
     def subject(self, story: Story, response: str) -> Subject:
-        """Return what verifiers judge, with the pack that a reader of theirs is asked by."""
+        """Return the data that verifiers judge, with the prompt pack for their reader."""
         root = self.pack.root
         return {**subject_of(story, response), **({"prompts": str(root)} if root else {})}
 
@@ -96,6 +96,6 @@ class Judging:
 
 
 def probability(votes: Sequence[LetterVerdict]) -> float | None:
-    """Return the judges' mean probability of T against F; None where nobody gave one."""
+    """Return the judges' mean probability of T against F; None if no judge gave one."""
     known = [vote.probability for vote in votes if vote.probability is not None]
     return sum(known) / len(known) if known else None

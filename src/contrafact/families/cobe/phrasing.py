@@ -1,8 +1,8 @@
-"""One hypothetical change, asked in three ways (CoBe, section 3.1), with or without the convention.
+"""The phrasings and framings of a query: one change, asked in three ways (CoBe, section 3.1).
 
 The syntax of the three phrasings is the paper's format: A and C have the inverted conditional
 ("had the brakes failed"), B the plain one ("if the brakes had failed"). A framing says how the
-request is put: ``plain``, as in the paper; or ``stated``, with a sentence behind it that the change
+request is put: ``plain``, as in the paper; or ``stated``, followed by a sentence that the change
 comes from outside, in one of three wordings.
 """
 
@@ -89,7 +89,7 @@ def usual_framing(stories: Iterable[Story]) -> str:
 
 
 def request_of(pack: "PromptPack", framing: str) -> Callable[[str], str]:
-    """Return the function that puts a query in a framing: as it is, or by ``cobe/framing``."""
+    """Return the function that puts a query in a framing, by ``cobe/framing`` unless plain."""
     framing = framing_named(framing)
     if framing == PLAIN:
         return lambda query: query
@@ -138,7 +138,7 @@ def _parts(clause: str) -> list[tuple[str, str]]:
         return [part for single in several for part in _parts(single)]
     matches = list(_HAD.finditer(clause))
     if len(matches) != 1:
-        problem = f"has {len(matches)} times 'had'" if matches else "has no 'had'"
+        problem = f"has 'had' {len(matches)} times" if matches else "has no 'had'"
         raise InputError(f"the intervention '{clause[:60]}' {problem}", hint=_HINT)
     had = matches[0]
     # "they had had a map": the first "had" is the auxiliary.
@@ -146,7 +146,7 @@ def _parts(clause: str) -> list[tuple[str, str]]:
     subject, rest = clause[:start].strip(), clause[end:].strip()
     if not subject or not rest:
         raise InputError(
-            f"nothing stands {'after' if subject else 'before'} 'had' in '{clause[:60]}'",
+            f"there is nothing {'after' if subject else 'before'} 'had' in '{clause[:60]}'",
             hint=_HINT,
         )
     return [(subject, rest)]

@@ -54,7 +54,7 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
 
 @cache
 def bundled_reading() -> tuple[tuple[bool, ...], ...]:
-    """Return for each of 100 stories which facts a model got right, blind (docs/cobe.md)."""
+    """Return which facts of 100 stories a model got right as a blind reader (docs/cobe.md)."""
     path = Path(__file__).with_name("study_reading.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(tuple(answer == due for _, _, due, answer in row["facts"]) for row in rows)
@@ -134,7 +134,7 @@ def _figures(
 
 
 READING = StudySpec(
-    summary="whether a story tells what its answers rest on",
+    summary="whether a story shows what its answers depend on",
     noun="stories",
     load=_load,
     source="Stories with proofs, as `contrafact cobe synth` writes them.",
@@ -150,7 +150,7 @@ READING = StudySpec(
                 **dict.fromkeys(("higher", "more"), "up"),
                 **dict.fromkeys(("lower", "less"), "down"),
             },
-            wanted="stays, changes, up, down or cannot be told; of what is not told, true or false",
+            wanted="stays, changes, up, down or cannot be told; if (not told), true or false",
             passes=False,
             verdict="due",
         ),

@@ -33,10 +33,10 @@ class Story(Record):
     text: str = Field(description="The scenario as it happened.")
     queries: tuple[str, str, str] = Field(description="The same change, asked in three phrasings.")
     answer: str = Field(default="", description="One valid edit; many are possible.")
-    unchanged: str = Field(default="", description="E1: what is not downstream and stays.")
-    changed: str = Field(default="", description="E2: what is downstream and changes.")
-    numerical: str | None = Field(default=None, description="E4: which way quantities move.")
-    latent: str | None = Field(default=None, description="E5: what is not stated and stays.")
+    unchanged: str = Field(default="", description="E1: the facts, not downstream, that stay.")
+    changed: str = Field(default="", description="E2: the facts that are downstream and change.")
+    numerical: str | None = Field(default=None, description="E4: how quantities move.")
+    latent: str | None = Field(default=None, description="E5: the unstated facts that stay.")
     other_criteria: tuple[str, ...] = Field(
         default=(), description="Criteria of no known kind; kept, and not asked."
     )
@@ -45,5 +45,5 @@ class Story(Record):
         default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
     )
     proof: Annotated[SkipValidation[Mapping[str, Any]], _PLAIN] | None = Field(
-        default=None, repr=False, description="What its criteria follow from, where that is known."
+        default=None, repr=False, description="The proof behind its criteria, if any."
     )

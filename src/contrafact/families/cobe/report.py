@@ -59,7 +59,7 @@ _SCOPES = {
     "phrasing": "phrasing",
     "domain": "domain",
     "failure_mode": "failure mode",
-    "cause": "whether what is supposed has a told cause",
+    "cause": "whether the supposed change has a told cause",
 }
 _CAUSES = {1.0: "a told cause", 0.0: "no told cause"}
 _ORDER = {
@@ -188,7 +188,7 @@ def _results(data: ChapterData) -> Section:
 
 
 def _read_by(data: ChapterData) -> Table | None:
-    """Return who read the responses for a verifier's verdicts; None where no verifier judged."""
+    """Return a table of who read the responses for verifiers; None if no verifier judged."""
     names = [f"by_{name}" for name in READ_BY]
     if not set(names) <= set(data.items.columns):
         return None
@@ -286,7 +286,7 @@ def _parts(data: ChapterData) -> Section:
 
 
 def _framed(data: ChapterData) -> tuple[str, ...]:
-    """Return the condition to show: the framing, where any request was not put plainly."""
+    """Return the condition to show: the framing, if any request was not in the plain one."""
     return ("framing",) if _stated(data.items).any() else ()
 
 
@@ -295,7 +295,7 @@ def _stated(items: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def _framing(data: ChapterData) -> Section:
-    """Return what is due to the reading of the request, and what to the following of causes."""
+    """Return a table that separates reading of the request from following of causes."""
     title = "Reading of the request, following of causes"
     lines = pd.DataFrame(_readings(data))
     if lines.empty:
@@ -325,7 +325,7 @@ def _framing(data: ChapterData) -> Section:
 
 
 def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
-    """Yield a line for each system with both framings, of all stories and of parts of them."""
+    """Yield a line for each system with both framings, for all stories and for parts of them."""
     judged = data.items[data.items["was_judged"]]
     for system, stated in judged[_stated(judged)].groupby("system", sort=False):
         end = f"{UNDER}{stated['framing'].iloc[0]}"
@@ -364,7 +364,7 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
 
 
 def suggested_modes(data: ChapterData) -> Table | None:
-    """Return how often each failure mode is suggested, or None where no response failed."""
+    """Return how often each failure mode is suggested, or None if no response failed."""
     failed = data.items[data.items["suggested_failure_mode"].notna()]
     if failed.empty:
         return None

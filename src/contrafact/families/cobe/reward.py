@@ -1,4 +1,4 @@
-"""CoBe as a reward for training: the same criteria and the same judge, as ``trl`` calls it.
+"""CoBe as a reward function for ``trl``'s trainers, with the same criteria and judges as a run.
 
 ``trl``'s trainers call a reward function with prompts, completions and, by name, every further
 column of the dataset, and expect one number per completion, or None where it has none. A column
@@ -49,7 +49,7 @@ def edit_reward(
 ) -> _RewardFunction:
     """Return a reward function for ``trl``'s trainers.
 
-    A response is judged alike under every framing of its request; `reward_rows` puts requests in
+    A response is judged in the same way under every framing; `reward_rows` puts requests in
     ``stated:1`` by default where stories tell rules, as drawn stories do.
 
     Args:
@@ -59,14 +59,15 @@ def edit_reward(
             ``share``: the share that pass of all criteria asked, a denser signal.
         context: Whether the judge sees scenario and query as well.
         causes: Whether ``causes`` is one of the criteria, as with ``--judge-causes``.
-        reader: Reads for ``proof`` what its grammar cannot; what then stays open gets None.
+        reader: The model that reads for ``proof`` what its grammar cannot; what then stays open
+            gets None.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
         texts, or conversations whose last message is judged, read as a run reads replies: one
         without an answer or an end gets 0.0. What a verifier leaves undecided has not passed. Where
         a judge's reply is invalid and no criterion fails, the conjunction gets None, which ``trl``
-        leaves out. A judge's failed call raises: it is no reward of zero.
+        leaves out. A judge's failed call raises an error; it gives no reward of zero.
 
     Raises:
         InputError: There is no such form, or a template of the pack is not in order.

@@ -1,6 +1,6 @@
 """The scorer of the task: the verdicts on one response (CoBe, sections 4.2 and 4.3).
 
-Accuracy as the paper has it, and figures by graph, domain and failure mode, are the report's.
+The report has the paper's accuracy and figures by graph, domain and failure mode.
 
 In the paper, people mapped failures to the seven modes of appendix B.1 by hand. Here stories carry
 modes as labels of what they probe, and every failed response gets a *suggestion*, by a rule that

@@ -21,8 +21,8 @@ Framings = Annotated[Names, AfterValidator(_in_full)]
 """Names of framings, in full, each once."""
 
 CAUSES = "causes"
-"""The criterion that is asked besides, on request, with story and query: would the causes that
-connectors name be there, had the story gone as is supposed?"""
+"""The additional criterion, asked on request with story and query: would the causes that connectors
+name hold if the supposed change had happened?"""
 
 
 class CobeOptions(ShotOptions, StructuredOptions, ReaderOptions):
@@ -30,7 +30,7 @@ class CobeOptions(ShotOptions, StructuredOptions, ReaderOptions):
         default=False, description="Show the judge the scenario and the query too."
     )
     judge_causes: bool = Field(
-        default=False, description="Ask too whether causes that are named are so in the story."
+        default=False, description="Also ask whether the named causes hold in the story."
     )
     framing: Framings = Field(
         default=(),

@@ -42,7 +42,7 @@ _CLAUSAL = frozenset(
     ("ROOT", "csubj", "csubjpass", "ccomp", "xcomp", "advcl", "relcl", "acl", "parataxis", "pcomp")
 )
 _PIECE = 20_000
-"""Characters that are parsed at once; a longer text is cut at the end of a sentence."""
+"""The most characters that are parsed at once; longer texts are cut at a sentence's end."""
 
 
 class Counts(NamedTuple):
@@ -123,7 +123,7 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
 def _across(
     read: Sequence[tuple[int, Story, Mapping[str, Any]]], refused: list[InputError]
 ) -> Iterator[str]:
-    """Yield contradictions among stories and answers; problems of one row go to ``refused``."""
+    """Yield contradictions among stories and answers; problems of single rows go to ``refused``."""
     yield from repeats(
         "story",
         (

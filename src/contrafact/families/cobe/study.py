@@ -1,9 +1,9 @@
 """The human study: responses for people to rate, and a comparison of their ratings with the judge.
 
 CoBe, appendix C.3: 100 responses, three raters, strict majority. The paper drew at random from the
-responses of one system; here every system gets its share, each story is drawn once as far as there
-are stories (in a random phrasing and draw), and figures are of the sample as drawn. Responses whose
-verdict was open can be drawn, too. The criterion of ``--judge-causes`` has a sheet of its own.
+responses of one system; here every system gets its share, stories are not repeated before all have
+been drawn (each in a random phrasing and draw), and figures are of the sample as drawn. Responses
+with an open verdict can be drawn, too. The criterion of ``--judge-causes`` has a sheet of its own.
 """
 
 from dataclasses import replace
@@ -63,7 +63,7 @@ STUDY = StudySpec(
 
 def _asked(items: "pd.DataFrame") -> "pd.DataFrame":
     if CAUSES not in items:
-        raise InputError("no judge was asked 'causes' here", hint="run them with --judge-causes")
+        raise InputError("no judge was asked about 'causes'", hint="run them with --judge-causes")
     return items[items[CAUSES].notna() | items[f"{CAUSES}_invalid"].notna()]
 
 

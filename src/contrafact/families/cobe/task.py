@@ -56,7 +56,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "stories.json"
     bundled_shots = Path(__file__).parent / "samples" / "shots.json"
-    without_judge = "the five criteria, and with them accuracy, are left out"
+    without_judge = "the five criteria and accuracy are left out"
     judge_reply_tokens = 1
     columns = ITEM_COLUMNS
     output_fields: ClassVar = {
@@ -104,7 +104,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)
 
     def judge_subject(self, judging: Judging, unit: StoryQuery) -> Subject:
-        """Return the story's answer behind words of no file, so that a reader has to read it."""
+        """Return the story's answer after words outside any grammar, so that a reader is needed."""
         return judging.subject(unit.story, f"In free words: {unit.story.answer or unit.story.text}")
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
@@ -174,7 +174,7 @@ def shown_texts(state: TaskState) -> list[ShownText]:
 
 
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:
-    """Return the questions that a row may answer: one, or the three of a story."""
+    """Return the questions that a row may answer: a single one, or all three of a story."""
     identity = recorded.text("id").strip()
     if identity in recorded.units.by_id:
         return [recorded.units.by_id[identity]]
@@ -199,14 +199,14 @@ def _options(settings: RunSettings) -> CobeOptions:
 def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: Any) -> Task:
     """Counterfactual edits of short stories, judged by causal criteria (CoBe).
 
-    Each of so many stories is asked in three phrasings. Further arguments are as `make_task` says,
-    with the options of `CobeOptions`.
+    Each story is asked in three phrasings. `make_task` and `CobeOptions` describe further
+    arguments.
     """
     return make_task(RUN, {"data": data, "method": method, "draws": draws, "judged": True, **how})
 
 
 RUN = CobeRun(cobe)
-"""The one run of the family."""
+"""The family's only task run."""
 
 
 def _check_edit(

@@ -18,18 +18,18 @@ from contrafact.families.cobe.synth.prove import Facts, opened_proof
 from contrafact.judges.verifier import Decision, Subject
 
 GRAMMAR, READER = "grammar", "reader"
-"""Who read what a decision rests on."""
+"""Who read the text that a decision rests on."""
 
 _KEPT = 64
 
 
 def proof(criterion: str, subject: Subject) -> Decision:
-    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, on a subject of `data.subject_of`."""
+    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, about a subject of `data.subject_of`."""
     return decisions(subject)[criterion]
 
 
 def decisions(subject: Subject) -> Mapping[str, Decision]:
-    """Return the decision of `proof` on every criterion, also those that the story does not ask."""
+    """Return `proof`'s decision on every criterion, including those that the story does not ask."""
     facts = opened(subject)
     if isinstance(facts, str):
         return _all_open(facts)
@@ -37,7 +37,7 @@ def decisions(subject: Subject) -> Mapping[str, Decision]:
 
 
 def opened(subject: Subject) -> Facts | str:
-    """Return what the story of a subject is about, or why its proof cannot be used."""
+    """Return the opened proof of a subject's story, or why it cannot be used."""
     return _opened(_key(subject)) if subject.get("proof") else "the story has no proof"
 
 
@@ -74,7 +74,7 @@ def _decided(facts: Facts, read: ToldReading | str, who: str) -> dict[str, Decis
 
 
 def reading_of(facts: Facts, response: str, replies: Sequence[str]) -> ToldReading | str:
-    """Return what a reader's replies say; a second one confirms what the first finds not said."""
+    """Return the reading from a reader's replies; a second one confirms facts as not said."""
     readings = [
         read_reply(reply, asked_facts(facts, response, attempt), response)
         for attempt, reply in enumerate(replies)
@@ -94,9 +94,9 @@ def reading_of(facts: Facts, response: str, replies: Sequence[str]) -> ToldReadi
 
 
 def unsaid(facts: Facts, reading: ToldReading) -> list[str]:
-    """Return the facts that a text does not mention, and that decide a criterion by this.
+    """Return the facts that a text does not mention and that thereby decide a criterion.
 
-    By E5 they decide nothing: it fails only where a fact is denied.
+    They do not decide E5, which fails only if a fact is denied.
     """
     decide_by_it = {name for key, about in facts.about.items() if key != "E5" for name in about}
     return [name for name, values in reading.told.items() if not values and name in decide_by_it]

@@ -76,7 +76,7 @@ def decided(file: str, sheets: Sequence[Path], *, unreviewed: bool) -> Decided:
     for path in sheets:
         if any(is_review_export(row) for _, row in read_rows(path)):
             raise InputError(
-                "is a review's export, and no filled sheet",
+                "is a review's export, not a filled sheet",
                 file=path,
                 hint="release the review's items: review export --what items",
             )

@@ -20,7 +20,7 @@ from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 
 _ALTERNATIVES = 20  # alternatives asked for per token: the most that OpenAI gives
 REASONS_TOKENS = 120
-"""About how long a rationale is, for estimates."""
+"""The approximate length of a rationale, for estimates."""
 
 
 @dataclass(frozen=True)

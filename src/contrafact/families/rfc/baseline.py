@@ -1,8 +1,8 @@
 """What baselines share: precomputed answers, surface features, folds by article.
 
 A baseline is a method that asks no model. Features are those of RFC-BENCH, section 3.4, figure 4
-and appendix L; cross-validation is by article, so that no item is judged by what was learnt from
-its own article.
+and appendix L; cross-validation is by article, so that no item is judged by a model
+fitted on its own article.
 """
 
 import re

@@ -48,7 +48,7 @@ REPEATED = "left out: the pair came before"
 
 @dataclass
 class PairNotes(RowNotes):
-    """What the loader noticed or left out, to be shown to the user."""
+    """Notes of the loader for the user: what it noticed or left out."""
 
     places: dict[str, int] = field(default_factory=dict)
     """The line of each pair, by its id."""

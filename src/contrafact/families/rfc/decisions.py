@@ -56,7 +56,7 @@ APART_FROM: dict[ReviewStage, tuple[ReviewStage, ...]] = {
     "secondary-review": ("annotation", "re-annotation"),
     "arbitration": ("annotation", "re-annotation", "secondary-review"),
 }
-"""The stages whose verdicts a stage rules on: nobody rules on a verdict of their own (2.2.4)."""
+"""For each stage, the stages whose verdicts it rules on; nobody rules on their own (2.2.4)."""
 REVIEW_STAGES: tuple[ReviewStage, ...] = tuple(ALLOWED)
 
 
@@ -74,7 +74,7 @@ class ReviewDecision(BaseModel):
     when: str = Field(description="The time of the decision, ISO 8601.")
     why: str = Field(default="", description="The reason, in a few words.")
     rewritten: str | None = Field(
-        default=None, min_length=1, description="With 'revise', the text as it is to be."
+        default=None, min_length=1, description="With 'revise', the new text."
     )
     inclusion_probability: float | None = Field(
         default=None,
@@ -83,10 +83,10 @@ class ReviewDecision(BaseModel):
         description="In an audit, the probability with which the item was drawn.",
     )
     round: int = Field(default=1, ge=1, description="Which round of an audit that is repeated.")
-    flagged: bool = Field(default=False, description="Whether whoever decided was not sure.")
+    flagged: bool = Field(default=False, description="Whether the person who decided was unsure.")
     review_edited: dict[str, str] = Field(
         default={},
-        description="Fields of the pair that were changed before it was decided on, as they are.",
+        description="The pair's fields that were changed before the decision, as they are now.",
     )
 
     @field_validator("when")
@@ -184,13 +184,13 @@ def _decision(row: Mapping[str, Any], known: Collection[str] | None) -> ReviewDe
     return decision
 
 
-_RULE_APART = "leave the ruling out, and have somebody rule who took no part in the dispute"
+_RULE_APART = "leave the ruling out, and let somebody rule who took no part in the dispute"
 
 
 def _ruling_on_itself(
     decisions: Sequence[ReviewDecision], lines: Iterable[int]
 ) -> tuple[int, str] | None:
-    """Return the line of a ruling on its author's own verdict, and what is wrong; None if none."""
+    """Return the line of a ruling on its author's own verdict, and the problem; None if none."""
     took_part: dict[tuple[str, str], dict[ReviewStage, int]] = {}
     numbered = list(zip(decisions, lines, strict=True))
     for decision, line in numbered:

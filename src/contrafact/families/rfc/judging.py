@@ -39,11 +39,11 @@ _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
     },
     "sentiment": {
         "stronger": "the tone is not stronger",
-        "same_direction": "something points the other way",
+        "same_direction": "something points in the other direction",
         "nothing_added": "a fact is added",
     },
     "causal": {
-        "cause_changed": "there is no other cause, or no possible one",
+        "cause_changed": "the cause is unchanged or impossible",
         "effect_kept": "what happened is told differently",
         "coherent": "it contradicts itself",
     },

@@ -1,8 +1,7 @@
 """Surface diagnostics of pairs, and how well artefacts alone give a label away.
 
-The five surface diagnostics (RFC-BENCH, appendix L, figures 14 to 18) say how far rewrites depart
-from their originals. Whether that departure gives a label away is another question, which `leakage`
-answers.
+The five surface diagnostics (RFC-BENCH, appendix L, figures 14 to 18) measure how far rewrites
+depart from their originals. `leakage` measures whether that departure gives a label away.
 
 RFC-BENCH claims in appendix L that its rewrites carry no cheap cues, and shows distributions. Here
 a classifier tests the claim: for each kind of artefact, a logistic regression is fitted on some
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST_ARTICLES = 10
-"""A manipulation with fewer articles than this is not probed by itself."""
+"""A manipulation with fewer articles than this is not tested by itself."""
 
 # Words, numbers and signs, one and two in a row; hashed, so that nothing is learnt from held-out
 # texts, not even a vocabulary.
@@ -51,7 +50,7 @@ def leakage(pairs: Sequence[Rewrite], *, seed: int = 0, resamples: int = 2_000) 
     whole = [pair for pair in pairs if pair.original]
     if not whole:
         raise InputError(
-            "no pair has its original, so nothing can be probed",
+            "no pair has its original, so no leak can be measured",
             hint="give originals back with `contrafact rfc hydrate`",
         )
     rows: list[dict[str, object]] = []

@@ -13,12 +13,12 @@ MANIPULATIONS: tuple[Manipulation, ...] = ("numerical", "flipping", "sentiment",
 
 
 class Edit(Record):
-    """One replacement in a text: what stood where, what stands there now, and why."""
+    """One replacement in a text: the old words and their place, the new words, and the rule."""
 
     start: int = Field(ge=0, description="Where the replaced words begin in the original.")
     end: int = Field(ge=0, description="Where they end.")
     before: str = Field(description="The replaced words: original[start:end].")
-    after: str = Field(description="What stands there now.")
+    after: str = Field(description="The new words.")
     why: str = Field(description="The rule that made the edit.")
 
 
@@ -31,8 +31,8 @@ class Rewrite(Record):
     original: str = Field(description="The paragraph as it was published (label: true).")
     rewritten: str = Field(description="The manipulated paragraph (label: false).")
     rewriter: str = Field(default="", description="'rules', or 'model:' and the model's name.")
-    edits: tuple[Edit, ...] = Field(default=(), description="What was replaced by what, where.")
-    attempts: int = Field(default=1, ge=1, description="How many tries it took.")
+    edits: tuple[Edit, ...] = Field(default=(), description="The replacements, in order.")
+    attempts: int = Field(default=1, ge=1, description="The number of tries.")
     ticker: str | None = Field(default=None, description="The stock the article was found under.")
     date: str | None = Field(
         default=None,

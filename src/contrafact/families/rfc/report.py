@@ -1,6 +1,6 @@
-"""RFC-BENCH's two chapters of a report: what they measure, show and say.
+"""RFC-BENCH's two chapters of a report: measures, tables, figures and terms.
 
-Detection asks of single paragraphs whether they were published so; diagnosis shows both members of
+Detection asks whether a single paragraph is as published; diagnosis shows both members of
 a pair and asks which manipulation it was. Tables and figures follow the paper's tables 6, 7 and 9
 and its figures 3 and 4.
 """
@@ -252,7 +252,7 @@ def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
         ("The task", _TASKS[task]),
         *((_PAIRWISE,) if detects else ()),
         ("Inv.", "Replies that give no label, or several. Nothing is guessed from them."),
-        ("Pre., Rec., Macro-F1", "Averaged over the classes, each class counting the same."),
+        ("Pre., Rec., Macro-F1", "Averaged over the classes, with equal weight for each class."),
         (
             "MCC",
             "Matthews' correlation coefficient: 0 for answers that know nothing of the gold label, "

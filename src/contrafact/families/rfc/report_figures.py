@@ -50,7 +50,7 @@ _AUROC_RESAMPLES = 2_000
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per system, draw and complete pair; if invalid, ``right`` is NaN, strictly 0."""
+    """Return a row per system, draw and complete pair; invalid is NaN in ``right``, 0 if strict."""
     by = ["system", "draw", "pair_id", "article_id", "manipulation"]
     grouped = items.groupby(by, sort=False)
     both = grouped.agg(
@@ -98,7 +98,8 @@ def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 def _of_parts(part: Part, found: Interval, form: Form) -> Interval:
     """Return an accuracy that is the same in all resamples, with bounds from its two labels' rates.
 
-    That happens if every pair gets the same answer twice. Each rate has half the error at each end.
+    That happens if both members of every pair get the same answer. Each rate gets half of the
+    error probability at each end.
     """
     known = part.rows[part.rows[_RIGHT[form]].notna()]
     if known.empty:

@@ -1,8 +1,8 @@
 """Estimates of how many pairs are really sound: a judge's passes, corrected by labels or an exam.
 
 If people labelled a random part of the file, their labels decide (`stats.correction`), and nothing
-is assumed about the judge. An exam says less. Its sound items show how often the judge passes a
-sound pair as a whole, its faulty items how often it fails a faulty pair, by the kind of fault.
+is assumed about the judge. An exam is weaker evidence. Its sound items show how often the judge
+passes a sound pair as a whole, its faulty items how often it fails a faulty pair, by kind of fault.
 Verdicts are on whole pairs, so errors on the criteria of one pair may be correlated. The exam
 cannot know which faults the file has, so the bounds hold for every mix of its kinds of fault: the
 share of sound pairs is corrected for each kind of fault alone, and the outermost bounds are taken.
@@ -117,7 +117,7 @@ def _exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
 def check_sources(
     exam: str | None, labels: str | None, settings: JudgeSettings, ids: Collection[str] | None
 ) -> None:
-    """Check the files that `sound_of` will read; ``ids`` are the ids of the pairs, if known."""
+    """Check the files that `sound_of` reads; ``ids`` are the ids of the pairs, if known."""
     if labels is not None:
         _read_labels(labels, ids)
     if exam is not None:
@@ -236,7 +236,7 @@ def _by_labels(judged: Sequence[Counted], labels: Mapping[str, bool]) -> _Share 
 def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str) -> _Share:
     part = exam.criteria.get(kind)
     if part is None:
-        return _unknown(f"the exam did not ask of {kind} pairs as a whole; {_LABEL}")
+        return _unknown(f"the exam has no verdicts on whole {kind} pairs; {_LABEL}")
     values, clusters = _passed(judged), [one.cluster for one in judged]
     sensitivity = part.sensitivity.exam_rate
     pooled = correct_rate(
@@ -259,7 +259,7 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str) -> _Share:
     points = np.clip((pooled.raw + right - 1.0) / (sensitivity.rate + right - 1.0), 0.0, 1.0)
     # NaN bounds mean that the verdicts fit no share: the file cannot have that fault alone.
     least, most = int(np.nanargmin(low)), int(np.nanargmax(high))
-    mix = "any mix of its kinds of fault" if len(faults) > 1 else "faults mixed as in it"
+    mix = "any mix of its kinds of fault" if len(faults) > 1 else "the exam's mix of faults"
     note = f"by the exam, for {mix}"
     return _Share(
         pooled.estimate, float(low[least]), float(high[most]), note, points[least], points[most]
@@ -276,7 +276,7 @@ def _faults(part: CriterionExam) -> dict[str, ExamRate]:
 
 
 def _sum(groups: Sequence[Sequence[Counted]], shares: Sequence[_Share]) -> _Share:
-    """Return the share over all kinds, each with the mix of faults that is worst for it.
+    """Return the share over all kinds of pair, each with its worst mix of faults.
 
     Distances to the bounds add in squares if kinds share no originals, else linearly.
     """

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["rfc_detect", "rfc_diagnose", "shown_texts"]
 
 REASONING = frozenset({"stepwise", "reflect"})
-"""Methods that reason before they answer, whether or not reasons are asked for."""
+"""The methods that always reason before they answer."""
 
 # The fields of a pair that a row of outputs may have; with these, no data file is needed.
 _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "ticker", "date")
@@ -165,7 +165,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return a paragraph, what was manipulated in it, and the answer, as the demo shows them."""
+    """Return a paragraph, its manipulation, and the answer, as the demo shows them."""
     if state.store.get(OUTPUT) is None:
         return []
     item, answer = item_of(state.metadata), answer_of(state)

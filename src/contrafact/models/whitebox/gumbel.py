@@ -249,7 +249,7 @@ class HindsightNoise:
 def noise_of(
     noises: Sequence[Noise], position: int, vocabulary: int, device: "torch.device"
 ) -> "torch.Tensor":
-    """Return the noise at a position, ``(rows, vocabulary)``, float64; equal rows are made once."""
+    """Return the noise at a position, ``(rows, vocabulary)``, float64; equal rows share it."""
     import torch
 
     distinct = {one: row for row, one in enumerate(dict.fromkeys(noises))}

@@ -23,7 +23,7 @@ def conversation_tokens(
     """Return the token ids of a conversation, with those that open the answer.
 
     Without a chat template they are the start token and the texts, with empty lines between them.
-    With ``begun`` the last turn is the begin of the answer, which is continued.
+    With ``begun`` the last turn is the start of the answer, which is continued.
 
     Raises:
         InputError: If the template refuses the conversation.

@@ -96,7 +96,7 @@ def correct(
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
 ) -> Response:
-    """Reopen or withdraw items, and show the list as it was."""
+    """Reopen or withdraw items, and show the same list again."""
     act, done = page.studio.store.act, 0
     chosen, problems = list(dict.fromkeys(item or ())), []
     if not chosen:

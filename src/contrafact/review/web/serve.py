@@ -138,7 +138,7 @@ async def _unavailable(request: Request, error: Exception) -> Response:
 
 
 async def _typed(request: Request) -> list[tuple[str, str]]:
-    """Return the fields of a form that was not accepted, for its sender to copy.
+    """Return the fields of a form that was not accepted, so that its sender can copy them.
 
     They are not offered for sending again, as another site may have made the form.
     """
@@ -203,7 +203,7 @@ def settle_all(store: Store) -> None:
 
 @asynccontextmanager
 async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]:
-    """Release stages whose windows run out, as long as the block runs."""
+    """Release stages whose windows run out, while the block runs."""
 
     async def settle_repeatedly() -> None:
         while True:

@@ -115,7 +115,7 @@ def review_page(page: TheMemberPage) -> HTMLResponse:
 
 @router.get("/r/{review:review}/work", name="work")
 def work(page: TheMemberPage, again: bool = False, last: str | None = None) -> Response:
-    """Show the next item; with ``again`` (after an undo), the undone decision is filled in."""
+    """Show the next item; with ``again`` (after an undo), fill in the undone decision."""
     view, feedback = _next_view(page, last)
     if not isinstance(view, ItemView):
         return page.render("idle.html", idle=view, feedback=feedback, request_key=request_key())

@@ -93,7 +93,7 @@ _DURATION = rf"[\s-](?P<span>{'|'.join(_DAYS)})s?\b(?!-point)"
 _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
-# The begin of an amount in digits: a guard that fails quickly without one.
+# The start of an amount in digits: a guard that fails quickly without one.
 _DIGITS_FOLLOW = (
     r"(?=[-+−$€£¥₹₩₽₦฿₺₱₫₴₿0-9.½¼¾⅓⅔⅕-⅞]|(?<![A-Za-z0-9])[A-Za-z]{1,3}(?:\.|\$)?\s?[0-9.])"
 )
@@ -218,7 +218,7 @@ _NUMBER_FOLLOWS = re.compile(
 
 
 def _read_in_brackets(match: re.Match[str]) -> _Amount | None:
-    """Return a loss if a unit or scale is outside the brackets, or by the words before."""
+    """Return a number in brackets as a loss, if a unit, a scale or a word outside says so."""
     part = match.groupdict()
     part["symbol"] = part["symbol"] or part["outside"]
     part["percent"] = part["percent"] or part["inside"]

@@ -151,5 +151,5 @@ def test_a_long_text_is_read_back_only_where_its_values_fit(monkeypatch):
     read = []
     monkeypatch.setattr(numerical, "quantities", lambda one: read.append(one) or quantities(one))
     found = numerical.rewrite_numerical(text, 7)
-    assert "finds no value in its range" in found.reason or "change places" in found.reason
+    assert "in its range" in found.reason or "change places" in found.reason
     assert len(read) <= 3

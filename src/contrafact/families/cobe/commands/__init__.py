@@ -1,4 +1,4 @@
-"""``contrafact cobe``: what belongs to the family CoBe alone."""
+"""``contrafact cobe``: the commands that only the family CoBe has."""
 
 import typer
 

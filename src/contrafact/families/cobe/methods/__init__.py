@@ -20,7 +20,7 @@ __all__ = ["METHODS", "framing_of"]
 
 
 class _Framed:
-    """A method whose requests are put in a framing; all else is the method's own."""
+    """A method with its requests in a framing; everything else is as in the method itself."""
 
     def __init__(self, method: Method[StoryQuery, Output], pack: PromptPack, framing: str):
         self.name, self.shots = f"{method.name}{UNDER}{framing}", method.shots

@@ -1,8 +1,8 @@
 """abduct-act-predict: the three steps of a counterfactual, one turn each, then the text.
 
-CoBe, section 1, after Pearl: situate oneself in the facts and say what background they tell of
-(abduction); carry out the hypothetical change and nothing else (action); say what follows from it
-downstream, the background held (prediction). Every step's reply is kept.
+CoBe, section 1, after Pearl: infer the background of the facts (abduction); make the
+hypothetical change and nothing else (action); say what follows from it with the same background
+(prediction). Every step's reply is kept.
 """
 
 from contrafact.families.cobe.data import StoryQuery

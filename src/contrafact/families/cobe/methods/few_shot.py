@@ -21,7 +21,7 @@ from contrafact.text.delimit import delimit
 
 _DEFAULT_SHOTS = 3
 EDIT_TOKENS = 70
-"""About how long an edited scenario is, for estimates."""
+"""The approximate length of an edited scenario, for estimates."""
 
 
 class Prompted:
@@ -88,7 +88,7 @@ def draw_shots(
 
 
 def method(context: MethodContext) -> Prompted:
-    """Return the method, with the bundled examples where no pool is given."""
+    """Return the method, with the bundled examples if no pool is given."""
     return Prompted(
         "few-shot",
         context.pack,

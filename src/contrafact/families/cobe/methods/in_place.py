@@ -1,7 +1,7 @@
-"""in-place: an edit in the text's own clauses, which the grammar of `proof` reads without a reader.
+"""in-place: asks for an edit in the text's own clauses, which `proof` reads by its grammar alone.
 
-Every sentence keeps its place and its words; what is no longer so is denied by its verb, and an
-amount is one figure. So right edits, and wrong ones, are decided without asking any model.
+Every sentence keeps its place and its words; a fact that no longer holds is negated at its verb,
+and an amount is one figure. So the verifier decides on such edits without asking any model.
 """
 
 from contrafact.families.cobe.data import StoryQuery

@@ -1,1 +1,1 @@
-"""Reading what a text tells: by the grammar of its file, or by a language model, the reader."""
+"""Reading of responses: by the grammar of the stories' file, or by a language model, the reader."""

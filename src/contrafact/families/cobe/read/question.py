@@ -1,10 +1,9 @@
-"""What a reader is asked about a response, and how its reply is read.
+"""The question to a reader about a response, and the reading of its reply.
 
 CoBe, section 3.2: what a response *tells* is read; what *follows* is decided by the causal model.
 The reader is a language model that sees the response, the story for reference, and every fact of
 the story with its two outcomes, in an order that is drawn. It sees neither the request nor which
-outcome is right. It copies the words that say so, and words that are not in the response count for
-nothing.
+outcome is right. It quotes the deciding words; an answer counts only if they are in the response.
 """
 
 import json
@@ -53,8 +52,8 @@ class AskedFact:
     Attributes:
         label: Its name in the question, ``F1`` and on.
         name: Its variable.
-        outcomes: What each answer that tells its value says of the variable.
-        shown: What the template shows of it.
+        outcomes: The value of the variable by each answer that names one.
+        shown: The values for the template.
     """
 
     label: str
@@ -64,9 +63,9 @@ class AskedFact:
 
 
 def asked_facts(facts: Facts, response: str, attempt: int) -> list[AskedFact]:
-    """Return the facts that are asked about a response, in an order drawn from it and the attempt.
+    """Return the facts to ask about, in an order drawn by the response and the attempt.
 
-    They are all that the story tells and what it implies; which outcome of an event comes first is
+    They are all facts that the story tells or implies; which outcome of an event comes first is
     drawn as well.
     """
     draw = Random(f"{attempt} {response}")
@@ -105,10 +104,10 @@ def reader_prompt(
 
 
 def read_reply(reply: str, asked: Sequence[AskedFact], response: str) -> ToldReading | str:
-    """Return what a reader's reply says that the response tells, or why the reply cannot be used.
+    """Return the reading of a response in a reader's reply, or why the reply cannot be used.
 
-    A fact whose words are not in the response, that is answered twice or by no known word, is
-    unread, and only that one. A link whose words are not there leaves unclear what is joined.
+    A fact is unread if its quoted words are not in the response, or if it has two answers or an
+    unknown one. If a link's words are not in the response, it is unclear what is joined.
     """
     read = read_json_object(reply)
     if read.value is None:
@@ -124,7 +123,7 @@ def read_reply(reply: str, asked: Sequence[AskedFact], response: str) -> ToldRea
     for answer in answers:
         fact = by_label.get(str(answer.get("fact"))) if isinstance(answer, Mapping) else None
         if fact is None:
-            return "the reader's reply: an answer to no fact that was asked"
+            return "the reader's reply: an answer to a fact that was not asked"
         if fact.label in seen:
             told.pop(fact.name, None)
             unread[fact.name] = "the reader answered twice"
@@ -144,7 +143,7 @@ def read_reply(reply: str, asked: Sequence[AskedFact], response: str) -> ToldRea
 
 
 def _values(fact: AskedFact, holds: str) -> frozenset[Value | None] | None:
-    """Return what is told of a variable by an answer; None where it is no answer to the fact."""
+    """Return the variable's values according to an answer; None if it does not answer the fact."""
     if holds in fact.outcomes:
         return frozenset((fact.outcomes[holds],))
     if holds == "both":
@@ -173,7 +172,7 @@ def _claims(
         if not _quoted(link.get("words"), source):
             unclear = unclear or f"the reader quotes a link that is not there: {words}"
         elif not names or None in facts:
-            unclear = unclear or f"it joins what is no fact of the story: {words}"
+            unclear = unclear or f"a link joins something that is no fact of the story: {words}"
         else:
             *before, after = (
                 Mention(fact.name, _only(told.get(fact.name)), False)
@@ -193,7 +192,7 @@ def _plain(text: str) -> str:
 
 
 def _quoted(words: object, source: str) -> bool:
-    """Return whether whole words stand in a text, in order; an ellipsis stands for a gap."""
+    """Return whether a text holds these whole words in order; an ellipsis stands for a gap."""
     if not isinstance(words, str):
         return False
     parts = [part.strip(" .,;:!?\"'") for part in _GAP.split(_plain(words))]

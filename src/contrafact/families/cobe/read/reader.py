@@ -1,4 +1,4 @@
-"""What a reader is asked next: once, and a second time where what is not said would decide."""
+"""The reader's next question: asked once, and again if a fact that is not said would decide."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -23,7 +23,7 @@ from contrafact.prompts import open_pack
 __all__ = ["question"]
 
 _TOKENS = 60
-"""What a reader's answer on one fact, or one link, takes at most."""
+"""The most tokens of a reader's answer on one fact or one link."""
 
 
 @cache
@@ -46,11 +46,11 @@ def reply_schema() -> ResponseSchema:
 
 
 def question(subject: Subject) -> Question | None:
-    """Return what the reader is asked next about a subject of `data.subject_of`.
+    """Return the next question for the reader about a subject of `data.subject_of`, or None.
 
-    Nothing where the grammar decides every criterion of the story, or the story has no proof, and
-    nothing after the first reply (``readings``) unless it finds something not said that would
-    decide. ``prompts`` is the folder of the prompt pack, if it is not the default one.
+    There is none if the grammar decides every criterion or the story has no proof. After the first
+    reply (in ``readings``) there is one only if a fact that it finds not said would decide a
+    criterion. ``prompts`` is the folder of the prompt pack, if it is not the default one.
     """
     facts = opened(subject)
     replies: Sequence[str] = subject.get("readings", ())

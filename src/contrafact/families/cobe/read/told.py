@@ -1,7 +1,7 @@
-"""What a text tells, and what the criteria say of it: one table, whoever read the text.
+"""What a text tells, and the verdicts that follow from it: the same table for every reader.
 
-CoBe, section 3.2 and appendix C.2. A text tells of every fact of its story that it stayed, changed,
-is left open, or nothing, or both. What each criterion makes of that:
+CoBe, section 3.2 and appendix C.2. For each fact of its story, a text tells that it stayed, that it
+changed, that it is open, nothing, or both. The verdicts that follow:
 
 ========== ====== ============ ============= ============== =======
 told       E1     E2, supposed E2, follows   E4             E5
@@ -40,9 +40,9 @@ _HOLDS = {
     "E1": "all that must stay is there",
     "E2": "all that must change has changed",
     "E3": "no connector is wrong",
-    "E4": "it goes the right way",
-    "E5": "nothing that is implied is denied",
-    CAUSES: "every cause that is named is there",
+    "E4": "it moves in the right direction",
+    "E5": "no implied fact is denied",
+    CAUSES: "every named cause holds",
 }
 
 
@@ -54,9 +54,9 @@ class ToldReading:
         told: For every variable the values that the text gives it: a value, or for a quantity the
             way it goes ("up", "down", "nowhere"); None where the text leaves it open. Of a variable
             that is not named, or has no value, the text says nothing.
-        unread: The variables of which it is not known what the text says, and why.
-        claims: What its connectors join.
-        unclear: Why it is not known what they join; empty where it is.
+        unread: By variable, why it is not known what the text says of it.
+        claims: The causes and effects that its connectors join.
+        unclear: Why it is not known what they join; empty if it is known.
     """
 
     told: Mapping[str, frozenset[Value | None]]
@@ -66,10 +66,10 @@ class ToldReading:
 
 
 def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
-    """Return what a response tells in the wordings of its file, or why nothing of it counts.
+    """Return what a response tells, read by the grammar of its file, or why it cannot be read.
 
-    Beside a sentence that cannot be read, it is open what the response says of the facts that this
-    may be about and of those that no other tells, and whether all that it joins was seen.
+    If a sentence cannot be read, two things are open: the facts that it may be about or that no
+    other sentence tells, and whether all links were seen.
     """
     read = facts.responses.read(response)
     if isinstance(read, str):
@@ -79,9 +79,9 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
         return "its clauses can be read in two ways"
     unclear = ""
     if read.unclear:
-        unclear = f"cannot tell what joins what in '{read.unclear[0]}'"
+        unclear = f"it is unclear what the connector joins in '{read.unclear[0]}'"
     elif reading.loose:
-        unclear = "a connector joins nothing that is told"
+        unclear = "a connector joins no fact that is told"
     links = () if unclear else reading.claims
     unclear = unclear or read.unread
     named = reading.values
@@ -91,7 +91,7 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
             clauses.setdefault(mention.name, set()).add(mention.value)
     # "The oven stayed hot … because of the cold oven": the name is what the story had, or an error.
     unread = {
-        name: "its name says otherwise than its clause"
+        name: "its name contradicts its clause"
         for name, values in clauses.items()
         if values != named[name]
     }
@@ -100,13 +100,13 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
             unread[name] = read.unread
     for name in named.keys() & set(facts.text.quantities):
         if None in {direction_of(facts, name, now) for now in named[name] - {None}}:
-            unread[name] = "compared with that number, it may go either way"
+            unread[name] = "compared with that number, it may move in either direction"
     told = {name: frozenset(values) for name, values in named.items() if name not in unread}
     return ToldReading(told, unread, links, unclear)
 
 
 def decide(facts: Facts, reading: ToldReading) -> dict[str, Decision]:
-    """Decide every criterion by what a text tells, also those that the story does not ask."""
+    """Decide every criterion by what a text tells, including those that the story does not ask."""
     decided = {"E3": _connectors(facts, reading), CAUSES: _causes(facts, reading)}
     for criterion, variables in facts.about.items():
         each = [_fact(facts, reading, criterion, name) for name in variables]
@@ -115,7 +115,7 @@ def decide(facts: Facts, reading: ToldReading) -> dict[str, Decision]:
 
 
 def _first(each: list[Decision], criterion: str) -> Decision:
-    """Return what several decisions give: one that fails decides, then one that is open."""
+    """Combine decisions on a criterion: it fails if one fails, is open if one is, else passes."""
     each = sorted(each, key=lambda one: (one.passed is not False, one.passed is True))
     passes = not each or each[0].passed
     return Decision(True, _HOLDS[criterion]) if passes else each[0]
@@ -136,7 +136,7 @@ def _connectors(facts: Facts, reading: ToldReading) -> Decision:
 
 
 def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
-    """Decide E3 for one link: whether its effect goes the way that its causes bring about."""
+    """Decide E3 for one link: whether its effect moves in the direction that its causes require."""
     effect = claim.effect.name
     for name in (*(cause.name for cause in claim.causes), effect):
         if name in reading.unread:
@@ -181,9 +181,10 @@ def _any_against(model: Model, reading: ToldReading, effect: str, after: bool) -
 
 
 def sign_of(model: Model, cause: str, effect: str) -> int | None:
-    """Return which way a cause moves an effect: 1, -1, 0 where that differs; None if it is none.
+    """Return in which direction a cause moves an effect: 1, -1, 0 if mixed; None if it is no cause.
 
-    A direct cause moves it as its mechanism says in most settings; another as all paths agree.
+    For a direct cause, the mechanism decides, in most settings; for an indirect one, all paths
+    must agree.
     """
     if cause in model.mechanism(effect).parents:
         return edge_sign(model, cause, effect)
@@ -204,14 +205,15 @@ def _paths(model: Model, cause: str, effect: str) -> Iterator[int]:
 
 
 def _causes(facts: Facts, reading: ToldReading) -> Decision:
-    """Decide whether the causes that connectors name are so in the story after the intervention.
+    """Decide whether the causes that connectors name hold in the story after the intervention.
 
-    An event that is set has no cause. What an outcome is in spite of has to be so as well.
+    An event set by the intervention has no cause. What an outcome happens in spite of must hold,
+    too.
     """
     each = [Decision(None, reading.unclear)] if reading.unclear else []
     for claim in reading.claims:
         if claim.follows and claim.effect.name in facts.proof.intervention:
-            why = "it is what was supposed, and nothing that is told brings it about"
+            why = "it is the supposed change, and no fact that is told causes it"
             return Decision(False, f"'{claim.effect.name}': {why}")
         for cause in claim.causes:
             name = cause.name
@@ -221,5 +223,5 @@ def _causes(facts: Facts, reading: ToldReading) -> Decision:
             elif len(reading.told.get(name, ())) > 1:
                 each.append(Decision(None, f"'{name}', a named cause, is told in two ways"))
             elif criterion_problem(facts, criterion, name, {cause.value}):
-                each.append(Decision(False, f"'{name}', which is named as a cause, is not so"))
+                each.append(Decision(False, f"'{name}', which is named as a cause, does not hold"))
     return _first(each, CAUSES)

@@ -231,7 +231,7 @@ def _event(name: str, table: Mapping[str, Any]) -> Event:
         raise ValueError(f"'{min(unknown)}' is not known")
     wordings = tuple(map(_pair, table["says"]))
     if len(wordings) < _WORDINGS:
-        raise ValueError(f"there are {len(wordings)} wordings of at least {_WORDINGS}")
+        raise ValueError(f"'says' has {len(wordings)} wordings; {_WORDINGS} are required")
     nouns = tuple((well, happened) for happened, well in table["nouns"])
     if len(nouns) < 2:
         raise ValueError("there are fewer than two pairs of nouns")

@@ -1,4 +1,4 @@
-"""``contrafact rfc check``: check that each pair does what its manipulation asks, and only that."""
+"""``contrafact rfc check``: check that each pair does what its manipulation asks, and no more."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class CheckOptions(JudgeOptions):
     out: str | None = option(None, "The checks, JSON Lines. [standard output]", metavar="FILE")
     judge: list[str] | None = option(
         None,
-        "A model that judges what pairs mean; several form a panel. Without one, it is undecided.",
+        "A model that judges what pairs mean; several form a panel. Without one, it stays open.",
         metavar="J",
     )
     numerical: bool = option(False, "Ask about numerical pairs too; for review only.")

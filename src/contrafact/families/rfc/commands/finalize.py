@@ -53,7 +53,7 @@ class _Options(Options):
         None, "A field that every final pair must have; repeatable.", metavar="FIELD"
     )
     audit_floor: float = option(
-        0.8, "The audit's pass rate below which nothing is final.", ge=0.0, le=1.0
+        0.8, "The lowest pass rate of an audit; below it, nothing is written.", ge=0.0, le=1.0
     )
     print_schema: bool = option(
         False,
@@ -129,7 +129,7 @@ def _show(options: _Options, rows: int, result: "StageOutput", retention: "pd.Da
 def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool:
     show_frame("Audit", audit, shares=("pass_rate",))
     if unaudited := [kind for kind in kinds if kind not in set(audit["category"])]:
-        typer.echo(f"Nobody has audited {', '.join(unaudited)}.", err=True)
+        typer.echo(f"No audit covers {', '.join(unaudited)}.", err=True)
     short = audit[(audit["pass_rate"] < floor) & (audit["category"] != "overall")]
     if not short.empty:
         typer.echo(
@@ -157,7 +157,7 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
             passed = passed_of(checked)
             if passed is False:
                 broken = _findings(checked, "violations") or [
-                    ("its check", "it says that it has not passed")
+                    ("its check", "the checks say that it has not passed")
                 ]
         first: dict[str, str] = {}
         for rule, message in broken:

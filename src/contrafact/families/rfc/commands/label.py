@@ -34,7 +34,7 @@ def label(options: _Options, bulk: ModelBulkOptions) -> None:
 
     FILE.dropped.jsonl holds candidates that the text does not support, FILE.apart.jsonl articles
     without a label (No-Categorized, or open), each with its reason; FILE.ledger.jsonl every
-    decision. A model's replies are kept in FILE.answers.jsonl, and none is asked for twice.
+    decision. A model's replies are kept in FILE.answers.jsonl, so that nothing is asked twice.
 
     Example: contrafact rfc label bucketed.jsonl --per-article one --out labelled.jsonl
     """

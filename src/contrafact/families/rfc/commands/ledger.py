@@ -27,7 +27,7 @@ class _Options(Options):
 def ledger(options: _Options) -> None:
     """Show attrition by stage and category, and the error rate that audits suggest.
 
-    An audit is an event with an inclusion probability: the one with which its item was drawn.
+    Audits are the events with an inclusion probability: that with which the item was drawn.
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """

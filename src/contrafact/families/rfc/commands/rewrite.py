@@ -25,7 +25,7 @@ class RewriteOptions(JudgeOptions):
     )
     bands: Path | None = BANDS
     model: str | None = option(
-        None, "The model that writes. [by rule, numerical pairs alone]", metavar="M", panel=ASKING
+        None, "The model that writes. [rules write numerical pairs]", metavar="M", panel=ASKING
     )
     judge: list[str] | None = option(
         None,
@@ -33,7 +33,7 @@ class RewriteOptions(JudgeOptions):
         metavar="J",
         panel=ASKING,
     )
-    each: bool = option(False, "Ask judges each criterion in a call of its own.", panel=ASKING)
+    each: bool = option(False, "Ask judges each criterion in a separate call.", panel=ASKING)
     polarity_model: Path | None = option(
         None, "A FinBERT folder that judges tone.", metavar="DIR", panel=ASKING
     )

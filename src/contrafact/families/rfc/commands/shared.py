@@ -16,7 +16,7 @@ class JudgeOptions(CallOptions):
     """Options of commands that have judges: how models and judges are asked."""
 
     judge: list[str] | None = option(None)
-    each: bool = option(False, "Ask each criterion in a call of its own.")
+    each: bool = option(False, "Ask each criterion in a separate call.")
     structured: bool = option(True, "Ask providers for JSON by schema.")
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     judge_arg: list[str] | None = option(

@@ -81,8 +81,8 @@ def assets(side: Side) -> list[Asset]:
     "distortion, an asset that may belong to the cause",
 )
 def assets_kept(pair: Pair) -> Iterator[Finding]:
-    """Currencies, metals, commodities, crypto-assets and indices stay the same, and none is new: no
-    euro replaces a pound, with or without capitals.
+    """Currencies, metals, commodities, crypto-assets and indices stay the same, and no new one is
+    named: a euro does not replace a pound, with or without capitals.
     """
     had, has = ({a.key for a in assets(side)} for side in (pair.original, pair.rewritten))
     causal = pair.manipulation == "causal"  # the new cause may be of "oil", the old one of "gas"

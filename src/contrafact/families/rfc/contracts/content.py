@@ -80,7 +80,7 @@ def _opens_clause(pair: Pair, change: Change) -> bool:
     "leaves the pair undecided, as it may mean the same or not",
 )
 def words_changed(pair: Pair) -> Iterator[Finding]:
-    """The statements about figures stay: no word is exchanged, left out or put in, but for articles
+    """The statements about figures stay: no word is exchanged, left out or put in, except articles
     and forms of "be" and "have".
     """
     for change in pair.changes:

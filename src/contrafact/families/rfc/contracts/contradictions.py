@@ -84,7 +84,7 @@ def _comparisons(side: Side) -> Iterator[Finding]:
 
 
 def _ranges(side: Side) -> Iterator[Finding]:
-    """Find "cut to $2.10-2.20 from $1.90-2.00": a range that goes the other way than is said."""
+    """Find "cut to $2.10-2.20 from $1.90-2.00": a range that moves against the verb."""
     figures = side.quantities
     for (low, high), (other, top) in zip(
         pairwise(figures), pairwise(figures[2:]), strict=False
@@ -108,7 +108,7 @@ _UP_BY = re.compile(r"(?:\s\w+){0,3},\s(?:or\s)?(?:up|down)\s(?:by\s)?", re.IGNO
 
 
 def _changes(side: Side) -> Iterator[Finding]:
-    """Find "fell to 411,000, up 13.5% from 443,956": a change that goes the other way."""
+    """Find "fell to 411,000, up 13.5% from 443,956": a change that moves against the verb."""
     for new, change, old in zip(
         side.quantities, side.quantities[1:], side.quantities[2:], strict=False
     ):
@@ -143,7 +143,7 @@ _RATED = re.compile(
 
 
 def _ratings(side: Side) -> Iterator[Finding]:
-    """Find "downgraded to Overweight from Equal Weight": a rating that goes the other way."""
+    """Find "downgraded to Overweight from Equal Weight": a rating that moves against the verb."""
     for match in _RATED.finditer(side.text):
         if match["lead"].casefold() == match["then"].casefold():
             continue

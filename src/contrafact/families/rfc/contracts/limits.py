@@ -18,7 +18,7 @@ SMALL_NUMBER = 20
 """The largest number in words that may stay unchanged, as a count of people or turns (ours)."""
 
 WHOLE = 100.0
-"""Percent that a decline, and a part of a whole, cannot exceed (S.2, 4)."""
+"""The percentage that a decline or a part of a whole cannot exceed (S.2, 4)."""
 
 REACH = 80
 """How many characters around a figure are searched for words that tell what it is (ours)."""
@@ -177,7 +177,7 @@ single decision; between two levels there may be several)."""
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a new value may lie: from ``low`` to ``high``, or at most ``half``."""
+    """The allowed range of a new value: from ``low`` to ``high``, or at most ``half``."""
 
     low: float
     high: float

@@ -17,10 +17,11 @@ from contrafact.families.rfc.contracts.vocabulary import groups, is_common, is_k
 from contrafact.text.tokens import normal
 
 SHOUTED_SHARE = 0.7
-"""Share of capital letters beyond which a sentence is shouted, and capitals mean nothing (ours)."""
+"""The share of capital letters above which a sentence is in capitals, which then mean nothing
+(ours)."""
 
 SHOUTED_LETTERS = 20
-"""Letters beyond which a sentence can be shouted: a ticker alone is not (ours)."""
+"""The number of letters above which a sentence can be in capitals: a ticker alone is not (ours)."""
 
 SAME_BEGINNING = 4
 """How many first letters two spellings of a name share: "German", "Germany" (ours)."""
@@ -65,7 +66,7 @@ def names_swapped(
 @rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4")
 def names_lost(pair: Pair) -> Iterator[Finding]:
     """Every company, person, place and ticker of the original is in the rewrite; in causal
-    distortion, but for what goes with the replaced cause.
+    distortion, except those that belong to the replaced cause.
     """
     side = pair.original
     missing = missing_words(side, pair.rewritten)
@@ -104,7 +105,7 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
     to_review="in causal distortion, a region of the world",
 )
 def names_added(pair: Pair) -> Iterator[Finding]:
-    """The rewrite names nobody and nothing that the original does not; least of all a person."""
+    """The rewrite has no name that the original lacks, and above all no person's."""
     side = pair.rewritten
     runs: list[list[Token]] = []
     for i in missing_words(side, pair.original):
@@ -174,7 +175,7 @@ _WORDS = re.compile(r"[\s\-/&]")
 
 
 def missing_words(side: Side, other: Side) -> list[int]:
-    """Return the indices of words of names that the other text has in no spelling."""
+    """Return the indices of name words that the other text lacks in every spelling."""
     # Cheap tests first: few words are missing, and `is_name` costs most.
     return [
         i

@@ -122,9 +122,9 @@ def numbers_kept(
     *,
     crossing: Annotated[float, "ours: share by which a level may cross its bound (R.1)"] = 0.25,
 ) -> Iterator[Finding]:
-    """Every number of the original stands in the rewrite, in its currency, and no other does. In
-    flipping, figures of a sentence may trade places, signs turn, "doubled" become "halved", and a
-    figure move a little to the other side of one that stays.
+    """Every number of the original is in the rewrite, in the same currency, and no other number is.
+    In flipping, figures of a sentence may trade places, signs may turn, "doubled" may become
+    "halved", and a figure may move a little to the other side of a figure that stays.
     """
     a, b = pair.original.quantities, pair.rewritten.quantities
     flipped = pair.manipulation == "flipping"

@@ -66,7 +66,7 @@ def no_number(pair: Pair) -> Iterator[Finding]:
     to_review="small number words",
 )
 def quantities_kept(pair: Pair) -> Iterator[Finding]:
-    """Every quantity has its counterpart: none is lost, none is new, no vague one is a figure."""
+    """Every quantity has a counterpart: none is lost or new, and no vague one becomes a figure."""
     a, b = pair.original, pair.rewritten
     for match in quantity_matches(pair):
         old = None if match.original is None else a.quantities[match.original]
@@ -78,7 +78,7 @@ def quantities_kept(pair: Pair) -> Iterator[Finding]:
             lenient = is_exempt(b, new)
             yield Finding("quantity-added", f"'{new.text}' is new", None, place(new), lenient)
         elif old and new and old.form.style == "vague" and new.form.style == "digits":
-            message = f"'{old.text}' became '{new.text}', a figure of its own"
+            message = f"'{old.text}' became '{new.text}', a new figure"
             yield fail("quantity-added", message, place(old), place(new))
 
 
@@ -196,7 +196,7 @@ def ways(text: str) -> set[str]:
 def comparisons_kept(
     pair: Pair,
     *,
-    rounded: Annotated[float, "ours: figures this roughly written may round to one"] = 0.05,
+    rounded: Annotated[float, "ours: figures rounded this roughly may become equal"] = 0.05,
 ) -> Iterator[Finding]:
     """What was above stays above: from and to, result and expectation, the ends of a range, and
     figures that words set against each other ("fewer than the 165 planned", "9 of 15").
@@ -266,11 +266,11 @@ def impossible_value(pair: Pair, *, whole: Annotated[float, "S.2, 4"] = WHOLE) -
 def within_range(
     pair: Pair,
     *,
-    level_move: Annotated[float, "ours: share by which a level moves at least, or hardly"] = 0.02,
+    level_move: Annotated[float, "ours: a level that moves by a smaller share hardly moves"] = 0.02,
     level_most: Annotated[float, "ours: times beyond which a level is another thing"] = 2.5,
     limits: Annotated[Mapping[str, float], "S.2, 7"] = MACRO_LIMITS,
 ) -> Iterator[Finding]:
-    """Each number lies in the range that its kind and direction allow, rounding apart. Increases:
+    """Each number lies, up to rounding, in the range that its kind and direction allow. Increases:
     1.5 times to the upper bound, or at most half; below 130% the bound is twice or an absolute
     200%, whichever is wider. Declines: the three bands. Levels, money and counts: not beyond two
     and a half times. Inflation, unemployment, GDP and policy rates: the macro limits, unless the
@@ -329,7 +329,7 @@ def equal_quantities(
     pair: Pair,
     *,
     least: Annotated[float, "ours: smaller counts without a unit are equal by chance"] = 20,
-    digits: Annotated[int, "ours: figures that a rounding of another has, at least"] = 3,
+    digits: Annotated[int, "ours: fewest digits of a figure that rounds another"] = 3,
 ) -> Iterator[Finding]:
     """A figure that the original states twice, or once exactly and once rounded, has one value in
     the rewrite too, above all in headline and story.
@@ -409,8 +409,8 @@ def related_quantities(
     slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 2.0,
     share: Annotated[float, "ours: share by which they may be off for a person to see"] = 0.01,
 ) -> Iterator[Finding]:
-    """Arithmetic that links the original's numbers links the rewrite's, rounding apart, whatever
-    words say so: from, to and the change between them; parts and whole; shares of a whole; price
+    """Arithmetic that links the original's numbers also links the rewrite's, apart from rounding,
+    in any wording: from, to and the change between them; parts and whole; shares of a whole; price
     times number; a part of a whole.
     """
     where, found = dict(perturbed_quantities(pair)), pair.original.quantities
@@ -442,8 +442,8 @@ _CONVERTED = re.compile(r"[\w\s]{0,12}\s?\((?:about\s|around\s)?")
 def conversions_kept(
     pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.01
 ) -> Iterator[Finding]:
-    """An amount and its conversion into another currency, in brackets, keep their rate, rounding
-    apart.
+    """An amount and its conversion into another currency, in brackets, keep their rate, apart
+    from rounding.
     """
     where = dict(perturbed_quantities(pair))
     found, new = pair.original.quantities, pair.rewritten.quantities

@@ -64,9 +64,9 @@ class Pair:
         return self.manipulation == "causal" and changed >= least
 
     def is_of_the_causes(self, old: Span, new: Span) -> bool:
-        """Return whether stretches of both texts stand amid exchanged words, in a causal pair.
+        """Return whether, in a causal pair, the words around stretches of both texts are exchanged.
 
-        Such a figure may be the replaced cause's; one of the effect stands amid words that stay.
+        Such a figure may belong to the replaced cause; around a figure of the effect words stay.
         """
         after = self._changed_near(self.rewritten, *new, 3)
         return self.goes_with_cause(*old, least=2) and after >= 2

@@ -82,7 +82,7 @@ _INLINE_LIST = re.compile(r"(?:[•‣▪]\s*\S[^•‣▪]*){2,}|(?:(?<=[\s:;(]
 
 @rule("list-or-markup", about="text", paper="Q.1, 4; R.1")
 def list_or_markup(pair: Pair) -> Iterator[Finding]:
-    """The rewrite is prose: no bullets, no numbering, no markup that its original lacks."""
+    """The rewrite is prose: it has no bullets, numbering or markup that its original lacks."""
     for markup in (_MARKUP, _INLINE_LIST):
         found = list(markup.finditer(pair.rewritten.text))
         had = len(markup.findall(pair.original.text)) if found else 0
@@ -116,7 +116,7 @@ def one_paragraph(
 
 @rule("chatter", about="text", paper="Q.4, output requirements")
 def chatter(pair: Pair) -> Iterator[Finding]:
-    """The rewrite is the news alone: no label, no disclaimer, no word to the person who asked."""
+    """The rewrite contains only the news: no label, no disclaimer, no remark to the user."""
     for match in _new(pair, "chatter"):
         quoted = _shortened(pair.rewritten.excerpt(match.span()))
         yield fail("chatter", f"the rewrite talks about itself: '{quoted}'", None, match.span())
@@ -125,7 +125,7 @@ def chatter(pair: Pair) -> Iterator[Finding]:
 
 @rule("accusation", about="text", paper="Ethical Considerations")
 def accusation(pair: Pair) -> Iterator[Finding]:
-    """The rewrite accuses nobody of a crime that its original does not speak of."""
+    """The rewrite mentions no crime that its original does not mention."""
 
     def root(match: re.Match[str], side: Side) -> str:
         return side.excerpt(match.span()).casefold().removeprefix("de")[:5]
@@ -148,8 +148,8 @@ def accusation(pair: Pair) -> Iterator[Finding]:
 def sensational(
     pair: Pair, *, shouted: Annotated[int, "ours: letters of a word in capitals, at least"] = 5
 ) -> Iterator[Finding]:
-    """No sensational or promotional word, no exclamation mark and no shouting that the original
-    lacks.
+    """The rewrite has no sensational or promotional word, no exclamation mark and no word in
+    capitals that the original lacks.
     """
     a, b = pair.original, pair.rewritten
     for found in _new(pair, "sensational"):

@@ -32,7 +32,7 @@ from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 Topic = Literal[
     "presence", "text", "names", "numbers", "times", "consistency", "tone", "events", "wording"
 ]
-"""What a rule is about. If a rule about presence finds something, rules on other topics stop."""
+"""The topics of rules. If a rule about presence finds something, other topics are skipped."""
 
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 

@@ -114,7 +114,7 @@ def offices_kept(pair: Pair) -> Iterator[Finding]:
 
 @rule("identifier-changed", about="times", paper="R.2; S.2, 3")
 def ordinals_kept(pair: Pair) -> Iterator[Finding]:
-    """Ordinals stay: what is the sixth remains the sixth."""
+    """Ordinals stay: the sixth remains the sixth."""
     for change in pair.changes:
         a, b = pair.texts(change)
         old, new = _ORDINAL.search(a), _ORDINAL.search(b)

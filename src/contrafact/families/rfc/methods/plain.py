@@ -22,7 +22,7 @@ def method(context: MethodContext) -> OneCall:
         return OneCall(name, context)
     if asks_for_reasons(context):
         raise InputError(
-            "the paper's question asks for a label alone, and --rationale for reasons as well",
+            "question=paper asks for a label only, but --rationale asks for reasons too",
             hint="leave out either question=paper or --rationale",
         )
     return OneCall(name, context, template="-paper", reasons=False, free=True)

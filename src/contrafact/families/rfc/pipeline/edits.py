@@ -1,4 +1,4 @@
-"""Edit logs: what was replaced by what, where, so that anyone can replay a rewrite.
+"""Edit logs: which words were replaced by which, so that anyone can replay a rewrite.
 
 An edit's span indexes the original. A log is in order and its spans do not overlap; an insertion
 has an empty span. Everything between the spans is, by construction, unchanged.
@@ -29,8 +29,8 @@ _ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
 class RewriteOutcome:
     """The outcome of rewriting one row.
 
-    ``violations`` are those of the best rejected proposal; ``undecided`` says why nobody knows yet
-    whether the rewrite means what it should, and is empty if facts or judges have decided.
+    ``violations`` are those of the best rejected proposal. ``undecided`` says why it is not yet
+    known whether the rewrite means what it should; it is empty if facts or judges have decided.
     """
 
     rewritten: str | None = None

@@ -30,7 +30,7 @@ _TABLES: dict[str, tuple[str, Decision]] = {
     "to review": (REVIEW, "hard case"),
     "dropped": (REJECTS, "dropped"),
 }
-"""The table to which a pair of each outcome is written, and the ledger's word for it."""
+"""By outcome, the table to which pairs are written, and the ledger's word for the outcome."""
 
 Unreviewed = Literal["drop", "keep"]
 Undecided = Literal["review", "keep", "drop"]
@@ -233,7 +233,7 @@ def _revised(
 
 
 def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[LedgerEvent]:
-    """Return an event for each decision and, after several at a stage, one for their outcome."""
+    """Return an event for each decision, and one for the outcome of several at the same stage."""
     events = []
     for stage in REVIEW_STAGES:
         latest: dict[str, ReviewDecision] = {}

@@ -1,7 +1,7 @@
 """Hydration: a published dataset gets its originals back (RFC-BENCH, appendix I).
 
 A release has addresses but no articles. Users bring articles that they may use; each is compared
-with what the release says of it, and articles that are missing or do not match are reported.
+with the release's hash or rewrite, and articles that are missing or do not match are reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +89,7 @@ def _unlike(row: Published, item: NewsItem) -> str:
     """Return why an article with a row's address is not its original; empty if it may be."""
     near = 1.0 - normalised_edit_distance(item.paragraph, row.pair.rewritten)
     if row.sha256 is not None:
-        return f"not the text of the published hash (similarity {near:.2f})"
+        return f"its hash is not the published one (similarity {near:.2f})"
     if near < MIN_SIMILARITY:
         return f"not the text that was rewritten (similarity {near:.2f})"
     return "the same text as the rewrite" if item.paragraph == row.pair.rewritten else ""

@@ -69,7 +69,7 @@ def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
     if "numerical" in candidates and not quantities(paragraph_of(fields)):
         found["numerical"] = "its digits are dates, names or ranks: there is no quantity to change"
     if "causal" in candidates and not _has_connector(fields):
-        found["causal"] = "it has a catalyst and no word that says what was caused by what"
+        found["causal"] = "it has a catalyst, but no word that links a cause to an effect"
     return found
 
 
@@ -183,7 +183,7 @@ class LabelStage(RowStage):
             _drop(output, row, name, "rule:label", Reason("struck-out", why))
             output.counts["candidates struck out"] += 1
         if len(standing) == 1 or (standing and self.per_article == "all"):
-            why = "its only candidate" if len(standing) == 1 else "a candidate that stands"
+            why = "its only candidate" if len(standing) == 1 else "a supported candidate"
             for name in standing:
                 _keep(output, row, name, "rule", Reason("candidate", why))
         elif reply is not None:

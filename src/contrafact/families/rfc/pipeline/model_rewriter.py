@@ -1,6 +1,6 @@
 """Rewriting by a language model, through Inspect's model interface (RFC-BENCH, section 2.2.2).
 
-If a proposal breaks a fact, the model is told which, and asked again; a proposal that keeps the
+If a proposal breaks a fact, the model is asked again and told which; a proposal that keeps the
 facts goes to the judges, if any are named, and the model is asked again if they find that it does
 not mean what its manipulation requires. A proposal that they cannot decide is kept as undecided.
 """

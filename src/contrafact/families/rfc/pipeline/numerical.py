@@ -195,7 +195,7 @@ def _value_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]
     old = problem.found
     for i in free:
         if not _fits(old[i], values[i], monthly=problem.monthly[i]):
-            return f"'{old[i].text}' finds no value in its range"
+            return f"no value was found for '{old[i].text}' in its range"
     # Quantities of the same measure keep their order, which the text may state.
     for group in _groups((q.kind, q.unit, q.role, q.is_level) for q in (old[i] for i in free)):
         inside = sorted((free[at] for at in group), key=lambda i: old[i].value or 0.0)
@@ -206,7 +206,7 @@ def _value_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]
     for group in _groups((old[i].kind, old[i].unit, values[i]) for i in free):
         for i, j in pairwise(free[at] for at in group):
             if old[i].value != old[j].value:
-                return f"'{old[i].text}' and '{old[j].text}' become one"
+                return f"'{old[i].text}' and '{old[j].text}' would become equal"
     return ""
 
 
@@ -218,7 +218,7 @@ def _groups(keys: Iterable[Hashable]) -> Iterable[list[int]]:
 
 
 def _one(text: str, figures: Sequence[Quantity]) -> str:
-    """Return the words of a quantity that is one of something ("1 plant"); empty if none is."""
+    """Return the words of a quantity that counts one thing ("1 plant"); empty if there is none."""
     starts = {quantity.start for quantity in figures}
     return next((one[0] for one in _ONE.finditer(text) if one.start() in starts), "")
 
@@ -253,7 +253,7 @@ def _unlikely(old: Quantity, new: Quantity) -> str:
     if steps and not (old.value or 0.0) % quarter and round(value / quarter, 6) % 1:
         return f"'{old.text}' becomes '{new.text}', which is not a usual step of a central bank"
     if _ROUND.search(new.form.number) and not _ROUND.search(old.form.number):
-        return f"'{old.text}' becomes '{new.text}', which nobody would write"
+        return f"'{old.text}' becomes '{new.text}', an implausible figure"
     return ""
 
 
@@ -304,7 +304,7 @@ def _decline_top(was: float) -> float:
 
 
 def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
-    """Return a quantity's size times the common factor, or the nearest size that makes sense."""
+    """Return a quantity's size times the common factor, or the nearest possible size."""
     was = abs(quantity.value or 0.0)
     if quantity.role == "policy rate":
         return _policy_candidate(quantity, strength, factor, was)
@@ -393,7 +393,7 @@ def _alike(one: Quantity, two: Quantity) -> bool:
 
 
 def _near(exact: float, written: float, quantity: Quantity) -> bool:
-    """Return whether a written percentage equals the exact figure, rounding apart."""
+    """Return whether a written percentage equals the exact figure, apart from rounding."""
     digits = quantity.form.number.rpartition(".")[2] if "." in quantity.form.number else ""
     return abs(exact - written) <= 0.51 * 10.0 ** -len(digits) + 0.005 * abs(exact)
 

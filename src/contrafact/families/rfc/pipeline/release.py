@@ -33,7 +33,7 @@ from contrafact.files.tables import json_line
 from contrafact.stages.stage import InputRow
 
 SHINGLE = 8
-"""A field with this many words in a row of an original gives part of it away."""
+"""A field that repeats this many consecutive words of an original reveals part of it."""
 
 FIELDS: Fields = {
     "id": ("string", "Content hash of the pair of texts and the manipulation."),
@@ -43,7 +43,7 @@ FIELDS: Fields = {
     "url": ("string", "Where the article is, where known."),
     "category": ("string", "The article's market category, where known."),
     "manipulation": ("string", "What was done: numerical, flipping, sentiment or causal."),
-    "rewritten": ("string", "The manipulated paragraph. What it says is not so."),
+    "rewritten": ("string", "The manipulated paragraph, which is false."),
     "label": ("string", "Always 'false': the paragraph is manipulated."),
     "artificial": ("boolean", "Always true: the paragraph was made for research, not reported."),
     "rewriter": ("string", "'rules', or 'model:' and the model's name."),
@@ -77,7 +77,7 @@ class Release:
     """A release's files: content by path below its folder, checksums among them.
 
     ``shared_articles`` counts articles with several rewrites: each leaves other words unchanged, so
-    that together they give most of the original away.
+    that together they reveal most of the original.
     """
 
     files: Mapping[str, str]

@@ -3,7 +3,7 @@
 A rewriter makes proposals, and the edit contract decides: proposals are made until one passes, up
 to a limit; if none passes, the row is dropped with the violations as the reason. By rule, the
 outcome of a row depends on the row, the settings and the seed alone, so that a run that was
-interrupted and resumed ends in the very same bytes.
+interrupted and resumed ends in the same bytes.
 """
 
 import hashlib

@@ -1,11 +1,10 @@
-"""Every table, in a new database; in one of schema 0001 to 0004, what it lacks, and what goes.
+"""Migration 0005: makes every table of a new database, and upgrades schemas 0001 to 0004.
 
-Second factors, a provider's identities, known browsers and the hashes of events went with 0005.
-Every event stays as it is, and so does every account: whoever signed in through a provider chooses
-a password at a new link, or is named by a proxy.
+It drops second factors, a provider's identities, known browsers and the hashes of events. Events
+and accounts stay as they are: people who signed in through a provider choose a password at a new
+link, or are named by a proxy.
 
-New tables are those of today, so that a revision after this one looks whether it has anything to
-do.
+New tables have the present form, so a later revision must check whether it has anything to do.
 """
 
 import sqlalchemy as sa
@@ -75,5 +74,5 @@ def _postgresql(table: str, function: str, message: str) -> list[str]:
 
 
 def downgrade() -> None:
-    """Refuse, by `NotImplementedError`: what was dropped cannot be made again."""
+    """Refuse to downgrade, by `NotImplementedError`: what was dropped cannot be restored."""
     raise NotImplementedError("restore a copy that was made before the upgrade")

@@ -111,8 +111,8 @@ def test_a_judge_right_on_everything_is_told_what_the_exam_cannot_tell():
     right = [row(n, n % 2 == 0, n % 2 == 0) for n in range(10)]
     (note,) = ceiling_notes(exam_rows(right), "a/judge", "easy")
     assert note == (
-        "a/judge is right on all 10 verdicts: this exam of level easy cannot tell it from a perfect "
-        "judge; --level hard has items at the edge"
+        "a/judge is right on all 10 verdicts: this exam of level easy cannot tell it from a "
+        "perfect judge; --level hard has items at the edge"
     )
     (hard,) = ceiling_notes(exam_rows(right), "a/judge", "hard")
     assert hard.endswith("this exam of level hard cannot tell it from a perfect judge")

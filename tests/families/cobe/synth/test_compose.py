@@ -19,6 +19,7 @@ from contrafact.families.cobe.data import (
     read_story,
     story_object,
 )
+from contrafact.families.cobe.reading_study import facts_of
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import (
@@ -31,6 +32,7 @@ from contrafact.families.cobe.synth.library import bundled_library, load_library
 from contrafact.families.cobe.synth.plots import _parts
 from contrafact.families.cobe.synth.prove import check_story, prove_rows
 from contrafact.families.cobe.synth.reading import Reader
+from contrafact.files.tables import read_rows
 
 LIBRARY = bundled_library()
 
@@ -323,6 +325,25 @@ def test_the_checker_finds_what_is_wrong(rows):
     assert any("the proof says" in p for p in altered(row, Proof=proof))
     del proof["mechanisms"]
     assert "'Proof' is incomplete" in altered(row, Proof=proof)[0]
+
+
+def test_what_cannot_be_known_is_proven_from_a_file_too(rows, tmp_path):
+    """A file's reader leaves out keys that are null, such as ``after`` where nobody can know."""
+    opened = [
+        row
+        for row in rows
+        if any(one["kind"] == "undetermined" for one in row["Proof"]["consequences"].values())
+    ]
+    assert opened
+    path = tmp_path / "opened.jsonl"
+    path.write_text("".join(f"{line_of(row)}\n" for row in opened), encoding="utf-8")
+    for row, (_, again) in zip(opened, read_rows(path), strict=True):
+        assert check_story(again) == check_story(row) == []
+        assert facts_of(again) == facts_of(row)
+        for one in again["Proof"]["consequences"].values():
+            if one["kind"] == "undetermined":
+                one["after"] = True
+        assert any("the proof says" in problem for problem in check_story(again))
 
 
 def test_wordings_of_one_kind_share_no_telling_word():

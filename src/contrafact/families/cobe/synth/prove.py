@@ -506,7 +506,7 @@ def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
         if claimed is None:
             if name in facts.text.told or name in facts.implied:
                 yield f"the proof says nothing of '{name}'"
-        elif (claimed["kind"], claimed["after"]) != (derived.kind, derived.after) or (
+        elif (claimed["kind"], claimed.get("after")) != (derived.kind, derived.after) or (
             "direction" in claimed and claimed["direction"] != derived.direction
         ):
             yield f"the proof says {claimed} of '{name}', which is {derived.kind}, {derived.after}"

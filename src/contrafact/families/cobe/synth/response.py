@@ -417,8 +417,8 @@ def _compared(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _W
             was = text.replace(than, "was")
             for words in _THAN[way]:
                 for amount in {was, *forms["amounts"]}:
-                    said = amount.replace(FIGURE, f"{words} {FIGURE}")
-                    yield _wording_tokens(said), clause
+                    bound = amount.replace(FIGURE, f"{words} {FIGURE}")
+                    yield _wording_tokens(bound), clause
                 told, would = _tenses(text.replace(than, f"was {words}"))
                 yield from ((tense, clause) for tense in told)
                 yield from ((tense, replace(clause, kind="W")) for tense in would)

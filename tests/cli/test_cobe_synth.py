@@ -14,8 +14,8 @@ def test_stories_are_written_and_the_same_again(quick_contrafact, tmp_path):
     assert "one.json: 24 stories of " in first.stdout
     assert "all proven from the stories' texts and by both algorithms" in first.stdout
     page = " ".join((DOCS / "synth.md").read_text(encoding="utf-8").replace("\n>", "").split())
-    convention = first.stdout.splitlines()[-2].partition("read so: w")[2]
-    assert convention and f"W{convention}" in page
+    convention = first.stdout.splitlines()[-2].partition("the stories: e")[2]
+    assert convention and f"E{convention}" in page
     assert quick_contrafact(*words, "two.json").returncode == 0
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     rows = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))

@@ -327,13 +327,14 @@ def test_the_checker_finds_what_is_wrong(rows):
     assert "'Proof' is incomplete" in altered(row, Proof=proof)[0]
 
 
-def test_what_cannot_be_known_is_proven_from_a_file_too(rows, tmp_path):
+def test_what_cannot_be_known_is_proven_from_a_file_too(tmp_path):
     """A file's reader leaves out keys that are null, such as ``after`` where nobody can know."""
-    opened = [
+    drawn = (
         row
-        for row in rows
+        for row in compose(3000, 772)
         if any(one["kind"] == "undetermined" for one in row["Proof"]["consequences"].values())
-    ]
+    )
+    opened = list(itertools.islice(drawn, 2))
     assert opened
     path = tmp_path / "opened.jsonl"
     path.write_text("".join(f"{line_of(row)}\n" for row in opened), encoding="utf-8")

@@ -219,3 +219,11 @@ def test_no_group_of_a_pattern_repeats_possessively():
         if group.search(node.value)
     ]
     assert repeated == []
+
+
+def test_every_decision_has_a_number_of_its_own():
+    pages = sorted((SOURCE.parents[1] / "docs" / "decisions").glob("0*.md"))
+    numbers = [page.name.partition("-")[0] for page in pages]
+    assert numbers and len(set(numbers)) == len(numbers)
+    for page, number in zip(pages, numbers, strict=True):
+        assert page.read_text(encoding="utf-8").startswith(f"# {int(number)}. "), page.name

@@ -34,7 +34,7 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
     proof = row["Proof"]
     facts = []
     for name, consequence in proof["consequences"].items():
-        forms, kind, after = proof["wordings"].get(name), consequence["kind"], consequence["after"]
+        forms, kind = proof["wordings"].get(name), consequence["kind"]
         if forms is None or kind == "set":
             continue
         if "amounts" in forms:
@@ -43,7 +43,7 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
         elif name not in proof["told"]:
             asked = (int(row["Core Set ID"]) + int(row["Variation ID"])) % 2 == 0
             clause = forms[str(asked).lower()]["clauses"][-1]
-            due, of = ("true" if after == asked else "false"), "not told"
+            due, of = ("true" if consequence["after"] == asked else "false"), "not told"
         else:
             clause = forms[str(proof["facts"][name]).lower()]["clauses"][0]
             due, of = ("cannot be told", "open") if kind == "undetermined" else (kind, kind)

@@ -66,7 +66,7 @@ def test_a_leak_is_found(stories):
     ]
     rows = list(leak_rows(items_of(shown), readers=["connectors"], folds_by=["graph"]))
     overall = [row for row in rows if row.target == OVERALL]
-    assert all(row.leaks and row.auroc > 0.95 for row in overall)
+    assert all(row.leaks and row.auroc > 0.9 for row in overall)
 
 
 def test_too_few_answers_are_reported(stories):

@@ -43,7 +43,7 @@ _MOST_CLAIMS = 3
 """Connectors in one story."""
 _MOST_APART = 3.5
 """How much more often the answers with one sort of connector may fail E1 and E2 than those with
-the other (`_answer_claims`)."""
+the other, and how many more events their stories may set and keep (`_answer_claims`)."""
 _E1, _E2, _E4, _E5 = 1, 2, 8, 16
 """The bit of each criterion in a pattern of failures."""
 
@@ -556,8 +556,11 @@ def _answer_claims(
 
     As many answers have a connector of consequence alone as have one of contrast alone; the others
     have one of each. So an answer with all connectors reversed has the same sorts as right ones.
-    The two groups fail E1 and E2 in other stories about as often: else the sort of a connector
-    would tell something of that. ``patterns`` has what every right answer fails in every story.
+    The two groups fail E1 and E2 in other stories about as often, and their stories set about as
+    many events and keep about as many: else the sort of a connector would tell something of the
+    verdict, with the length of the query and of the criteria. (Where one event is set and all but
+    one change, nearly every right connector is one of consequence.) ``patterns`` has what every
+    right answer fails in every story.
     """
     sides = [
         tuple([claim for claim in story.claims if claim.follows is side] for side in (True, False))
@@ -566,6 +569,7 @@ def _answer_claims(
     weight = [
         sum(2 * bool(pattern & _E2) + bool(pattern & _E1) for pattern in row) for row in patterns
     ]
+    shown = [(story.bits.stays.bit_count(), len(story.supposed)) for story in stories]
     everyone = range(len(stories))
     best: tuple[float, frozenset[int], frozenset[int]] | None = None
     for most in (0, 1, 2):
@@ -577,6 +581,9 @@ def _answer_claims(
                 ):
                     continue
                 apart = abs(sum(weight[i] for i in follows) - sum(weight[i] for i in against))
+                pairs = [sorted(shown[i] for i in some) for some in (follows, against)]
+                for (kept, set_), (kept_too, set_too) in zip(*pairs, strict=True):
+                    apart += abs(kept - kept_too) + abs(set_ - set_too)
                 cost = apart + rng.random()
                 if best is None or cost < best[0]:
                     best = cost, frozenset(follows), frozenset(against)

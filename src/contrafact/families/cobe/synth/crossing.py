@@ -167,7 +167,7 @@ class Situation:
                 steady = [cause for cause in gate.parents if after[cause] is facts[cause]]
                 if facts[name] is decides in [facts[cause] for cause in steady]:
                     held.add("suffices")
-        if self._held_back & self._beside_change:
+        if self._held_back & self._near_change:
             held.add("held back")
         above = Graph(plot.parents).ancestors([QUANTITY]) if plot.measure is not None else ()
         if not self.moves and not supposed.keys().isdisjoint(above):
@@ -195,7 +195,7 @@ class Situation:
         }
 
     @property
-    def _beside_change(self) -> set[str]:
+    def _near_change(self) -> set[str]:
         """The events with a cause, an effect, or an effect of a cause that changes."""
         changed = set(self.events(self.bits.changes))
         parents = self.plot.parents

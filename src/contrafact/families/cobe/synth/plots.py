@@ -266,7 +266,7 @@ def draw_plot(
     if large:  # so many facts in all, those that nothing touches among them
         low = high = rng.randint(low, high)
     if other is not None:
-        drawn = _beside(scene, other, graph, (low, high), rng, focus)
+        drawn = _pair_of(scene, other, graph, (low, high), rng, focus)
         if drawn is None:
             return None
         scene, part = drawn
@@ -344,7 +344,7 @@ def draw_plot(
     return plot
 
 
-def _beside(
+def _pair_of(
     first: Scene, second: Scene, graph: str, facts: tuple[int, int], rng: Random, focus: str
 ) -> tuple[Scene, _Part] | None:
     """Return two places as one, and parts of both that together have this type of graph."""

@@ -9,10 +9,16 @@ from contrafact.exams.questions import other_order
 from contrafact.exams.score import surface_rows
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.exam import examiner, finforce_items, surface_items
+from contrafact.families.finforce.exam import (
+    EXAM,
+    examiner,
+    finforce_items,
+    hard_items,
+    surface_items,
+)
 from contrafact.families.finforce.records import SIDES
 from contrafact.family.exam import draw_crossed, draw_items
-from contrafact.family.settings import StructuredOptions
+from contrafact.family.settings import LevelOptions, StructuredOptions
 from contrafact.judges.surface import CRITERION_LIMIT, OVERALL_LIMIT
 from contrafact.prompts import open_pack
 
@@ -147,3 +153,34 @@ def test_the_other_order_has_the_same_lines_with_the_texts_first():
 )
 def test_the_other_order_of_other_packs(prompt, shown, other):
     assert other_order(prompt, shown) == other
+
+
+def test_hard_items_of_every_kind_are_right_as_often_as_wrong():
+    items = hard_items()
+    verdicts = defaultdict(list)
+    for item in items:
+        (known,) = item.known.values()
+        verdicts[item.kind].append(known)
+    assert {sum(own) / len(own) for own in verdicts.values()} == {0.5}
+    assert {kind: len(own) for kind, own in verdicts.items()} == {
+        "hard, two words": 28, "hard, not its party": 12, "hard, half said": 6,
+        "hard, beside the event": 4, "hard, mechanism": 12, "hard, words against": 12,
+        "hard, one party": 8, "hard, mood or money": 8,
+    }  # fmt: skip
+    assert len({item.id for item in (*items, *finforce_items())}) == 90 + 740
+    assert {item.material.category for item in items} == set(CATEGORIES)
+
+
+def test_a_reader_of_no_headline_learns_little_from_hard_items():
+    rows = surface_rows(surface_items(hard_items()), seed=0)
+    assert rows["directionality"].auroc.estimate < CRITERION_LIMIT
+    assert rows["response"].auroc.estimate < OVERALL_LIMIT + 0.005
+    assert not any(row.leaks for row in rows.values())
+
+
+def test_the_level_chooses_the_items_and_is_no_setting_of_how_a_judge_is_asked():
+    assert EXAM.items(LevelOptions(), None, 0) == list(finforce_items())
+    assert EXAM.items(LevelOptions(level="hard"), None, 0) == list(hard_items())
+    drawn = EXAM.items(LevelOptions(level="hard"), 40, 1)
+    assert sum(item.should_pass for item in drawn) == 20
+    assert LevelOptions(level="hard").model_dump() == {"structured": True}

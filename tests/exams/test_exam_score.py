@@ -7,7 +7,7 @@ import pytest
 from tests.support.made_exams import exam_rows, examined
 
 from contrafact.errors import InputError
-from contrafact.exams.score import unread_notes
+from contrafact.exams.score import ceiling_notes, unread_notes
 from contrafact.family.exam_file import read_exam, read_exams, write_exam
 
 
@@ -105,6 +105,21 @@ def test_where_no_verdict_can_be_read_it_is_said():
     (note,) = unread_notes(exam_rows(unread), "a/judge")
     assert "no verdict of a/judge can be read (10 of 10: " in note
     assert not unread_notes(exam_rows([*unread, row(11, True, False)]), "a/judge")
+
+
+def test_a_judge_right_on_everything_is_told_what_the_exam_cannot_tell():
+    right = [row(n, n % 2 == 0, n % 2 == 0) for n in range(10)]
+    (note,) = ceiling_notes(exam_rows(right), "a/judge", "easy")
+    assert note == (
+        "a/judge is right on all 10 verdicts: this exam of level easy cannot tell it from a "
+        "perfect judge; --level hard has items at the edge"
+    )
+    (hard,) = ceiling_notes(exam_rows(right), "a/judge", "hard")
+    assert hard.endswith("this exam of level hard cannot tell it from a perfect judge")
+    (unnamed,) = ceiling_notes(exam_rows(right), "a/judge", "")
+    assert unnamed.endswith("this exam cannot tell it from a perfect judge")
+    for other in (row(10, True, False), row(10, True, None)):
+        assert not ceiling_notes(exam_rows([*right, other]), "a/judge", "easy")
 
 
 def test_a_file_comes_back_as_it_was(tmp_path):

@@ -9,6 +9,7 @@ from contrafact.errors import InputError, ModelError
 from contrafact.exams import ExamOptions, exam_file
 from contrafact.exams.questions import JudgeCall, ask_questions, questions_of
 from contrafact.exams.score import (
+    ceiling_notes,
     exam_rows,
     examine,
     leak_notes,
@@ -48,7 +49,7 @@ class PreparedExam:
     """An exam that is ready to start, with its items drawn and its templates opened and checked.
 
     Several judges form a panel. ``seed`` is the seed of the draw of items and of the intervals;
-    ``settings`` say how the judges are asked, for the exam's file.
+    ``settings`` say how the judges are asked, for the exam's file; ``level`` names its items.
     """
 
     family: str
@@ -60,6 +61,7 @@ class PreparedExam:
     judges: Sequence[str]
     seed: int
     settings: Mapping[str, Any] = field(default_factory=dict)
+    level: str = ""
 
     @property
     def task_version(self) -> str:
@@ -117,7 +119,11 @@ class PreparedExam:
             items=items.name,
             seed=self.seed,
             settings=dict(self.settings),
-            notes=[*unread_notes(rows, judge), *leak_notes(surface, self.spec.surface_reader)],
+            notes=[
+                *unread_notes(rows, judge),
+                *ceiling_notes(rows, judge, self.level),
+                *leak_notes(surface, self.spec.surface_reader),
+            ],
             surface=surface,
             overall=self.spec.overall,
         )
@@ -172,6 +178,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         judges=judges,
         seed=options.seed,
         settings={**settings, **examiner.settings, **asked},
+        level=str(getattr(own, "level", "")),
     )
 
 

@@ -221,6 +221,18 @@ def unread_notes(rows: pd.DataFrame, judge: str) -> list[str]:
     ]
 
 
+def ceiling_notes(rows: pd.DataFrame, judge: str, level: str) -> list[str]:
+    """Return a note if a judge is right on every item; otherwise none."""
+    if rows.empty or rows["passed"].isna().any() or (rows["passed"] != rows["known"]).any():
+        return []
+    named = f" of level {level}" if level else ""
+    more = "; --level hard has items at the edge" if level == "easy" else ""
+    return [
+        f"{judge} is right on all {len(rows)} verdicts: this exam{named} cannot tell it from a "
+        f"perfect judge{more}"
+    ]
+
+
 def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
     """Return a note if items leak; otherwise none."""
     leaky = [name for name, row in surface.items() if row.leaks]

@@ -29,6 +29,7 @@ __all__ = [
     "UNDER",
     "ConfigPart",
     "FluencyOptions",
+    "LevelOptions",
     "Names",
     "ReaderOptions",
     "RunSettings",
@@ -141,6 +142,16 @@ class StructuredOptions(TaskOptions):
     """Options of tasks that ask for JSON."""
 
     structured: bool = Field(default=True, description="Ask providers for JSON by schema.")
+
+
+class LevelOptions(StructuredOptions):
+    """Options of exams that also have hard items."""
+
+    level: Literal["easy", "hard"] = Field(
+        default="easy",
+        exclude=True,  # it says what is asked, and not how
+        description="Items with plain faults, or items at the edge of a criterion.",
+    )
 
 
 class ReaderOptions(TaskOptions):

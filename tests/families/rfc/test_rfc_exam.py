@@ -5,18 +5,20 @@ from collections import Counter, defaultdict
 import pytest
 
 from contrafact.exams.questions import other_order, questions_of
+from contrafact.exams.score import surface_rows
 from contrafact.families.rfc.contracts.pair_check import check_pairs
 from contrafact.families.rfc.exam import (
     EXAM,
     WHOLES,
     crossed_items,
     examiner,
+    hard_items,
     labelled_items,
     rfc_items,
     surface_items,
 )
 from contrafact.families.rfc.judging import CRITERIA
-from contrafact.family.settings import StructuredOptions
+from contrafact.family.settings import LevelOptions, StructuredOptions
 from contrafact.judges.surface import OVERALL_LIMIT, leak_rows
 from contrafact.prompts import open_pack
 
@@ -106,7 +108,7 @@ def test_a_pair_is_one_question(asks):
 
 
 def test_a_draw_has_every_kind_half_of_it_sound_and_rests_on_the_seed():
-    options = StructuredOptions()
+    options = LevelOptions()
     drawn = EXAM.items(options, 200, 5)
     assert [i.id for i in drawn] == [i.id for i in EXAM.items(options, 200, 5)]
     assert [i.id for i in drawn] != [i.id for i in EXAM.items(options, 200, 6)]
@@ -124,3 +126,22 @@ def test_labelled_pairs_say_what_their_label_says():
             assert all(item.known.values()) and item.whole in (True, None)
         else:
             assert False in item.known.values() and item.whole in (False, None)
+
+
+def test_hard_pairs_are_right_as_often_as_wrong_and_break_no_fact():
+    items = hard_items()
+    whole = defaultdict(list)
+    for item in items:
+        whole[item.kind].append(item.whole)
+    assert len(whole) == 9 and {sum(own) / len(own) for own in whole.values()} == {0.5}
+    assert not [i.text for i, check in zip(items, facts_of(items), strict=True) if check.violations]
+    assert len({i.id for i in (*items, *rfc_items())}) == 132 + 999
+    failed = {name for item in items for name, known in item.known.items() if not known}
+    assert failed == {*WHOLES} | {f"{kind}:{c.name}" for kind in WHOLES for c in CRITERIA[kind]}
+    assert EXAM.items(LevelOptions(level="hard"), None, 0) == list(items)
+
+
+def test_readers_of_surface_learn_little_from_hard_pairs():
+    rows = surface_rows(surface_items(hard_items()), seed=0)
+    assert rows["response"].auroc.estimate <= OVERALL_LIMIT
+    assert not any(row.leaks for row in rows.values())

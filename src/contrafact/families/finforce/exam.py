@@ -22,6 +22,10 @@ kind              forward compatibility  directionality  made of
 Every text but the vague ones is right on some items and wrong on others, the headlines of an event
 have the same words, and the items of short and of long headlines pass equally often, so that no
 surface feature tells a verdict. A criterion is asked only if its verdict is certain.
+
+``exam_hard.jsonl`` holds the items of ``--level hard``, each with the reason for its verdict, which
+no judge is shown: a text is right beside one headline (or on one side) and wrong beside another, or
+two texts of nearly the same words differ in the verdict.
 """
 
 import json
@@ -32,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_crossed
-from contrafact.family.settings import StructuredOptions
+from contrafact.family.settings import LevelOptions, StructuredOptions
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
 
@@ -46,11 +50,38 @@ _FORWARD, _DIRECTION = CRITERIA
 @cache
 def finforce_items() -> tuple[ExamItem, ...]:
     """Return all items, in the table's order of kinds: 160, 160, 240, 80, 80 and 20."""
-    lines = Path(__file__).with_name("exam_items.jsonl").read_text(encoding="utf-8").splitlines()
     items: list[ExamItem] = []
-    for event, row in enumerate(map(json.loads, lines)):
+    for event, row in enumerate(_rows("exam_items.jsonl")):
         items += _crossed(row, reverse=event % 2 == 1)
     return tuple(items)
+
+
+@cache
+def hard_items() -> tuple[ExamItem, ...]:
+    return tuple(
+        ExamItem(
+            id=content_id(row["headline"], row["kind"], row["side"], row["text"], prefix="x"),
+            cluster=f"hard-{row['event']}",
+            kind=f"hard, {row['kind']}",
+            about=row["headline"],
+            text=row["text"],
+            known={row["criterion"]: row["known"]},
+            facts={"side": row["side"]},
+            material=Headline.of(row["headline"], category=row["category"]),
+            # Two texts beside one headline are a pair as well as one text beside two.
+            pair=f"hard-{row['event']}",
+        )
+        for row in _rows("exam_hard.jsonl")
+    )
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _items(options: LevelOptions, n: int | None, seed: int) -> Sequence[ExamItem]:
+    return draw_crossed(hard_items() if options.level == "hard" else finforce_items(), n, seed)
 
 
 def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
@@ -139,9 +170,9 @@ def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
 EXAM = ExamSpec(
     task="finforce",
     criteria={name: name for name in CRITERIA},
-    items=lambda options, n, seed: draw_crossed(finforce_items(), n, seed),
+    items=_items,
     examiner=examiner,
-    options=StructuredOptions,
+    options=LevelOptions,
     surface=surface_items,
     surface_reader="reads no headline",
 )

@@ -11,6 +11,9 @@ its halves is as often part of a right rewrite. `exam_labelled.jsonl` names bund
 labels and, for faulty pairs, the criteria that they fail; a criterion is asked only if its verdict
 is certain. Controls (a changed figure or name, a copy) are faults that facts find: verdicts on them
 are reported apart, as ``KIND:control``, as are numerical pairs, which facts decide.
+
+``exam_hard.jsonl`` holds the pairs of ``--level hard``, each with the reason for its verdicts,
+which no judge is shown: as many pairs of a kind are sound as faulty, and they share their texts.
 """
 
 import json
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items
-from contrafact.family.settings import StructuredOptions
+from contrafact.family.settings import LevelOptions, StructuredOptions
 from contrafact.records import Verdict, content_id
 from contrafact.text.delimit import delimit
 
@@ -53,6 +56,20 @@ class _Pair(NamedTuple):
 @cache
 def rfc_items() -> tuple[ExamItem, ...]:
     return (*crossed_items(), *labelled_items())
+
+
+@cache
+def hard_items() -> tuple[ExamItem, ...]:
+    return tuple(
+        _item(
+            row["manipulation"],
+            f"hard, {row['made']}",
+            f"hard-{row['frame']}",
+            _Pair(row["original"], row["rewritten"]),
+            row["known"],
+        )
+        for row in _rows(_HERE.with_name("exam_hard.jsonl"))
+    )
 
 
 # Crossed items
@@ -279,12 +296,16 @@ def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
     ]
 
 
+def _items(options: LevelOptions, n: int | None, seed: int) -> Sequence[ExamItem]:
+    return draw_items(hard_items() if options.level == "hard" else rfc_items(), n, seed)
+
+
 EXAM = ExamSpec(
     task="rfc-detect",
     criteria={},
-    items=lambda options, n, seed: draw_items(rfc_items(), n, seed),
+    items=_items,
     examiner=examiner,
-    options=StructuredOptions,
+    options=LevelOptions,
     surface=surface_items,
     surface_reader="reads no meaning",
     overall=WHOLES,

@@ -174,7 +174,7 @@ def test_hard_items_of_every_kind_are_right_as_often_as_wrong():
 def test_a_reader_of_no_headline_learns_little_from_hard_items():
     rows = surface_rows(surface_items(hard_items()), seed=0)
     assert rows["directionality"].auroc.estimate < CRITERION_LIMIT
-    assert rows["response"].auroc.estimate < OVERALL_LIMIT + 0.005
+    assert rows["response"].auroc.estimate < OVERALL_LIMIT
     assert not any(row.leaks for row in rows.values())
 
 

@@ -163,7 +163,7 @@ def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
     # "The driver drove on, but the delay was 5 minutes": with a number it can be plain contrast.
     contrast = effect in facts.text.quantities and not claim.follows
     reversed_ = not any(goes) and None not in goes and not contrast
-    if reversed_ and claim.looks_back and not claim.follows:
+    if reversed_ and claim.anaphoric and not claim.follows:
         # "The fridge was warm. The lift ran. Even so, they operated": in spite of the fridge.
         reversed_ = not _any_against(facts.model, reading, effect, bool(after))
     return Decision(False if reversed_ else None, f"'{effect}' {way} {names}")

@@ -60,14 +60,14 @@ class Mention:
 class Claim:
     """What a connector says: that an effect follows from causes, or comes in spite of them.
 
-    ``looks_back``: The connector opens a sentence ("Even so, …"), and may mean more than the
+    ``anaphoric``: The connector opens a sentence ("Even so, …"), and may mean more than the
     sentence before it.
     """
 
     causes: tuple[Mention, ...]
     effect: Mention
     follows: bool
-    looks_back: bool = False
+    anaphoric: bool = False
 
 
 def left_open(mention: Mention) -> Mention:

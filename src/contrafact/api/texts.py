@@ -349,7 +349,7 @@ def synth(
     seed: Seed = 0,
     graph: str | None = None,
     domain: str | None = None,
-    level: int | None = None,
+    difficulty: int | None = None,
     private_lexicon: PathLikeOrNone = None,
     out: PathLikeOrNone = None,
 ) -> Result[pd.DataFrame]:
@@ -360,7 +360,7 @@ def synth(
         seed: Seed of the draw.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
-        level: Only stories of this level, 0 (easy) to 6.
+        difficulty: Only stories of this level, 0 (easy) to 6.
         private_lexicon: A folder with rules of your own.
         out: A file to write as well: JSON, or JSON Lines.
 
@@ -369,7 +369,7 @@ def synth(
         ``scores``: by type of graph, how many stories and answers.
 
     Raises:
-        InputError: There is no such graph, domain or level, or the rules cannot be used.
+        InputError: There is no such graph, domain or difficulty, or the rules cannot be used.
     """
     from contrafact.families.cobe.synth.compose import compose, line_of
     from contrafact.families.cobe.synth.difficulty import level_named
@@ -377,7 +377,7 @@ def synth(
     path, rules = as_path(out), as_path(private_lexicon)
     if path is not None:
         guard_output(path, rules, kind="JSON")
-    wanted = None if level is None else level_named(level)
+    wanted = None if difficulty is None else level_named(difficulty)
     drawn = compose(n, seed, graph=graph, domain=domain, difficulty=wanted, private_lexicon=rules)
     lines = [line_of(row) for row in drawn]
     if path is not None and path.suffix.lower() in (".jsonl", ".ndjson"):

@@ -36,6 +36,8 @@ _MOST_NAMED = 3
 """The most systems that a sentence names; if there are more, it gives their number."""
 _MOST = 0.5
 """The share of outputs without an answer above which the summary does not advise a judge."""
+_OPEN = 0.1
+"""The share of open verdicts above which a rate over the decided ones is not said first."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,25 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class _Bounds:
+    """How many outputs of a system were put to a judge, pass, and are left open."""
+
+    judged: int
+    passed: int
+    opened: int
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest share that can pass."""
+        number = max(1, self.judged)
+        return self.passed / number, (self.passed + self.opened) / number
+
+    @property
+    def text(self) -> str:
+        return " to ".join(format_number(end, "share") for end in self.ends) + "%"
+
+
+@dataclass(frozen=True)
 class _Finding:
     """The figures that the summary reports; ``measure`` is None for the share of sound outputs.
 
@@ -110,6 +131,27 @@ class _Finding:
         return self.measure is not None and self.measure.judged
 
     @cached_property
+    def bounds(self) -> dict[str, _Bounds]:
+        """The bounds of every system's share, by system; empty unless much is left open.
+
+        What an undecided verdict leaves open counts as wrong below and as right above; what is
+        invalid or no answer is wrong.
+        """
+        measure, items = self.measure, self.data.items
+        if measure is None or not measure.judged or measure.units or measure.compute:
+            return {}
+        if measure.kind != "share" or measure.better != "high":
+            return {}
+        column = measure.column or measure.name
+        bounds = {}
+        for system in map(str, self.rows["system"]):
+            rows = items[items["system"].eq(system) & items["was_judged"]]
+            is_open = rows[column].isna() & _sound(rows)
+            bounds[system] = _Bounds(len(rows), int(rows[column].eq(1).sum()), int(is_open.sum()))
+        much = any(one.opened > _OPEN * one.judged for one in bounds.values())
+        return bounds if much else {}
+
+    @cached_property
     def one_judge(self) -> bool:
         """Whether all figures rest on the same judge, or on none."""
         return not self.judged or self.data.one_judge
@@ -131,7 +173,7 @@ class _Finding:
 
     def compared(self, *, apart: bool) -> list[str]:
         """Return the systems that a test tells apart from the best; or the others."""
-        if len(self.best) > 1 or not self.data.several or not self.one_judge:
+        if len(self.best) > 1 or not self.data.several or not self.one_judge or self.bounds:
             return []
         tested = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]
         return [name for name in tested if (self.adjusted[name] < _SIGNIFICANT) == apart]
@@ -245,6 +287,7 @@ def _sentence(finding: _Finding) -> Reason:
     cases = {
         "nothing-read": not data.asked_and_valid[1],
         "several-judges": len(ranked) > 1 and not finding.one_judge,
+        "open": bool(finding.bounds),
         "one-system": len(ranked) == 1,
         "all-alike": len(finding.best) == len(ranked),
         "several-best": len(finding.best) > 1,
@@ -261,6 +304,11 @@ def _sentence(finding: _Finding) -> Reason:
     strict = ", counting what is invalid or no answer as wrong" if finding.form == "strict" else ""
     units = count(data.items[spec.cluster].nunique(), spec.cluster_noun, spec.clusters)
     low = finding.measure is not None and finding.measure.better == "low"
+    within = [
+        f"{name} {one.text} ({one.judged - one.opened} of {one.judged} decided, {one.passed} right)"
+        for name in ranked["system"][:_MOST_BARS]
+        if (one := finding.bounds.get(str(name)))
+    ]
     return sentence(
         "first",
         next(code for code, holds in cases.items() if holds),
@@ -277,6 +325,7 @@ def _sentence(finding: _Finding) -> Reason:
             [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
         ),
         rests=f"{strict}, over {units}" if data.several else "",
+        within=listed(within) if within else "",
     )
 
 
@@ -363,6 +412,7 @@ def _next(finding: _Finding) -> Reason:
         "read-replies": not data.asked_and_valid[1],
         "judge": data.spec.criteria and not data.judged,
         "no-answers": asked["degenerate"].notna().mean() > _MOST,
+        "decide": bool(finding.bounds),
         "examine": unexamined and not meta.embedded_judge,
         "other-judge": unexamined or finding.is_uninformative,
         "name-model": models.eq(NO_MODEL).all(),
@@ -391,6 +441,8 @@ def _drawing(
     if measure is not None and finding.form == "strict" and "valid" in measure.forms:
         other = data.overall(measure.name, "valid").set_index("system")["estimate"]
         other = other[other.index.isin(rows["system"])]
+    if finding.bounds:
+        other = pd.Series(dtype=float)
     grid = pd.concat([drawn["estimate"], drawn["low"], drawn["high"], other]).dropna()
     fraction = kind == "share" or (kind == "coefficient" and grid.between(0, 1).all())
     start, end = (0.0, 1.0) if fraction else (min(0.0, float(grid.min())), float(grid.max()))
@@ -402,6 +454,12 @@ def _drawing(
     def bar(row: "pd.Series[Any]") -> _Bar:
         system = str(row["system"])
         estimate, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
+        if one := finding.bounds.get(system):
+            low, high = one.ends
+            rests = _rests_on(data.items[data.items["system"].eq(system)])
+            width = round(position(high) - position(low), 2)
+            nowhere = float("nan")
+            return _Bar(system, one.text, "bounds", nowhere, position(low), width, nowhere, rests)
         between = f"{format_number(low, kind)} to {format_number(high, kind)}"
         reported = float(other.get(system, float("nan")))
         same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
@@ -423,6 +481,8 @@ def _drawing(
     )
     if (rows[data.spec.clusters] < data.spec.fewest).all():
         caption = f"The dot is the figure; there are too few {data.spec.clusters} for intervals."
+    if finding.bounds:
+        caption = "The line goes from what is known to pass to what passes or is left open."
     if finding.form == "strict":
         caption += " What is invalid or no answer counts as wrong."
     if any(not math.isnan(bar.other) for bar in bars):

@@ -81,22 +81,6 @@ def test_copies_that_the_judge_passed_are_no_lead(opened: Any) -> None:
     assert "northwind" in more["other-over-valid"] and "32" in more["losses"]
 
 
-def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate(opened: Any) -> None:
-    def change(items: pd.DataFrame) -> None:
-        all_read(items)
-        left = items["system"].str.startswith("northwind") & (items.index % 2 == 0)
-        for name in CRITERIA:
-            items.loc[left, name] = np.nan
-            items.loc[left, f"{name}_invalid"] = "undecided"
-
-    summary, _ = opened(change)
-    assert (summary.sentence.code, summary.next.code) == ("open", "decide")
-    assert "50.0 to 100.0% (16 of 32 decided, 16 right)" in summary.sentence.text
-    assert {said.code for said in summary.more}.isdisjoint({"apart", "not-apart"})
-    bar = next(bar for bar in summary.bars if bar.system.startswith("northwind"))
-    assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)
-
-
 def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
     summary, data = opened(headlines=1)
     assert summary.sentence.text.startswith("On one headline, ")

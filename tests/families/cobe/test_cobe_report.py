@@ -23,6 +23,7 @@ from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns
+from contrafact.report.summary import summarise
 
 HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."
 GOOD, POOR, JUDGE = "tern/one · plain", "tern/two · plain", "tern/judge"
@@ -349,3 +350,19 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
 def test_an_exam_of_a_judge_that_judged_nothing_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fits no judge of these runs"):
         report(tmp_path, exams=[exam(0.9, 0.9, judge="tern/other")])
+
+
+def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
+    """36 of one system's 72 responses are open, as a proof leaves free wording open."""
+    rows = [row(story, phrasing, GOOD) for story in range(24) for phrasing in PHRASINGS]
+    for one in rows[::2]:
+        one |= {"E3": np.nan, "E3_invalid": "cannot read it", "correct": np.nan}
+    rows += [row(story, phrasing, POOR) for story in range(24) for phrasing in PHRASINGS]
+    items = pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
+    data = chapter_data(TaskRuns("cobe", items, meta()), Options(resamples=400))
+    summary = summarise(data)
+    assert (summary.sentence.code, summary.next.code) == ("open", "decide")
+    assert f"{GOOD} 50.0 to 100.0% (36 of 72 decided, 36 right)" in summary.sentence.text
+    assert {said.code for said in summary.more}.isdisjoint({"apart", "not-apart"})
+    bar = next(bar for bar in summary.bars if bar.system == GOOD)
+    assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)

@@ -106,7 +106,8 @@ def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, t
         assert len(controls) == {"finforce": 2, "cobe": 3}[task]
         for name, row in controls.items():
             # What fits another headline is told by its words where they are of nothing here.
-            if name != "control: another headline's":
+            # Two blocks of stories have no interval.
+            if name != "control: another headline's" and task != "cobe":
                 assert row["high"] < own[reference]["low"], name
             assert row["estimate"] < own[reference]["estimate"], name
 

@@ -54,7 +54,7 @@ def test_no_split_has_what_it_holds_out_in_training():
             clauses,
         )
 
-    graphs, scenes, clauses = told("train", 120)
+    graphs, scenes, clauses = told("train", 400)
     assert not told("graphs")[0] & graphs
     assert told("graphs")[1] <= scenes
     assert not told("scenes")[1] & scenes

@@ -35,7 +35,8 @@ def check(counts: Counter[tuple[str, str]], answers: int) -> None:
     for kind in ("denied", "conditional", "contradicted later"):
         assert counts[kind, "decided"] > 0.2 * counts[kind, "verdicts"], kind
         assert counts[kind, "failed"] > 0.2 * counts[kind, "decided"], kind
-    assert counts["compared", "decided"] == counts["compared", "verdicts"]
+    # "Even so" before it may look back further than the sentence before: E3 is open then.
+    assert counts["compared", "decided"] >= 0.98 * counts["compared", "verdicts"]
     assert not counts["framed or taken back", "decided"]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.contracts import Check
+from contrafact.families.rfc.contracts import Check, check_pair
 from contrafact.families.rfc.contracts.rules import fail
 from contrafact.families.rfc.judging import CRITERIA, Judging, check_judges, settled
 from contrafact.families.rfc.records import MANIPULATIONS
@@ -94,6 +94,14 @@ def test_a_numerical_pair_stays_what_facts_make_it_and_judges_speak_to_a_person(
     found = settled(PASSED, judged("numerical", "0?"), "numerical", *PAIR)
     assert found.passed is True and not found.violations
     assert [one.rule for one in found.review] == ["meaning-plausible", "meaning-undecided"]
+
+
+def test_a_numerical_pair_whose_words_are_exchanged_is_for_a_judge():
+    texts = ("Strong demand lifted sales 12%.", "Weak demand lifted sales 20%.")
+    facts = check_pair("numerical", *texts)
+    assert Judging().asks("numerical", facts)
+    assert settled(facts, judged("numerical", "11"), "numerical", *texts).passed is True
+    assert settled(facts, judged("numerical", "10"), "numerical", *texts).passed is False
 
 
 def test_only_what_facts_leave_open_is_asked_and_numerical_pairs_on_request():

@@ -5,7 +5,8 @@ asked about a pair that fails a fact. Each manipulation has its criteria, asked 
 call each; every verdict quotes the words that decide it (`contrafact.judges.quoted`). The rubric
 comes first in the prompt and the texts last, so that prefix caches help.
 
-A judge's verdict on a numerical pair, which facts decide, is for a person to see and fails nothing.
+Facts decide a numerical pair in which only figures differ: a judge's verdict on it is for a person
+to see, and fails nothing. One whose words are exchanged is judged as the others are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -165,7 +166,8 @@ def settled(
     """Return the check of a pair by its facts and the judges' verdicts.
 
     A pair passes if all criteria are true and fails if one is false; otherwise an invalid verdict
-    or a tie leaves it undecided, with the reason for review. Facts alone decide a numerical pair.
+    or a tie leaves it undecided, with the reason for review. A numerical pair that facts pass stays
+    passed; one whose words are exchanged is decided as the others are.
     """
     findings: list[Finding] = []
     for name, panel in judged.panel.items():

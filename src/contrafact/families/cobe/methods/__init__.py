@@ -43,8 +43,8 @@ class _Framed:
 class _FramedMethods(Methods):
     def make(self, spec: str, context: MethodContext) -> Method[Any, Any]:
         method, _, framing = spec.partition(UNDER)
-        made = super().make(method, context)
-        return _Framed(made, context.pack, framing) if framing else made
+        asking = super().make(method, context)
+        return _Framed(asking, context.pack, framing) if framing else asking
 
 
 def framing_of(method: str) -> tuple[str, str | None]:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.causal.model import Graph
+from contrafact.families.cobe.data import tells_cause
 from contrafact.families.cobe.synth.difficulty import Difficulty
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, QUANTITY, Plot
 from contrafact.families.cobe.synth.relations import ConnectorClaim
@@ -429,9 +430,9 @@ def _suits(situation: Situation, wanted: Difficulty, measured: Sequence[str]) ->
         return False
     if len({situation.after[n] for n in measured if situation.after[n] != situation.facts[n]}) > 1:
         return False  # by how much each moves the number, no text says
-    parents = situation.plot.parents
-    told = any(cause not in situation.supposed for n in situation.supposed for cause in parents[n])
-    if wanted.cause_told not in (None, told):
+    plot = situation.plot
+    caused = tells_cause(plot.parents, plot.told, situation.supposed)
+    if wanted.cause_told not in (None, caused):
         return False
     return len(situation.traps.intersection(wanted.traps)) >= wanted.least_traps
 

@@ -6,7 +6,7 @@ the causes, gets wrong there.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from contrafact.errors import InputError
@@ -16,6 +16,8 @@ from contrafact.families.cobe.synth.prove import situation_of
 
 __all__ = ["LEVELS", "TRAPS", "Difficulty", "level_named"]
 
+_OF_STRUCTURE = ("places", "suppositions", "cause_told", "traps", "least_traps", "apart")
+"""The parameters that the drawing of a story's structure has to know."""
 TRAPS: Mapping[str, str] = {
     "suffices": "a cause changes, and its effect stays: another cause decides it anyway",
     "stands": "an outcome is supposed away although causes that suffice for it stand",
@@ -89,8 +91,7 @@ class Difficulty:
     def structured(self) -> bool:
         """Whether it asks for more than can be seen of a story by its graph and its text."""
         usual = Difficulty()
-        names = [field.name for field in fields(self)][5:]
-        return any(getattr(self, name) != getattr(usual, name) for name in names)
+        return any(getattr(self, name) != getattr(usual, name) for name in _OF_STRUCTURE)
 
     def fits(self, row: Mapping[str, Any]) -> bool:
         proof, text = row["Proof"], row["Variation text"]
@@ -102,8 +103,8 @@ class Difficulty:
             return False
         if len({*proof.get("traps", ())} & {*self.traps}) < self.least_traps:
             return False
-        told = tells_cause(proof["graph"], proof["told"], proof["intervention"])
-        if self.cause_told not in (None, told):
+        caused = tells_cause(proof["graph"], proof["told"], proof["intervention"])
+        if self.cause_told not in (None, caused):
             return False
         claims = situation_of(row).reader.read(text).claims
         return _within(len(claims), self.connectors)

@@ -22,7 +22,9 @@ class CheckOptions(JudgeOptions):
         "A model that judges what pairs mean; several form a panel. Without one, it stays open.",
         metavar="J",
     )
-    numerical: bool = option(False, "Ask about numerical pairs too; for review only.")
+    numerical: bool = option(
+        False, "Ask about numerical pairs that facts pass, too; for review only."
+    )
     exam: str | None = option(
         None, "The judge's exam, to estimate how many pairs are really sound.", metavar="FILE"
     )
@@ -70,9 +72,9 @@ def check(options: CheckOptions, bulk: ModelBulkOptions) -> None:
 
     Each row needs id, manipulation, original and rewritten. The check of a pair has passed (true,
     false, or null if undecided), the violations, and, as review, what a person should look at.
-    A numerical pair is decided by facts. Other pairs also need a judge, which is asked if facts
-    find no fault and quotes the deciding words. Replies are saved in FILE.answers.jsonl as they
-    come: if interrupted, run it again, and nothing is asked twice.
+    Facts decide a numerical pair in which only figures differ. Other pairs also need a judge, which
+    is asked if facts find no fault and quotes the deciding words. Replies are saved in
+    FILE.answers.jsonl as they come: if interrupted, run it again, and nothing is asked twice.
 
     Exits with 0, 1 if some pairs fail, 2 if a row is bad; bad rows are named by line, and the
     others are still checked.

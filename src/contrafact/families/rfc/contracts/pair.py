@@ -72,9 +72,9 @@ class Pair:
         return self.goes_with_cause(*old, least=2) and after >= 2
 
     def _changed_near(self, side: Side, start: int, end: int, reach: int) -> int:
-        own = side.span_tokens(start, end)
-        near = range(own.start - reach, own.stop + reach)
+        within = side.span_tokens(start, end)
+        near = range(within.start - reach, within.stop + reach)
         changes = self.alignment
         original = side is self.original
         change_of = changes.change_in_original if original else changes.change_in_rewritten
-        return sum(change_of(i) is not None for i in near if i not in own)
+        return sum(change_of(i) is not None for i in near if i not in within)

@@ -8,8 +8,9 @@ import pytest
 from contrafact.causal.counterfactual import consequences
 from contrafact.errors import InputError
 from contrafact.families.cobe.stories import LEVELS, Difficulty
-from contrafact.families.cobe.synth.compose import compose
+from contrafact.families.cobe.synth.compose import cells_of, compose, draw_fitting
 from contrafact.families.cobe.synth.difficulty import TRAPS, level_named
+from contrafact.families.cobe.synth.library import bundled_library
 from contrafact.families.cobe.synth.prove import check_story, situation_of
 
 HARD = (4, 5, 6)
@@ -150,3 +151,14 @@ def test_a_level_that_is_none_is_one_line():
         level_named(7)
     with pytest.raises(InputError, match="no graph of type 'chain'"):
         next(compose(4, 1, graph="chain", difficulty=LEVELS[6]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", range(4))
+def test_every_domain_and_graph_has_stories_of_a_level(level):
+    """One without any would end a long draw in the middle."""
+    library, wanted = bundled_library(), LEVELS[level]
+    for cell in cells_of(library):
+        if cell.graph in wanted.graphs:
+            rows = draw_fitting(library, [cell], wanted, seed=5, index=0)
+            assert all(map(wanted.fits, rows))

@@ -53,8 +53,9 @@ _TRIES, _TRIES_OF_SCENE = 400, 20
 """How often a block is tried, and how often in one scene before the next."""
 FORMAT = 2
 """The format of files in which every verdict follows from the story's text."""
-_FITS = 100
-"""How often a block is drawn until all of its stories are of a difficulty."""
+_FITS, _FITS_OF_SCENE = 100, 20
+"""How often a block is drawn until all of its stories are of a difficulty, and how often in scenes
+of which one comes first: a scene may have none."""
 _VERSIONS = 99
 """How often a story is told anew until it differs from the others of its block."""
 _TOLD_TWICE = 0.35
@@ -251,7 +252,7 @@ def draw_rows(
     )
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
-        scene = scenes[attempt // _TRIES_OF_SCENE % len(scenes)]
+        scene = scenes[(attempt // _TRIES_OF_SCENE + again // _FITS_OF_SCENE) % len(scenes)]
         other = None
         if wanted is not None and wanted.places > 1:
             if len(scenes) < wanted.places:

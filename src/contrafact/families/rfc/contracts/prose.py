@@ -13,7 +13,9 @@ from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.families.rfc.records import Manipulation
+from contrafact.text.degenerate import foreign_language
 from contrafact.text.diff import token_count
+from contrafact.text.numerals import decimal_places
 
 SHORTENED = 60
 """The most characters of the rewrite that a message quotes."""
@@ -37,6 +39,46 @@ def identical(pair: Pair) -> Iterator[Finding]:
     original = folded(pair.original.text)
     if original and original == folded(pair.rewritten.text):
         yield fail("identical", "the rewrite says the same, word for word")
+
+
+@rule("other-language", about="presence", to_review="all: other rules are not applied")
+def other_language(pair: Pair) -> Iterator[Finding]:
+    """The original is in English, which the rules read."""
+    if unread := unread_language(pair.original.text):
+        yield Finding("other-language", unread, for_review=True, unchecked=True)
+
+
+def unread_language(text: str) -> str:
+    """Return that rules do not read a text's language; empty if it may be English."""
+    code = foreign_language(text)
+    return (
+        f"the text is not in English (likeliest language: {code}), and rules read no other"
+        if code
+        else ""
+    )
+
+
+_POINTED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?![\d.,]*\d)")
+
+
+@rule(
+    "comma-unclear",
+    about="numbers",
+    manipulations=("numerical",),
+    to_review='all: "1,250" beside "12,4"',
+)
+def comma_unclear(pair: Pair) -> Iterator[Finding]:
+    """Beside a number with a decimal comma, none has a comma or a point before three digits,
+    which may be a thousand or a fraction.
+    """
+    side = pair.original
+    if any(
+        q.form.style == "digits" and decimal_places(q.form.number)[0] == ","
+        for q in side.quantities
+    ):
+        for found in _POINTED.finditer(side.text):
+            message = f"'{found[0]}' stands beside decimal commas: its mark may be either"
+            yield Finding("comma-unclear", message, found.span(), for_review=True, unchecked=True)
 
 
 @rule("length-band", about="text", paper="2.2.2")

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from contrafact.errors import installed
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
-from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.rules import OTHER_LANGUAGE, Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.families.rfc.records import Manipulation
@@ -41,11 +40,11 @@ def identical(pair: Pair) -> Iterator[Finding]:
         yield fail("identical", "the rewrite says the same, word for word")
 
 
-@rule("other-language", about="presence", to_review="all: other rules are not applied")
+@rule(OTHER_LANGUAGE, about="presence", to_review="all: other rules are not applied")
 def other_language(pair: Pair) -> Iterator[Finding]:
     """The original is in English, which the rules read."""
     if unread := unread_language(pair.original.text):
-        yield Finding("other-language", unread, for_review=True, unchecked=True)
+        yield Finding(OTHER_LANGUAGE, unread, for_review=True, unchecked=True)
 
 
 def unread_language(text: str) -> str:
@@ -90,10 +89,6 @@ def length_band(
     """The rewrite's tokens (cl100k) over the original's are in the band of the manipulation,
     ends included.
     """
-    if not installed("bpe_openai"):
-        why = "the length in tokens is not checked without pip install 'contrafact[tokens]'"
-        yield Finding("length-band", why, for_review=True, unchecked=True)
-        return
     before, after = _tokens(pair.original), _tokens(pair.rewritten)
     low, high = (pair.bands or bands)[pair.manipulation]
     if not before or not after:

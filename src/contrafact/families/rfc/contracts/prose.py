@@ -12,7 +12,6 @@ from contrafact.families.rfc.contracts.rules import OTHER_LANGUAGE, Finding, fai
 from contrafact.families.rfc.contracts.vocabulary import pattern
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.families.rfc.records import Manipulation
-from contrafact.text.degenerate import foreign_language
 from contrafact.text.diff import token_count
 from contrafact.text.numerals import decimal_places
 
@@ -49,6 +48,8 @@ def other_language(pair: Pair) -> Iterator[Finding]:
 
 def unread_language(text: str) -> str:
     """Return that rules do not read a text's language; empty if it may be English."""
+    from contrafact.text.degenerate import foreign_language
+
     code = foreign_language(text)
     return (
         f"the text is not in English (likeliest language: {code}), and rules read no other"

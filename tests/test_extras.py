@@ -89,6 +89,18 @@ def test_what_needs_an_extra_says_so_before_any_call(base, service, tmp_path, ex
     assert not service.stats().get("answered")
 
 
+@pytest.mark.parametrize("named", ["gpt2", "smollm2-135m", "", "none"])
+def test_a_fluency_model_that_is_named_and_cannot_be_had_is_refused(base, tmp_path, named):
+    outputs = '{"headline": "Tern rises", "risk": "Tern falls", "opportunity": "Tern doubles"}'
+    (tmp_path / "made.jsonl").write_text(outputs + "\n")
+    asked = ("--fluency-model", named) if named else ()
+    done = base("score", "finforce", "made.jsonl", *asked)
+    refused = named not in ("", "none")
+    assert done.returncode == (2 if refused else 0), done.stderr
+    assert ("contrafact[whitebox]" in done.stderr) == (named != "none")
+    assert (tmp_path / "runs").exists() != refused
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -10,6 +10,7 @@ from typing import Any
 __all__ = [
     "EXTRAS",
     "InputError",
+    "MissingPackageError",
     "ModelError",
     "Reason",
     "WriteError",
@@ -89,6 +90,10 @@ class WriteError(InputError):
     """A file cannot be written, for example as the disk is full; no row or call is at fault."""
 
 
+class MissingPackageError(InputError):
+    """A package of an extra is not installed."""
+
+
 _VALUES = {  # by the beginning of pydantic's error type
     "int": "must be a whole number",
     "float": "must be a number",
@@ -139,11 +144,11 @@ def require(module: str, what: str) -> None:
         what: The feature that needs it, in the plural, for the message.
 
     Raises:
-        InputError: It is not installed; the hint is the command that installs it.
+        MissingPackageError: It is not installed; the hint is the command that installs it.
     """
     if not installed(module):
         hint = f"run: pip install 'contrafact[{EXTRAS[module]}]'"
-        raise InputError(f"{what} need {module}, which is not installed", hint=hint)
+        raise MissingPackageError(f"{what} need {module}, which is not installed", hint=hint)
 
 
 class ModelError(Exception):

@@ -106,15 +106,19 @@ def test_parts_whose_types_differ_become_of_one_schema_and_keep_their_rows(parts
         assert [_given(row) for row in from_bytes(again)] == [_given(row) for row in rows]
 
 
-def test_a_glob_a_folder_and_a_uri_name_files_and_hidden_ones_are_none(tmp_path):
-    for name in ("b.jsonl", "a/x.parquet", "_rejects/p.parquet", ".part.jsonl", "notes.txt"):
+def test_a_glob_a_folder_and_a_uri_name_data_and_no_hidden_or_sidecar_files(tmp_path):
+    hidden = ("_rejects/p.parquet", ".part.jsonl", "notes.txt")
+    beside = ("b.jsonl.ledger.jsonl", "b.jsonl.dropped.jsonl", "old.csv.answers.jsonl")
+    for name in ("b.jsonl", "a/x.parquet", *hidden, *beside):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("{}\n")
     for given_path in (str(tmp_path), f"file://{tmp_path}"):
         names = [place.path.removeprefix(str(tmp_path)) for place in input_files(given_path)]
         assert names == ["/a/x.parquet", "/b.jsonl"]
-    assert [one.path for one in input_files(f"{tmp_path}/*.jsonl")] == [str(tmp_path / "b.jsonl")]
+    for pattern, found in (("*.jsonl", "b.jsonl"), ("*.ledger.jsonl", "b.jsonl.ledger.jsonl")):
+        named = [one.path for one in input_files(f"{tmp_path}/{pattern}")]
+        assert named == [str(tmp_path / found)]
     with pytest.raises(InputError, match="neither Parquet nor JSON Lines"):
         input_files(str(tmp_path / "notes.txt"))
     with pytest.raises(InputError, match="no such file"):

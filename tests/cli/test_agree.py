@@ -285,3 +285,40 @@ def test_raters_and_items_that_look_alike_are_asked_about(
     assert "look alike" in done.stderr and not (tmp_path / "r.json").exists()
     with pytest.raises(InputError, match="look alike"):
         cf.agreement(rows)
+
+
+@pytest.mark.parametrize(
+    ("table", "raters", "note"),
+    [
+        ("ann,bob,cara\nyes,yes,no\nno,no,no\nyes,no,yes\n", 3, "'ann' holds ratings"),
+        ("ann,bob\n1,1\n0,1\n1,1.0\n", 2, "'ann' holds ratings"),
+        ("case,ann,bob\np,yes,no\nq,no,no\n", 2, "'case' is taken for the items"),
+        ("item,ann,bob\n1,1,0\n2,0,0\n", 2, ""),
+    ],
+)
+def test_no_rater_is_taken_for_the_items_in_silence(
+    quick_contrafact, tmp_path, table, raters, note
+):
+    (tmp_path / "r.csv").write_text(table)
+    run = quick_contrafact("agree", "r.csv", code=0)
+    assert f" {raters} raters" in run.stdout
+    assert note in run.stderr
+    assert bool(note) == ("note:" in run.stderr)
+
+
+def test_a_first_column_that_may_be_either_is_asked_about(quick_contrafact, tmp_path):
+    (tmp_path / "r.csv").write_text("ann,bob,cy\n0,1,2\n1,1,1\n2,0,2\n")
+    run = quick_contrafact("agree", "r.csv", code=2)
+    assert "'ann' may be the items or a rater" in run.stderr
+    named = ["--rater", "ann", "--rater", "bob", "--rater", "cy"]
+    assert " 3 raters" in quick_contrafact("agree", "r.csv", *named, code=0).stdout
+    assert " 2 raters" in quick_contrafact("agree", "r.csv", "--columns", "item=ann", code=0).stdout
+
+
+def test_it_says_which_reason_leaves_a_coefficient_undefined(quick_contrafact, tmp_path):
+    (tmp_path / "r.csv").write_text("item,ann,bob\na,yes,\nb,,no\n")
+    run = quick_contrafact("agree", "r.csv", code=0)
+    assert "no item has two ratings" in run.stdout and "only one category" not in run.stdout
+    (tmp_path / "r.csv").write_text("item,ann,bob\na,yes,yes\nb,yes,yes\n")
+    run = quick_contrafact("agree", "r.csv", code=0)
+    assert "only one category was used" in run.stdout and "two ratings" not in run.stdout

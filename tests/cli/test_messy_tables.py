@@ -104,7 +104,7 @@ def test_a_workbook_goes_in_and_comes_out(call, tmp_path):
         Old=[["headline"], ["Grain ships leave Port Sable"]],
     )
     done = call("generate", feed.name, "--out", "out.xlsx", code=0)
-    assert "sheet 'Feed' of 2 is read; name another as feed.xlsx#Old" in done.stderr
+    assert "sheet 'Feed' of 2 is read; another is feed.xlsx#Old" in done.stderr
     assert "feed.xlsx:8: there is no headline" in done.stderr
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx").active
     header, *rows = ([cell.value for cell in row] for row in sheet.iter_rows())

@@ -2,10 +2,13 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
+from tests.support.hidden import EXTRAS, hide
 from tests.support.lines import one_line, write_lines
 
+ROOT = Path(__file__).parents[2]
 SOUND = {
     "id": "p1",
     "manipulation": "flipping",
@@ -143,3 +146,29 @@ def test_a_file_that_breaks_off_leaves_the_old_checks(quick_contrafact, tmp_path
         assert done.stdout == ""
     assert out.read_text(encoding="utf-8") == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checks.jsonl", "pairs.json"]
+
+
+def test_what_needs_a_missing_extra_is_undecided_and_ends_nothing(contrafact, tmp_path):
+    ann = {"id": 1, "original": "Ann Brook of Tern & Vale said shares rose 5% on Monday."}
+    ann |= {"rewritten": "Eve Hall of Tern & Vale said shares fell 5% on Monday."}
+    plain = {"id": 2, "original": "Tern & Vale shares rose 5% on Monday."}
+    plain |= {"rewritten": "Tern & Vale shares rose 9% on Monday.", "manipulation": "numerical"}
+    rows = [{**ann, "manipulation": "flipping"}, plain]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for hidden, open_, passed in (
+        (("spacy",), {"nlp"}, [None, True]),
+        (("bpe_openai",), {"tokens"}, [False, None]),
+        (EXTRAS, {"nlp", "tokens"}, [None, None]),
+    ):
+        path = os.pathsep.join((hide(tmp_path / "hidden", *hidden), str(ROOT / "src")))
+        environment = {**os.environ, "PYTHONPATH": path}
+        done = contrafact("rfc", "check", "in.jsonl", "--out", "c.jsonl", env=environment)
+        assert done.returncode == int(False in passed), done.stderr
+        checks = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+        assert [check["passed"] for check in checks] == passed
+        said = {one["message"] for check in checks for one in check["review"]}
+        for extra in open_:
+            assert any(
+                f"is not checked without pip install 'contrafact[{extra}]'" in one for one in said
+            )
+            assert f"contrafact[{extra}]" in done.stderr

@@ -115,7 +115,7 @@ def test_meaning_is_a_judges(
     pairs = read_lines(tmp_path / "p.jsonl")
     assert len(pairs) == kept
     assert sum(pair["passed"] is None for pair in pairs) == undecided
-    assert ("are undecided" in done.stderr) == bool(undecided)
+    assert (" undecided: " in done.stderr) == bool(undecided)
     reasons = {pair.get("undecided", "").partition(" on ")[0] for pair in pairs} - {""}
     if undecided:
         assert reasons == {"no verdict" if judge else "no judge was asked what it means"}

@@ -1,5 +1,8 @@
 """Workbooks as analysts keep them: several sheets, hidden rows, long texts."""
 
+import shlex
+import zipfile
+
 import pandas as pd
 import pytest
 from openpyxl import Workbook, load_workbook
@@ -34,7 +37,8 @@ def test_the_first_visible_sheet_is_read_with_its_hidden_rows_and_others_are_nam
         return [(line, row["headline"]) for line, row in read_rows(named)]
 
     assert headlines(path) == [(2, "Tern rises"), (3, "Vale falls")]
-    assert "sheet 'News' of 2 is read; name another as news.xlsx#Old" in capsys.readouterr().err
+    said = f"sheet 'News' of 2 is read; another is {path}#Old"
+    assert said in capsys.readouterr().err
     assert headlines(f"{path}#old") == [(2, "Fen waits")]
     with pytest.raises(InputError, match="there is no sheet 'Nws'"):
         headlines(f"{path}#Nws")
@@ -51,3 +55,25 @@ def test_columns_are_as_wide_as_their_texts_and_long_ones_wrap(tmp_path):
     assert not sheet["A2"].alignment.wrap_text
     assert sheet.auto_filter.ref == "A1:C3"
     pd.testing.assert_frame_equal(pd.read_excel(tmp_path / "out.xlsx"), frame)
+
+
+@pytest.mark.parametrize("title", ["Wire March", "Wire #2", "Bea's", "Old"])
+def test_the_name_of_another_sheet_is_one_that_works_in_a_shell(quick_contrafact, tmp_path, title):
+    book = Workbook()
+    book.active.append(["headline"])
+    book.create_sheet(title).append(["headline"])
+    book[title].append(["Tern & Vale waits for the quarter's figures"])
+    (tmp_path / "in").mkdir()
+    book.save(tmp_path / "in" / "wire.xlsx")
+    said = quick_contrafact("data", "check", "in/wire.xlsx").stderr
+    (named,) = shlex.split(said.splitlines()[0].partition("another is ")[2])
+    assert "1 rows" in quick_contrafact("data", "check", named, code=0).stdout
+
+
+def test_only_what_is_called_so_is_said_to_be_an_archive(tmp_path):
+    for name, hint in (("not.xlsx", "save it again as .xlsx"), ("news.zip", "unpack it")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("news.csv", "headline\nTern rises\n")
+        with pytest.raises(InputError, match=hint) as caught:
+            list(read_rows(tmp_path / name))
+        assert ("unpack" in str(caught.value)) == name.endswith(".zip")

@@ -61,6 +61,8 @@ def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact, start_c
                 "review", "invite", "Ada", "--db", "review.db", "--url", "http://x/"
             )
             assert re.fullmatch(r"http://x/invite/\S+\n", result.stdout), result.stderr
+            made = quick_contrafact("review", "invite", "Ben", code=0).stdout.strip()
+            assert made.startswith(f"{server.base}/invite/") and http.get(made).status_code == 200
     finally:
         assert server.stop() == 0
     log = server.log.read_text()
@@ -134,6 +136,20 @@ def test_a_port_that_is_taken_is_reported(tmp_path, quick_contrafact):
     assert run.returncode == 2 and f"cannot listen on 127.0.0.1:{port}" in run.stderr
 
 
+def test_no_link_to_an_address_where_no_studio_runs(quick_contrafact, start_contrafact, tmp_path):
+    asked = ("review", "invite", "Ada")
+    assert "no studio has served this database" in quick_contrafact(*asked, code=2).stderr
+    for wrong in ("x", "ftp://x", "http://x/deep"):
+        said = quick_contrafact(*asked, "--url", wrong, code=2).stderr
+        assert f"'{wrong}' is not a studio's address" in said
+    server = Server(start_contrafact, tmp_path)
+    assert httpx.get(f"{server.base}/sign-in", timeout=60).status_code == 200
+    assert server.stop() == 0
+    refused = quick_contrafact(*asked, code=2)
+    assert f"no studio answers at {server.base} any more; start it, or name" in refused.stderr
+    assert not refused.stdout
+
+
 def test_a_role_needs_its_review(quick_contrafact):
     run = quick_contrafact("review", "invite", "Ada", "--role", "expert-a")
     assert run.returncode == 2 and "--review NAME" in run.stderr
@@ -147,6 +163,7 @@ def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, re
     with Store(str(tmp_path / "review.db")) as store:
         store.define("ours", load_project("cobe-rating"), "Max")
     words = ["review", "invite", "Ada", "--review", "ours", "--role", "rater", "--role", "manager"]
+    words += ["--url", "http://127.0.0.1:8000"]
     assert quick_contrafact(*words).returncode == 0
     with Store(str(tmp_path / "review.db")) as store:
         assert store.read("ours", lambda b: b.people["Ada"].roles) == ("rater",)
@@ -169,7 +186,8 @@ def test_a_proxy_that_is_given_wrongly_is_one_line(quick_contrafact, given, said
 def test_a_proxy_names_people_from_where_it_is_trusted_alone(
     tmp_path, quick_contrafact, start_contrafact, trusted, seen
 ):
-    assert quick_contrafact("review", "invite", "Ada", "--role", "manager").returncode == 0
+    asked = ("review", "invite", "Ada", "--role", "manager", "--url", "http://127.0.0.1:8000")
+    quick_contrafact(*asked, code=0)
     # What a proxy says of the browser's address does not change where the proxy is.
     named = ("--trust-header", "X-Remote-User", "--from", trusted, "--behind-proxy")
     server = Server(start_contrafact, tmp_path, *named)

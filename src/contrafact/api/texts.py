@@ -31,6 +31,8 @@ from contrafact.families.finforce.commands.generate import GenerateOptions
 from contrafact.families.rfc.commands.check import CheckOptions
 from contrafact.families.rfc.commands.rewrite import RewriteOptions
 from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
+from contrafact.families.rfc.pipeline.check import undecided_reasons
+from contrafact.families.rfc.pipeline.rewrite import assignment_of
 from contrafact.families.rfc.records import Rewrite
 from contrafact.files.atomic import guard_output, write_text
 from contrafact.files.fields import checked_columns, fold, present
@@ -219,9 +221,8 @@ def check(
         if failed == asked:
             raise ModelError(f"{notes[0]}:", result.causes)
     scores = _check_scores(items)
-    if stage.settings is None and (left := scores["undecided"].sum()):
-        about = f"{left} pairs are undecided: a judge or a person must decide what they mean"
-        notes = [about, *notes]
+    if stage.settings is None:
+        notes = [*undecided_reasons(result.counts), *notes]
     if sound := stage.sound(result):
         figures = [(share.kind, share.estimate, share.low, share.high) for share in sound]
         frame = pd.DataFrame(figures, columns=["manipulation", "sound", "low", "high"])
@@ -281,7 +282,7 @@ def rewrite(
 
     Args:
         data: Labelled articles (``title``, ``summary``, ``manipulation``): a data frame, a list of
-            dicts, or a file.
+            dicts, or a file; or a list of texts, whose figures are rewritten (``numerical``).
         model: The model that writes; without a model, rules write numerical pairs only.
         judge: Decides what a rewrite means; several form a panel. Without a judge, pairs that
             facts leave open are kept as undecided.
@@ -305,6 +306,8 @@ def rewrite(
     known = command_options(RewriteOptions, options)
     known |= {"model": model, "judge": names_of(judge), "estimate": estimate}
     rows = rows_of(data, columns=columns)
+    if not isinstance(rows, str) and all(row.keys() == {"text"} for row in rows):
+        rows = [{"title": row["text"], "manipulation": "numerical"} for row in rows]
     chosen, path = RewriteOptions(file="", out="", **known), as_path(out)
     stage = chosen.stage()
     result = _worked("rewrite", chosen, stage, rows, path)
@@ -339,7 +342,19 @@ def rewrite(
     title = f"{len(both)} rows, {len(items)} rewritten and {len(dropped)} dropped"
     edits = [*items[[*_PAIR]].head(SHOWN).itertuples(index=False, name=None)]
     kept, lost = as_given(data, items), as_given(data, dropped)
+    if isinstance(data, pd.DataFrame | pd.Series):
+        assert not isinstance(rows, str)
+        place = {_article(row): number for number, row in enumerate(rows)}
+        pairs = zip(items["article_id"], items["manipulation"], strict=True)
+        kept.index = data.index[[place[pair] for pair in pairs]]
+        lost.index = data.index[[place[_article(row)] for row in dropped.to_dict("records")]]
     return Result(title, kept, scores, notes, dropped=lost, edits=edits)
+
+
+def _article(row: Mapping[Any, Any]) -> tuple[str, str]:
+    """Return the article and the manipulation of a row, which no other row may have."""
+    assignment = assignment_of(dict(row), 0)
+    return assignment.item.id, assignment.manipulation
 
 
 @Operation

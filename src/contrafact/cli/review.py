@@ -118,7 +118,9 @@ class _Invite(StoreOptions):
         None, "'manager', or a role in the review; repeatable.", metavar="ROLE"
     )
     review: str | None = option(None, "The review of the roles.", metavar="NAME")
-    url: str = option("http://127.0.0.1:8000", "The studio's address, for the link.", metavar="URL")
+    url: str | None = option(
+        None, "The studio's address, for the link. [where it runs]", metavar="URL"
+    )
 
 
 @app.command("invite")
@@ -131,8 +133,11 @@ def invite(options: _Invite) -> None:
     check_installed()
     from contrafact.review.assignment import role_warnings
     from contrafact.review.setup import set_roles
+    from contrafact.review.web.serve import public_name, running_address
     from contrafact.review.web.studio import open_studio
 
+    if options.url is not None:
+        public_name(options.url)
     name, review, role = options.name, options.review, options.role or []
     roles = [one for one in role if one != "manager"]
     if roles and review is None:
@@ -141,6 +146,7 @@ def invite(options: _Invite) -> None:
         )
     studio = open_studio(options.db)
     with studio.store as store:
+        base = running_address(studio) if options.url is None else options.url.rstrip("/")
         if review is not None:
             known = store.read(review, lambda state: state.people.get(name))
             if roles or known is None:
@@ -151,7 +157,7 @@ def invite(options: _Invite) -> None:
                 ):
                     typer.echo(f"Note: {note}", err=True)
         manager = len(roles) < len(role)
-        link = studio.invite_link(name, options.url.rstrip("/"), by="command line", manager=manager)
+        link = studio.invite_link(name, base, by="command line", manager=manager)
         if manager:
             studio.accounts.set_manager(name, True, by="command line")
     typer.echo(link)

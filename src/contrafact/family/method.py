@@ -6,7 +6,7 @@ and a library call can all use it.
 
 To add a method, write a module with a function ``method(context: MethodContext) -> Method`` and put
 it in a family's folder of methods, where its file name, with hyphens, is its name; or put it
-anywhere on the import path, and name it by its import path. A method's options and their defaults
+anywhere, and name its file, or its import path. A method's options and their defaults
 are a mapping ``OPTIONS`` in its module; their values come from ``context.options``. A method's own
 templates are in a folder ``prompts`` next to its module; it opens them as
 ``context.pack.template("its-name/template", …)``.
@@ -14,6 +14,7 @@ templates are in a folder ``prompts`` next to its module; it opens them as
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -189,19 +190,25 @@ class Methods:
                 what = "is given twice" if key in given else f"is not an option of {name}"
                 raise InputError(f"'{key}' {what}", hint=has)
             given[key] = checked_value(key, type(options[key]), text)
-        return _Chosen(name, path, options, given)
+        # A file, like a module without a package, goes by its bare name.
+        return _Chosen(name if "." in path else path, path, options, given)
 
     def _path(self, name: str) -> str:
         if name in self.names():
             return f"{self.package}.{name.replace('-', '_')}"
         if name in self.baseline_names():
             return f"{self.baselines}.{name.replace('-', '_')}"
-        if "." in name:
+        file = Path(name if name.endswith(".py") else f"{name}.py")
+        if file.is_file():
+            return _loaded(file)
+        if name.endswith(".py"):
+            raise InputError(f"there is no file '{name}' with a method", hint="check its path")
+        if "." in name or (name.isidentifier() and find_spec(name)):
             return name
         names = ", ".join((*self.names(), *self.baseline_names()))
         raise InputError(
             f"{self.task} has no method '{name}'",
-            hint=f"use one of {names}, or the import path of a module",
+            hint=f"use one of {names}, or name a file ({name}.py) or a module",
         )
 
     def _modules(self, package: str) -> list[str]:
@@ -210,18 +217,40 @@ class Methods:
         return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(folders))
 
 
+def _loaded(file: Path) -> str:
+    """Load a file as a module called as the file is, and return that name."""
+    name, folder = file.stem, str(file.resolve().parent)
+    known = sys.modules.get(name) or find_spec(name)
+    where = getattr(known, "__file__", None) or getattr(known, "origin", None)
+    if known is not None and not (where and Path(where).is_file() and file.samefile(where)):
+        raise InputError(
+            f"'{file}' is called as a module that is installed", hint="give the file another name"
+        )
+    if folder not in sys.path:
+        sys.path.append(folder)  # where it finds the modules beside it
+        importlib.invalidate_caches()
+    return name
+
+
 def _module(path: str, name: str) -> Any:
     try:
         module = importlib.import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
-            raise
+    except Exception as error:  # importing a module may raise anything
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and (path == missing or path.startswith(f"{missing}.")):
+            raise InputError(
+                f"cannot import the method '{name}'",
+                hint="name its file, or check the import path and that PYTHONPATH names its folder",
+            ) from None
         raise InputError(
-            f"cannot import the method '{name}'",
-            hint="check the import path, and that PYTHONPATH names its folder (PYTHONPATH=.)",
-        ) from None
+            f"the method '{name}' fails when it is imported ({type(error).__name__}: {error})",
+            hint="correct it",
+        ) from error
     if not hasattr(module, "method"):
-        raise InputError(f"the module '{name}' has no function 'method(context)'")
+        raise InputError(
+            f"the module '{name}' has no function 'method(context)'",
+            hint="write one, or name another method (`contrafact methods`)",
+        )
     return module
 
 

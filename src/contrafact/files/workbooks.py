@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contrafact.console import say_once
@@ -56,9 +57,10 @@ SyntaxErrors)."""
 def split_sheet(path: str | Path) -> tuple[str, str | None]:
     """Return the path and the sheet's name in ``FILE.xlsx#Sheet``."""
     text = str(path)
-    file, mark, sheet = text.rpartition("#")
-    if mark and file.lower().endswith(WORKBOOKS) and sheet and not Path(text).exists():
-        return file, sheet
+    for mark in (match.start() for match in re.finditer("#", text)):  # a sheet's name may have one
+        file, sheet = text[:mark], text[mark + 1 :]
+        if file.lower().endswith(WORKBOOKS) and sheet and not Path(text).exists():
+            return file, sheet
     return text, None
 
 
@@ -114,7 +116,9 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
             raise InputError(
                 "is not an Excel workbook, or is damaged",
                 file=name,
-                hint="save it again as .xlsx, or as CSV; unpack another zip archive",
+                hint="unpack it, and name a table in it"
+                if name.lower().endswith(".zip")
+                else "save it again as .xlsx, or as CSV",
             ) from error
     if errors:
         line, cell = errors[0]
@@ -192,10 +196,9 @@ def _sheet(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
         return chosen
     chosen, *others = [one for one in sheets if one.sheet_state == "visible"] or sheets
     if others:
-        say_once(
-            f"{name}: sheet '{chosen.title}' of {len(others) + 1} is read; "
-            f"name another as {Path(name).name}#{others[0].title}"
-        )
+        named = f"{name}#{others[0].title}"
+        named = quote(named) if re.search(r"[^\w#./:-]", named) else named
+        say_once(f"{name}: sheet '{chosen.title}' of {len(others) + 1} is read; another is {named}")
     return chosen
 
 

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrafact.errors import MissingPackageError, installed
 from contrafact.files.tables import write_frame
 from contrafact.models.gguf import SMOLLM2
 
@@ -19,8 +19,10 @@ FLUENCY = "fluency.parquet"
 _CHUNK = 1_024
 
 
-def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
-    """Return a function that loads the scoring model; it warns and returns None without PyTorch.
+def open_fluency(model: str | None, *, named: bool = False) -> "Callable[[], CausalModel | None]":
+    """Return a function that loads the scoring model.
+
+    Without PyTorch it returns None, with a warning, unless the user has ``named`` the model.
 
     The embedded weights are loaded when they are first needed, since importing PyTorch takes long;
     any other model is loaded now, so that a missing one is reported before any model is called.
@@ -30,7 +32,12 @@ def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
     """
     if model is None:
         return lambda: None
-    if find_spec("torch") is None or find_spec("transformers") is None:
+    if not (installed("torch") and installed("transformers")):
+        if named:
+            raise MissingPackageError(
+                f"perplexity by {model} needs PyTorch, which is not installed",
+                hint="run: pip install 'contrafact[whitebox]', or give --fluency-model none",
+            )
         print(
             "perplexity is left out: it needs PyTorch (pip install 'contrafact[whitebox]')",
             file=sys.stderr,

@@ -127,7 +127,8 @@ def execute(
         settings, samples = prepared.settings, prepared.samples
         # Opened first, so that an unusable model is reported before anything is written or paid.
         models = _Models.open(settings, asking=bool(prepared.methods))
-        scorer = open_fluency(settings.option("fluency_model"))
+        named = "fluency_model" in settings.options.model_fields_set
+        scorer = open_fluency(settings.option("fluency_model"), named=named)
         if ready is not None:
             ready()
         write_manifest(folder, manifest)

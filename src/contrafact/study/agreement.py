@@ -97,8 +97,9 @@ def read_ratings(
     """Return the ratings in rows or in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
 
     Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
-    else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
-    category that differ only in case or invisible characters are equal, and so are "1" and "1.0".
+    else the first if it holds no ratings) and one column per rater. Empty cells are missing
+    ratings. Spellings of a category that differ only in case or invisible characters are equal,
+    and so are "1" and "1.0".
 
     Args:
         source: The file, or rows.
@@ -149,7 +150,12 @@ def ratings_of(
     long = all(column in folded for column in _LONG)
     if long and count is not None:
         raise InputError("counts are for a wide table", file=name, hint="leave --count out")
-    read = _long(rows, folded) if long else _wide(rows, columns, count, name)
+    noted: list[str] = []
+    if long:
+        read = _long(rows, folded)
+    else:
+        item_of = _item_column(rows, columns, count, raters, name, noted)
+        read = _wide(rows, columns, item_of, count, name)
     table: dict[str, dict[str, str | None]] = {}
     names, items = _Spellings(skeleton), _Spellings(skeleton)
     times: dict[str, int] = {}
@@ -182,7 +188,7 @@ def ratings_of(
         raise InputError(
             f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement needs two or more"
         )
-    notes = (*names.notes("rater "), *items.notes("item "))
+    notes = (*noted, *names.notes("rater "), *items.notes("item "))
     return _made(table, chosen, times, notes)
 
 
@@ -269,12 +275,43 @@ def _long(rows: Sequence[Row], folded: Mapping[str, str]) -> _Read:
         yield line, _text(row.get(item)), {_text(row.get(rater)): row.get(rating)}, 1
 
 
-def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: str) -> _Read:
+def _item_column(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    count: str | None,
+    raters: Sequence[str],
+    name: str,
+    notes: list[str],
+) -> str | None:
+    """Return the column of a wide table's items; None if each row is an item without a name.
+
+    Without a column that is called so, the first is, unless it holds what raters rate with.
+    """
     if count is not None and count not in columns:
         raise InputError(f"there is no column '{count}'", file=name, hint="name one with --count")
     named = [column for column in columns if column.strip().casefold() in _ITEM_NAMES]
-    # Rows with a count represent many items and need no name.
-    item_of = named[0] if named else None if count is not None else columns[0]
+    if named or count is not None:  # rows with a count represent many items and need no name
+        return named[0] if named else None
+    first, *others = columns
+    cells = [_text(row.get(first)) for _, row in rows]
+    ratings = {_same(_text(row.get(other))) for _, row in rows for other in others}
+    is_rater = skeleton(first) in map(skeleton, raters)
+    if not is_rater and ratings.isdisjoint(map(_same, filter(None, cells))):
+        notes.append(f"the column '{first}' is taken for the items")
+        return first
+    if not is_rater and len(set(cells)) == len(cells):
+        raise InputError(
+            f"the column '{first}' may be the items or a rater",
+            file=name,
+            hint=f"for items add --columns item={first}, for a rater name all with --rater",
+        )
+    notes.append(f"no column is called 'item', and '{first}' holds ratings: each row is an item")
+    return None
+
+
+def _wide(
+    rows: Sequence[Row], columns: Sequence[str], item_of: str | None, count: str | None, name: str
+) -> _Read:
     raters = [column for column in columns if column not in (item_of, count)]
     for line, row in rows:
         item = f"line {line}" if item_of is None else _text(row.get(item_of))
@@ -488,7 +525,8 @@ def _coefficients(
         columns = [table.raters.index(rater) for rater in raters]
         rng = np.random.default_rng([seed, stream, *columns])
         found = with_interval(function, cells[:, columns], rng=rng, **how)
-        return _coefficient(name, tuple(raters), found)
+        rated_twice = any(sum(cell is not None for cell in row) > 1 for row in cells[:, columns])
+        return _coefficient(name, tuple(raters), found, rated_twice)
 
     yield made("percent", percent_agreement, table.raters, 1)
     yield made("fleiss_kappa", fleiss_kappa, table.raters, 2)
@@ -605,12 +643,14 @@ def _against(
     return Against(rater, reference, positive, **counts, figures=figures)
 
 
-def _coefficient(name: str, raters: tuple[str, ...], found: Interval | Proportion) -> Coefficient:
+def _coefficient(
+    name: str, raters: tuple[str, ...], found: Interval | Proportion, rated_twice: bool = True
+) -> Coefficient:
     why = ""
     if math.isnan(found.low):
         why = found.method if isinstance(found, Interval) else "no interval: too few items"
     if math.isnan(found.estimate):
-        why = "no item has two ratings, or only one category was used"
+        why = "only one category was used" if rated_twice else "no item has two ratings"
         if name == "f1":
             why = "neither has a positive item"
         elif isinstance(found, Proportion):

@@ -40,6 +40,7 @@ __all__ = [
     "across",
     "copied_share",
     "equal",
+    "foreign_language",
     "languages",
     "marks",
     "runs",
@@ -214,6 +215,18 @@ def languages(text: str) -> Mapping[str, float]:
 @cache
 def _identifier() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def foreign_language(text: str) -> str | None:
+    """Return the ISO 639 code of a text's language if it is surely not English, else None.
+
+    By the thresholds of `FOREIGN`: the likeliest language alone would be another one for 4% of
+    English headlines, which are short and full of names.
+    """
+    of_text = languages(text)
+    likeliest = _first(of_text)
+    known = of_text[likeliest] >= _RECOGNISED and likeliest not in ("en", _NO_LANGUAGE)
+    return likeliest if known and of_text["en"] < STRANGE else None
 
 
 def unload_languages() -> None:

@@ -16,16 +16,13 @@ __all__ = ["DIGITS", "SCALES", "digits_value"]
 VULGAR = "½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 """Fractions in one character."""
 
-_MILLIONS = r"million|billion|trillion|mio|mrd|mn|bn|m|euros?|€"
-
 DIGITS = (
     rf"(?:[0-9]{{0,3}}[{VULGAR}]"  # 2½
     r"|[0-9]{1,3}+(?>(?:\.[0-9]{3})+),[0-9]{1,2}+(?![0-9])"  # 1.234,5
     r"|[0-9]{1,3}+(?>(?:\.[0-9]{3}){2,})(?![0-9.,][0-9])"  # 1.234.567
     r"|[0-9]{1,3}+(?>(?:['’][0-9]{3})+)(?>\.[0-9]++|)"  # 1'234'567.50
     r"|(?<![0-9] )[1-9][0-9]{0,2}+(?>(?: [0-9]{3})+)(?>[.,][0-9]{1,2}|)(?![0-9]| [0-9])"  # 816 000
-    rf"|[0-9]++,[0-9]{{1,2}}+(?=\s?(?:%|(?:{_MILLIONS})(?!\w)))"  # 3,5 %: told by what follows
-    r"|(?<=€)[0-9]++,[0-9]{1,2}+(?![0-9,])"  # €3,50
+    r"|(?:[0-9]++,[0-9]{1,2}+|0,[0-9]{3,}+)(?![0-9]|[.,][0-9])"  # 3,5 and 0,125
     r"|[0-9]{1,3}+(?>(?:,[0-9]{2,3})+)(?>\.[0-9]++|)"  # 1,250,000 and 12,50,000.5
     r"|[0-9]{1,3}[\s-][0-9]{1,2}/(?:[2-58]|16|32|64)(?![0-9/])"  # 2-1/2
     r"|[0-9]++(?>\.[0-9]++|)"
@@ -84,20 +81,31 @@ WORDS = (
 
 
 def digits_value(text: str) -> Decimal:
-    """Return the value of a number in digits, as `DIGITS` matches it.
-
-    A comma before the last one or two digits is a decimal point.
-    """
+    """Return the value of a number in digits, as `DIGITS` matches it."""
     if text[-1] in VULGAR:
         part = unicodedata.normalize("NFKC", text[-1])
         return Decimal(text[:-1] or 0) + _fraction(part.replace("\N{FRACTION SLASH}", "/"))
     if "/" in text:
         whole, _, part = text.replace("-", " ").partition(" ")
         return Decimal(whole) + _fraction(part)
-    text = re.sub(r"['’ ]", "", text)
-    if re.fullmatch(r"[0-9.]+,[0-9]{1,2}", text):
-        return Decimal(text.replace(".", "").replace(",", "."))
-    return Decimal(text.replace(".", "") if text.count(".") > 1 else text.replace(",", ""))
+    _, decimals = decimal_places(text)
+    return Decimal(re.sub("[^0-9]", "", text)).scaleb(-decimals)
+
+
+_DECIMAL_COMMA = re.compile(
+    r"(?:[0-9]+|[0-9]{1,3}(?:[.'’ ][0-9]{3})+),(?P<few>[0-9]{1,2})|0,(?P<more>[0-9]+)"
+)
+
+
+def decimal_places(text: str) -> tuple[str, int]:
+    """Return a number's decimal mark, which may be a comma or missing, and its decimal places.
+
+    A comma is a decimal mark before the last one or two digits, and after a zero that begins the
+    number; a point is one unless there are several.
+    """
+    if comma := _DECIMAL_COMMA.fullmatch(text):
+        return ",", len(comma["few"] or comma["more"])
+    return (".", len(text.partition(".")[2])) if text.count(".") == 1 else ("", 0)
 
 
 def _fraction(text: str) -> Decimal:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.errors import InputError, require
+from contrafact.errors import MissingPackageError, require
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -61,7 +61,7 @@ def _installed() -> str:
     for name in _NAMES:
         if _spacy().util.is_package(name):
             return name
-    raise InputError(
+    raise MissingPackageError(
         "the English spaCy pipeline is not installed", hint="run: pip install 'contrafact[nlp]'"
     )
 

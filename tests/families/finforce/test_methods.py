@@ -189,3 +189,36 @@ def test_the_worked_example_of_edited_phrases_swaps_phrases():
             assert old in edited and f'"{old}"' in prompt.partition("Step 2")[0]
             edited = edited.replace(old, new)
         assert edited == result != headline
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("brief", "2 calls"),
+        ("brief.py", "2 calls"),
+        ("desk/other.py", "2 calls"),
+        ("desk.other", "name its file, or check the import path"),
+        ("none.py", "there is no file 'none.py'"),
+        ("empty", "the module 'empty' has no function 'method(context)'; write one"),
+        ("torn.py", "fails when it is imported (SyntaxError"),
+        (
+            "lost",
+            "fails when it is imported (ModuleNotFoundError: No module named 'nowhere_at_all'",
+        ),
+        ("json.py", "is called as a module that is installed; give the file another name"),
+        ("brieff", "use one of"),
+    ],
+)
+def test_a_method_of_ones_own_is_named_by_file_or_module(quick_contrafact, tmp_path, named, said):
+    (tmp_path / "desk").mkdir()
+    whole = "from contrafact.families.finforce.methods.zero_shot import method\n"
+    for name in ("brief.py", "desk/other.py", "json.py"):
+        (tmp_path / name).write_text(whole)
+    (tmp_path / "empty.py").write_text("")
+    (tmp_path / "torn.py").write_text("def method(:\n")
+    (tmp_path / "lost.py").write_text("import nowhere_at_all\n")
+    asked = ("run", "finforce", "--model", "mockllm/model", "--limit", "2", "--estimate")
+    done = quick_contrafact(*asked, "--method", named)
+    assert said in done.stdout + done.stderr
+    assert done.returncode == (0 if said == "2 calls" else 2)
+    assert len(done.stderr.splitlines()) == 1 or not done.returncode

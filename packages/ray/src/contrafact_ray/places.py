@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,8 @@ from contrafact.files.atomic import write_bytes
 
 _WILD = "*?["
 _SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+_SIDECAR = re.compile(r"\.(?:csv|tsv|xlsx|json|jsonl|ndjson|parquet)(\.[a-z-]+\.jsonl)\Z")
+"""What stages write beside an output (`sidecar_path`): dropped rows, decisions, replies."""
 _HIDDEN = (".", "_")
 
 
@@ -146,8 +149,9 @@ def input_files(given: str) -> list[Place]:
     """Return the files that a path, folder, glob or URI names, in the order of their paths.
 
     For a folder these are all Parquet and JSON Lines files below it, except hidden ones (their
-    name, or that of a folder on the way, begins with a dot or an underscore): so the folder that
-    one stage wrote can be the input of the next.
+    name, or that of a folder on the way, begins with a dot or an underscore) and those that stages
+    write beside an output (``out.jsonl.dropped.jsonl``), unless a glob ends as they do: so the
+    folder that one stage wrote can be the input of the next.
     """
     base, mark, query = given.partition("?") if "://" in given else (given, "", "")
     wild = min((at for sign in _WILD if (at := base.find(sign)) >= 0), default=-1)
@@ -187,5 +191,7 @@ def _chosen(infos: list[Any], root: str, pattern: str) -> Iterator[str]:
         if info.type != fs.FileType.File or any(part.startswith(_HIDDEN) for part in parts):
             continue
         if not name.endswith(_SUFFIXES) or (pattern and not fnmatch.fnmatch(name, pattern)):
+            continue
+        if (beside := _SIDECAR.search(name)) and not pattern.endswith(beside[1]):
             continue
         yield name

@@ -32,6 +32,9 @@ LONGEST = 200
 GUESSABLE = 3
 """The lowest zxcvbn score allowed, of 0 to 4: guessing takes more than 10^8 attempts."""
 
+SERVED = "served"
+"""The action that the audit log has where a studio begins to serve; its detail is the address."""
+
 
 @dataclass(frozen=True)
 class Account:
@@ -226,6 +229,13 @@ class Accounts:
     ) -> None:
         row = {"who": who, "address": address[:100], "action": action, "detail": detail}
         connection.execute(insert(audit).values(at=self._clock(), **row))
+
+    def last_address(self) -> str | None:
+        """Return where a studio last began to serve this database; None if none has."""
+        with self._reading.begin() as connection:
+            served = select(audit.c.detail).where(audit.c.action == SERVED)
+            found: str | None = connection.scalar(served.order_by(audit.c.id.desc()).limit(1))
+            return found
 
     def audit_log(self, limit: int = 200) -> list[Any]:
         """Return the latest rows of the audit log, newest first."""

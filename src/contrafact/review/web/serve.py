@@ -29,6 +29,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from contrafact.errors import InputError
 from contrafact.review.events import NotAllowed
+from contrafact.review.store.accounts import SERVED
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
 from contrafact.review.web import discuss, manage, manage_files, manage_items, sign_in, work
@@ -265,6 +266,7 @@ def serve(
         scheme = "http" if tls is None else "https"
         name = f"[{host}]" if ":" in host else host
         base = studio.url or f"{scheme}://{name}:{listening.getsockname()[1]}"
+        studio.accounts.log(SERVED, "command line", base)
         print(f"The studio runs at {base} (stop it with Ctrl+C)", flush=True)
         if not studio.accounts.has_manager():
             link = studio.invite_link(FIRST_MANAGER, base, by="command line", manager=True)
@@ -362,3 +364,21 @@ def _check_certificate(certificate: Path, key: Path | None) -> None:
             file=certificate,
             hint="give matching PEM files",
         ) from error
+
+
+def running_address(studio: Studio) -> str:
+    """Return where a studio serves this database.
+
+    Raises:
+        InputError: None ever has, or none answers where the last one did on this machine.
+    """
+    address, hint = studio.accounts.last_address(), "start it, or name its address with --url"
+    if address is None:
+        raise InputError("no studio has served this database", hint=hint)
+    parts = urlsplit(address)
+    if parts.hostname in ("127.0.0.1", "::1", "localhost"):
+        try:
+            socket.create_connection((parts.hostname, parts.port or 80), timeout=5).close()
+        except OSError as error:
+            raise InputError(f"no studio answers at {address} any more", hint=hint) from error
+    return address

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Literal, get_args
 
-from contrafact.text.numerals import digits_value, number_words, scale_tail
+from contrafact.text.numerals import decimal_places, digits_value, number_words, scale_tail
 
 __all__ = [
     "ROLES",
@@ -195,22 +195,21 @@ def _digits(form: Form, number: float) -> str:
     old = form.number
     if "/" in old:  # another value in the style of "2 1/2": 3.2
         return format(Decimal(repr(round(number, 1))).normalize(), "f")
-    comma = re.fullmatch(r"[0-9]+,[0-9]{1,2}", old)
-    decimals = len(old.rpartition("," if comma else ".")[2]) if comma or "." in old else 0
+    mark, decimals = decimal_places(old)
     shown = str(Decimal(repr(number)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN))
     whole, _, part = shown.partition(".")
-    if comma:
-        return f"{whole},{part}"
+    before = old.rpartition(mark)[0] if mark else old
+    grouped = re.search(r"[0-9]([.,'’ ])[0-9]", before)
     if re.match(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}", old):
         head, last = whole[:-3], whole[-3:]
         pairs = [head[max(0, i - 2) : i] for i in range(len(head), 0, -2)][::-1]
         whole = ",".join([*pairs, last])
-    elif "," in old or len(old.partition(".")[0]) < 4 or 1900 <= int(whole) < 2100:
+    elif grouped or (mark != "," and (len(before) < 4 or 1900 <= int(whole) < 2100)):
         # Without the comma, 1,950 would read as a year.
-        whole = f"{int(whole):,}"
+        whole = f"{int(whole):,}".replace(",", grouped[1] if grouped else ",")
     if old.startswith(".") and whole == "0":
         whole = ""
-    return f"{whole}.{part}" if part else whole
+    return f"{whole}{mark}{part}" if part else whole
 
 
 def _words(form: Form, number: float) -> str:
@@ -232,9 +231,7 @@ def precision(quantity: Quantity) -> float:
     """Return half a unit of a quantity's last written digit, in the units of its value."""
     if quantity.form.style == "part":
         return 0.0
-    number = quantity.form.number
-    last = None if number.count(".") > 1 else re.search(r"\.(\d+)\Z|,(\d{1,2})\Z", number)
-    decimals = len(last[1] or last[2]) if last else 0
+    _, decimals = decimal_places(quantity.form.number)
     return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
 
 

@@ -21,7 +21,7 @@ GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritte
         ({**GOOD, "id": "b", "original": None}, "the field 'original' is empty"),
         ({**GOOD, "id": "b", "rewritten": ["It fell."]}, "the field 'rewritten' is not text"),
         ({**GOOD, "id": "b", "manipulation": "flip-flop"}, "'flip-flop' is not a manipulation"),
-        ({**GOOD, "id": 7}, "the field 'id' is not text"),
+        ({**GOOD, "id": [7]}, "the field 'id' is not text"),
     ],
 )
 def test_a_bad_row_is_reported_by_its_line(tmp_path, second, message):

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from contrafact.errors import installed
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
-from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.rules import OTHER_LANGUAGE, Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.families.rfc.records import Manipulation
 from contrafact.text.diff import token_count
+from contrafact.text.numerals import decimal_places
 
 SHORTENED = 60
 """The most characters of the rewrite that a message quotes."""
@@ -39,6 +39,48 @@ def identical(pair: Pair) -> Iterator[Finding]:
         yield fail("identical", "the rewrite says the same, word for word")
 
 
+@rule(OTHER_LANGUAGE, about="presence", to_review="all: other rules are not applied")
+def other_language(pair: Pair) -> Iterator[Finding]:
+    """The original is in English, which the rules read."""
+    if unread := unread_language(pair.original.text):
+        yield Finding(OTHER_LANGUAGE, unread, for_review=True, unchecked=True)
+
+
+def unread_language(text: str) -> str:
+    """Return that rules do not read a text's language; empty if it may be English."""
+    from contrafact.text.degenerate import foreign_language
+
+    code = foreign_language(text)
+    return (
+        f"the text is not in English (likeliest language: {code}), and rules read no other"
+        if code
+        else ""
+    )
+
+
+_POINTED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?![\d.,]*\d)")
+
+
+@rule(
+    "comma-unclear",
+    about="numbers",
+    manipulations=("numerical",),
+    to_review='all: "1,250" beside "12,4"',
+)
+def comma_unclear(pair: Pair) -> Iterator[Finding]:
+    """Beside a number with a decimal comma, none has a comma or a point before three digits,
+    which may be a thousand or a fraction.
+    """
+    side = pair.original
+    if any(
+        q.form.style == "digits" and decimal_places(q.form.number)[0] == ","
+        for q in side.quantities
+    ):
+        for found in _POINTED.finditer(side.text):
+            message = f"'{found[0]}' stands beside decimal commas: its mark may be either"
+            yield Finding("comma-unclear", message, found.span(), for_review=True, unchecked=True)
+
+
 @rule("length-band", about="text", paper="2.2.2")
 def length_band(
     pair: Pair,
@@ -48,10 +90,6 @@ def length_band(
     """The rewrite's tokens (cl100k) over the original's are in the band of the manipulation,
     ends included.
     """
-    if not installed("bpe_openai"):
-        why = "the length in tokens is not checked without pip install 'contrafact[tokens]'"
-        yield Finding("length-band", why, for_review=True, unchecked=True)
-        return
     before, after = _tokens(pair.original), _tokens(pair.rewritten)
     low, high = (pair.bands or bands)[pair.manipulation]
     if not before or not after:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, MissingPackageError
 from contrafact.families.rfc.contracts.pair import Pair, Span
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 
@@ -36,6 +36,12 @@ Topic = Literal[
 
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
+
+NOT_CHECKED = "not-checked"
+"""The id of a finding that names a rule whose package is not installed."""
+
+OTHER_LANGUAGE = "other-language"
+"""The id of a finding that no rule reads the text's language."""
 
 # Findings
 
@@ -130,12 +136,16 @@ class Rule:
         return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
 
     def findings(self, pair: Pair) -> Iterator[Finding]:
-        """Yield the rule's findings in a pair."""
+        """Yield the rule's findings in a pair; a rule whose package is missing leaves it open."""
         try:
             findings = list(self.function(pair))
             if not findings:
                 return
             ids = [finding.rule for finding in findings]
+        except MissingPackageError as error:
+            why = f"{self.ids[0]} is not checked without {(error.hint or '').removeprefix('run: ')}"
+            yield Finding(NOT_CHECKED, why, for_review=True, unchecked=True)
+            return
         except Exception as error:  # the code of another package may raise anything
             if self.function.__module__.startswith("contrafact."):
                 raise

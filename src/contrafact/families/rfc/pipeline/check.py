@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,8 +20,16 @@ from contrafact.families.rfc.contracts.pair_check import (
     check_pairs,
     open_options,
 )
-from contrafact.families.rfc.contracts.rules import Check, fail, load_rules, review
+from contrafact.families.rfc.contracts.rules import (
+    NOT_CHECKED,
+    OTHER_LANGUAGE,
+    Check,
+    fail,
+    load_rules,
+    review,
+)
 from contrafact.families.rfc.labels import load_bands
+from contrafact.families.rfc.pipeline.stages import with_text_id
 from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect
@@ -43,6 +52,10 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.judging import JudgeSettings
     from contrafact.families.rfc.sound import Sound
     from contrafact.models.estimate import CallEstimate
+
+_MEANING = "no fact contradicts them, but a judge or a person must decide what they mean"
+_UNREAD = (NOT_CHECKED, OTHER_LANGUAGE)
+"""Rules whose findings say why facts leave a pair open, whatever it means."""
 
 _FIELDS = ("id", "manipulation", "original", "rewritten")
 _COLUMNS = {
@@ -96,6 +109,7 @@ class CheckStage(RowStage):
         return {"judge-arg": self.settings.asked().get("judge_args") if self.settings else None}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
+        row.fields = dict(with_text_id(row.fields))
         _check_fields(row.fields)
 
     def key(self, row: InputRow) -> str | None:
@@ -199,6 +213,9 @@ class CheckStage(RowStage):
         output.add(KEPT, row.index, _as_row(row.fields, check))
         outcome = {True: "pass", False: "fail", None: "undecided"}[check.passed]
         to_review = {finding.rule for finding in check.review}
+        if check.passed is None:
+            unread = {one.message for one in check.review if one.rule in _UNREAD}
+            output.counts.update((kind, "open", why) for why in unread or {_MEANING})
         counts = ["pairs", outcome, *["review"] * bool(to_review)]
         counts += ["invalid"] * (NO_VERDICT in to_review)
         output.counts.update((kind, count) for count in counts)
@@ -251,15 +268,9 @@ class CheckStage(RowStage):
             columns = ("manipulation", *_COLUMNS.values(), "rules broken (pairs)")
             show_table("Pairs by manipulation", columns, rows, stderr=True)
         self._show_sound(result)
-        undecided, failed = (
-            sum(counts[kind, what] for kind in MANIPULATIONS) for what in ("undecided", "fail")
-        )
-        if undecided and self.settings is None:
-            typer.echo(
-                f"{undecided:,} pairs are undecided: no fact contradicts them, but a judge "
-                "(--judge) or a person must decide what they mean",
-                err=True,
-            )
+        for reason in undecided_reasons(counts) if self.settings is None else ():
+            typer.echo(reason, err=True)
+        failed = sum(counts[kind, "fail"] for kind in MANIPULATIONS)
         result.code = max(result.code, int(failed > 0))
 
     def _show_sound(self, result: StageResult) -> None:
@@ -278,6 +289,15 @@ class CheckStage(RowStage):
             title = f"Pairs that are really sound, by {by} (95% intervals)"
             columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
             show_table(title, columns, rows, stderr=True)
+
+
+def undecided_reasons(counts: Counter[Any]) -> list[str]:
+    """Return how many pairs are undecided for which reason, the most frequent ones first."""
+    reasons = sum((below(counts, kind, "open") for kind in MANIPULATIONS), Counter[str]())
+    return [
+        f"{pairs:,} {'pair is' if pairs == 1 else 'pairs are'} undecided: {why}"
+        for why, pairs in reasons.most_common(5)
+    ]
 
 
 def _texts(rows: Iterable[InputRow]) -> list[tuple[Any, str, str]]:

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.contracts import Check, Options, check_pair
+from contrafact.families.rfc.contracts.prose import unread_language
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
 from contrafact.families.rfc.labels import LENGTH_BANDS, Bands
 from contrafact.families.rfc.pipeline.edits import RewriteOutcome, between
@@ -138,7 +139,7 @@ class ModelRewriter:
             else:
                 found = await self._decide(manipulation, original, reply)
                 if found.passed is not False:
-                    why = NOT_JUDGED
+                    why = unread_language(original) or NOT_JUDGED
                     if found.passed or self.judges:
                         open_ = [one.message for one in found.review if one.rule == UNDECIDED]
                         why = "" if found.passed else "; ".join(open_)

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options, check_pair
+from contrafact.families.rfc.contracts.prose import unread_language
 from contrafact.families.rfc.labels import Bands
 from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation, Rewrite
@@ -68,7 +69,8 @@ def rewrite_by_rules(
             original, seed_of(seed, assignment.item.id, manipulation, attempt)
         )
         if proposal.rewritten is None and not tried:
-            return proposal  # if one seed finds no figures, another hardly will
+            # If one seed finds no figures, another hardly will.
+            return replace(proposal, reason=unread_language(original) or proposal.reason)
         if proposal.rewritten is None or proposal.rewritten in tried:
             continue
         check = check_pair(manipulation, original, proposal.rewritten, options=options)

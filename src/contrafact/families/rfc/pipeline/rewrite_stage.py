@@ -10,6 +10,7 @@ from contrafact.console import show_table
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.families.rfc.contracts.pair_check import open_options
 from contrafact.families.rfc.labels import load_bands
+from contrafact.families.rfc.pipeline.check import undecided_reasons
 from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
@@ -171,6 +172,7 @@ class RewriteStage(RowStage):
             output.counts[kind, "kept", str(outcome.attempts)] += 1
             if outcome.undecided:
                 output.counts[kind, "undecided"] += 1
+                output.counts[kind, "open", outcome.undecided] += 1
         else:
             violations = [dict(violation) for violation in outcome.violations]
             why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
@@ -204,12 +206,9 @@ class RewriteStage(RowStage):
         columns = ("manipulation", "rows", "kept", "yield", "kept at try", "of these undecided")
         reasons_of = ("dropped", "most frequent reasons")
         show_table("Rewritten, and dropped by reason", (*columns, *reasons_of), rows, stderr=True)
-        if left := sum(counts[kind, "undecided"] for kind in MANIPULATIONS):
-            typer.echo(
-                f"{left:,} are undecided: no fact contradicts them, but nobody has judged what "
-                "they mean; judge them (`rfc check --judge M`), or have people review them",
-                err=True,
-            )
+        if open_ := undecided_reasons(counts):
+            hint = "A judge (`rfc check --judge M`) or people can decide them"
+            typer.echo("\n".join([*open_, hint]), err=True)
         if self.model is None and others:
             typer.echo(
                 f"Rules write numerical pairs only: {', '.join(others)} need --model M", err=True

@@ -60,6 +60,7 @@ def stage_fields(
     fields: Mapping[str, Any], texts: Sequence[str] = (), *, manipulated: bool = False
 ) -> dict[str, Any]:
     """Return a row of a stage file, after checking that it has an id and the named texts."""
+    fields = with_text_id(fields)
     for name in ("id", *texts, *(("manipulation",) if manipulated else ())):
         _require_text(fields, name)
     row: dict[str, Any] = {
@@ -73,6 +74,14 @@ def stage_fields(
             hint = f"use one of {', '.join(MANIPULATIONS)}"
             raise InputError(f"'{named[:40]}' is not a manipulation", hint=hint)
     return row
+
+
+def with_text_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row whose id is text where it was a number, as it would be in a CSV file."""
+    name = fields.get("id")
+    if isinstance(name, int | float) and not isinstance(name, bool):
+        return {**fields, "id": f"{name:.15g}" if isinstance(name, float) else str(name)}
+    return fields
 
 
 def passed_of(fields: Mapping[str, Any]) -> bool | None:

@@ -114,10 +114,11 @@ class CheckStage(RowStage):
         return ()
 
     def _check_sources(self, ids: set[str] | None) -> None:
-        if self.settings is not None and (self.exam or self.labels):
+        settings = self.settings
+        if settings is not None and (self.exam or self.labels or settings.numerical == "decide"):
             from contrafact.families.rfc.sound import check_sources
 
-            check_sources(self.exam, self.labels, self.settings, ids)
+            check_sources(self.exam, self.labels, settings, ids)
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
         """Return what it costs to judge the pairs that facts leave open."""
@@ -177,12 +178,15 @@ class CheckStage(RowStage):
         from contrafact.families.rfc.judging import settled
 
         judging, judges = settings.judging(), [wrap(model) for model in settings.models()]
+        decides = settings.numerical == "decide"
 
         async def judge(output: StageOutput, row: InputRow) -> None:
             pair = kind, original, rewritten = _texts([row])[0]
             if judging.asks(kind, row.value):
                 judged = await judging.judge(judges, *pair)
-                row.value = settled(row.value, judged, kind, original, rewritten)
+                row.value = settled(
+                    row.value, judged, kind, original, rewritten, decide=decides
+                )
             self._add(output, row)
 
         return judge

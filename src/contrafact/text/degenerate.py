@@ -25,7 +25,7 @@ import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from contrafact.text.delimit import delimit
-from contrafact.text.english import is_english
+from contrafact.text.english import is_cut_off, is_modifier
 from contrafact.text.tokens import same_root, sentence_spans, stem
 
 __all__ = [
@@ -99,6 +99,8 @@ _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 # most of its words in the same order, to at least this many inputs.
 _ANY_ITEMS = 3
 _MOST_BESIDE = 6  # with more words beside the sentences that decline, a text answers all the same
+_JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
+_SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
 
 _WORD = re.compile(
@@ -293,7 +295,8 @@ class Batch:
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
             return FOREIGN
-        return _in_itself(text, own, directed=directed)
+        english = languages(text).get("en", 0.0) >= STRANGE
+        return _in_itself(text, own, directed=directed) if english else None
 
     def _is_foreign(self, text: str, source: str) -> bool:
         """Return whether a text's language is that of neither its input nor the batch.
@@ -343,11 +346,9 @@ def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
     """Return the reason that an English text shows in its own words, or None."""
     patterns = _patterns()
     sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    declines = [bool(patterns["refuses"].search(one)) for one in sentences]
-    if declines[0]:
-        beside = [one for one, declined in zip(sentences, declines, strict=True) if not declined]
-        if sum(len(words(one)) for one in beside) <= _MOST_BESIDE:
-            return REFUSAL
+    beside = [one for one in sentences if not patterns["refuses"].search(one)]
+    if len(beside) < len(sentences) and sum(len(words(one)) for one in beside) <= _MOST_BESIDE:
+        return REFUSAL
     if directed and patterns["both"].search(text):
         return BOTH
     hedges = {match[0] for match in patterns["hedge"].finditer(text.casefold())}
@@ -366,12 +367,18 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
     if bare.endswith((".", "!", "?", '"', "”", "’", ")")):
         return False
     *before, last = bare.split() or [""]
-    if last in _word_list("unfinished"):
+    previous = before[-1].casefold() if before else ""
+    if last in _word_list("unfinished") or _JOINED.search(last):
         return True
     if last in ("in", "on"):
-        return not (before and stem(before[-1]) in _word_list("particles"))
-    strange = re.fullmatch(r"[a-z]{3,}", last) and not is_english(last)
-    return bool(strange) and not any(last in words(source) for source in own)
+        return stem(previous) not in _word_list("particles")
+    ends = last.endswith("ly") or last in _word_list("final")
+    if previous in _word_list("unfinished") and is_modifier(last) and not ends:
+        return True
+    if len(before) > RUN and words(" ".join(before)) in map(words, own):
+        return not ends
+    known = any(last in words(source) for source in own)
+    return not known and bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
 
 
 def _first(probable: Mapping[str, float]) -> str:
@@ -379,9 +386,17 @@ def _first(probable: Mapping[str, float]) -> str:
 
 
 def _begins(source: str, text: str) -> bool:
-    """Return whether a text is at least the first half of its input, in any form of the words."""
+    """Return whether a text is at least the first half of its input, in any form of the words, or
+    nearly all of it and no word of content besides.
+    """
     whole, part = ([*map(stem, words(one))] for one in (source, text))
-    return len(part) >= RUN and 2 * len(part) >= len(whole) and whole[: len(part)] == part
+    if len(part) >= RUN and 2 * len(part) >= len(whole) and whole[: len(part)] == part:
+        return True
+    small, turns = _word_list("small"), _word_list("turns")
+    whole, part = ([w for w in words(one) if w not in small] for one in (source, text))
+    rest = iter(whole)
+    kept = len(part) >= max(RUN, _SAME * len(whole)) and all(word in rest for word in part)
+    return kept and not ({*whole} - {*part}) & turns
 
 
 def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
@@ -439,26 +454,22 @@ def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
 
     Only reasons that all answers of a system show together are found. An answer repeats the answer
     to another input if it is a near copy of it and has more to do with that input than with its
-    own. A sentence that several inputs got, whole or with a few words changed, fits any if it has
-    no mark of most of them; a mark that all its copies share with one of them is by chance. The
-    order of the answers does not matter.
+    own. A sentence that several inputs got, whole or with a few words changed, fits any if most of
+    these answers have no mark of their input: a word in common may be by chance. The order of the
+    answers does not matter.
     """
+    near = _Near([text for _, text in answers] if len(answers) <= _MOST_NEAR else ())
     same_words: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, (_, text) in enumerate(answers):
         same_words[words(text)].append(i)
-    apart: list[list[int]] = []  # the groups of equal answers without a mark of their inputs
-    for group in same_words.values():
-        of_input = sum(bool(shared_marks(answers[i][1], answers[i][0])) for i in group)
-        if 2 * of_input <= len(group) and _tells(answers[group[0]][1]):
-            apart.append(group)
-    said = [answers[group[0]][1] for group in apart]
-    alike = _Near(said if len(said) <= _MOST_NEAR else ())
+    marked = [bool(shared_marks(text, source)) for source, text in answers]
     fits_any: set[int] = set()
-    for number, group in enumerate(apart):
-        groups = [group, *(apart[other] for other in alike.of(said[number], ()))]
-        if len({answers[i][0] for one in groups for i in one}) >= _ANY_ITEMS:
-            fits_any.update(group)
-    near = _Near([text for _, text in answers] if len(answers) <= _MOST_NEAR else ())
+    for group in same_words.values():
+        text = answers[group[0]][1]
+        alike = {*group, *near.of(text, ())}
+        inputs = {answers[i][0] for i in alike}
+        if len(inputs) >= _ANY_ITEMS and 2 * sum(marked[i] for i in alike) <= len(alike):
+            fits_any.update(group if _tells(text) else ())
 
     def reason(i: int) -> str | None:
         if i in fits_any:

@@ -388,8 +388,7 @@ def _precision(quantity: Quantity) -> float:
 def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
     if a.direction and b.direction and a.direction != b.direction:
         return True
-    headline = pair.original.sentences[0].end
-    if a.start < headline <= b.start and a.kind in ("money", "basis points"):
+    if a.start < pair.title_end <= b.start and a.kind in ("money", "basis points"):
         return False
     if a.kind == "percent" and a.is_level != b.is_level:
         return True
@@ -406,7 +405,7 @@ def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
 def related_quantities(
     pair: Pair,
     *,
-    slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 2.0,
+    slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 1.0,
     share: Annotated[float, "ours: share by which they may be off for a person to see"] = 0.01,
 ) -> Iterator[Finding]:
     """Arithmetic that links the original's numbers also links the rewrite's, apart from rounding,

@@ -25,6 +25,7 @@ from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect
 from contrafact.files.tables import RowNotes, json_line
+from contrafact.records import NewsItem
 from contrafact.stages.stage import (
     KEPT,
     Asked,
@@ -96,6 +97,10 @@ class CheckStage(RowStage):
         return {"judge-arg": self.settings.asked().get("judge_args") if self.settings else None}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
+        title, text = (row.fields.get(name) for name in ("title", "text"))
+        if row.fields.get("original") is None and isinstance(text, str):
+            whole = NewsItem.of(title if isinstance(title, str) else "", text).paragraph
+            row.fields = {**row.fields, "original": whole}
         _check_fields(row.fields)
 
     def key(self, row: InputRow) -> str | None:
@@ -184,9 +189,7 @@ class CheckStage(RowStage):
             pair = kind, original, rewritten = _texts([row])[0]
             if judging.asks(kind, row.value):
                 judged = await judging.judge(judges, *pair)
-                row.value = settled(
-                    row.value, judged, kind, original, rewritten, decide=decides
-                )
+                row.value = settled(row.value, judged, kind, original, rewritten, decide=decides)
             self._add(output, row)
 
         return judge

@@ -166,7 +166,8 @@ def of_its_category(pair: Pair) -> Iterator[Finding]:
     """
     why = bucket(pair.original.text).reasons.get(pair.manipulation)
     strong = pair.manipulation == "sentiment" and _STRONG.search(pair.original.text)
-    if why is not None and why.code != "nothing-financial":  # S.1 does not ask for it
+    moves = pair.manipulation == "flipping" and ways(pair.original.text)  # "up 10%" will do (S.1)
+    if why is not None and why.code != "nothing-financial" and not moves:
         yield review("category", f"the original has {why.text}")
     elif strong:
         yield review("category", f"the original has extreme language: {strong[0]}", strong.span())

@@ -10,6 +10,7 @@ never read as template text themselves.
 import hashlib
 import re
 import shutil
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "PromptTemplate",
     "default_templates",
     "export_default_pack",
+    "import_pack",
     "open_pack",
     "plain_environment",
     "template_hash",
@@ -211,8 +213,7 @@ def export_default_pack(folder: Path) -> list[Path]:
     Raises:
         InputError: if the folder exists and is not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
+    _check_new(folder)
     written = []
     for name, path in default_templates().items():
         target = folder / f"{name}{SUFFIX}"
@@ -220,6 +221,80 @@ def export_default_pack(folder: Path) -> list[Path]:
         shutil.copyfile(path, target)
         written.append(target)
     return written
+
+
+def _check_new(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
+
+
+_HEADING = re.compile(r"#+\s*([\w.-]+/[\w./-]+)\s*")
+_SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}|\{(\w+)\}|\[(\w+)\]")
+_EXAMPLES = re.compile(r"\{% for shot in shots %\}.*?\{% endfor %\}", re.DOTALL)
+
+
+def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
+    """Write the sections of a text as the templates of a pack, for a paper's exact words.
+
+    A section begins with a heading that names a template of the default pack (``# rfc/detect``). In
+    it ``{paragraph}`` or ``[paragraph]`` is the variable of that name, and ``{shots}`` the default
+    template's examples; all else, braces too, is the prompt's own text.
+
+    Returns:
+        For each template, the variables of the default one that the section does not use.
+
+    Raises:
+        InputError: The text has no such section, or one twice, or the folder is not empty.
+    """
+    _check_new(folder)
+    known, sections, name = default_templates(), dict[str, list[str]](), ""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text ({error.reason})", file=file) from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if heading := _HEADING.fullmatch(line):
+            name = heading[1].removesuffix(SUFFIX)
+            if name not in known or name in sections:
+                near = get_close_matches(name, known, 1) or ["rfc/detect"]
+                problem = "is there twice" if name in sections else "is no template"
+                hint = f"head each section with a template's name, such as # {near[0]}"
+                raise InputError(f"'{name}' {problem}", file=file, line=number, hint=hint)
+            sections[name] = []
+        elif name:
+            sections[name].append(line)
+        elif line.strip():
+            hint = "begin with a heading that names a template, such as # rfc/detect"
+            raise InputError("text before the first heading", file=file, line=number, hint=hint)
+    if not sections:
+        raise InputError("has no section", file=file, hint="head one with # rfc/detect")
+    lacking: dict[str, list[str]] = {}
+    for name, lines in sections.items():
+        default = known[name].read_text(encoding="utf-8")
+        source, lacking[name] = _as_template("\n".join(lines).strip(), default)
+        target = folder / f"{name}{SUFFIX}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(source, encoding="utf-8")
+    return lacking
+
+
+def _as_template(text: str, default: str) -> tuple[str, list[str]]:
+    """Return the template of a prompt's text, and the default's variables that it does not use."""
+    variables = meta.find_undeclared_variables(plain_environment().parse(default))
+    examples, pieces, used, end = _EXAMPLES.search(default), list[str](), set[str](), 0
+    for slot in _SLOT.finditer(text):
+        word = next(filter(None, slot.groups())).casefold()
+        if word in variables:
+            filled = f"{{{{ {word} }}}}"
+            pieces += [text[end : slot.start()]]
+            pieces += [examples[0] if word == "shots" and examples else filled]
+            used, end = used | {word}, slot.end()
+    pieces.append(text[end:])
+    pieces[::2] = [
+        f"{{% raw %}}{own}{{% endraw %}}" if re.search(r"\{[{%#]", own) else own
+        for own in pieces[::2]
+    ]
+    return "".join(pieces) + "\n", sorted(variables - used)
 
 
 def template_hash(source: str) -> str:

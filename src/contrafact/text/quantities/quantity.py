@@ -251,7 +251,7 @@ def same_measure(a: Quantity, b: Quantity) -> bool:
     if a.value is None or b.value is None or a.kind != b.kind:
         return False
     low, high = sorted((abs(a.value), abs(b.value)))
-    bare = a.kind == "number" and not (a.unit and b.unit) and LARGE <= low and high < 3 * low
+    bare = a.kind == "number" and not (a.unit and b.unit) and low >= LARGE and high < 3 * low
     return a.unit == b.unit or bare
 
 

@@ -24,7 +24,12 @@ from contrafact.families.rfc.contracts.limits import (
     perturbed_quantities,
     role_of,
 )
-from contrafact.families.rfc.contracts.numbers import matched_quantities, place, quantity_matches
+from contrafact.families.rfc.contracts.numbers import (
+    is_other_unit,
+    matched_quantities,
+    place,
+    quantity_matches,
+)
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import expression
@@ -141,18 +146,24 @@ def versions_kept(pair: Pair) -> Iterator[Finding]:
     paper="Q.2; S.2, 2",
     manipulations=("numerical",),
 )
-def sign_kept(pair: Pair) -> Iterator[Finding]:
+def sign_kept(
+    pair: Pair,
+    *,
+    other_scale: Annotated[float, "ours: times beyond which 'billion' became 'million'"] = 50.0,
+) -> Iterator[Finding]:
     """A rise stays a rise, a profit a profit, and percent percent: no number changes its sign, its
-    kind or its currency.
+    kind, its unit or its currency.
     """
     for old, new in _perturbed(pair):
         spans = (place(old), place(new))
-        currencies = old.kind == new.kind == "money" and old.unit and new.unit
         # "A rise of 0.25%" of a policy rate is one of 25 basis points; 10% of revenue are none.
         rates = {old.kind, new.kind} == {"percent", "basis points"}
         rates = rates and role_of(pair.original, old) == "policy rate"
-        scale = old.form.number == new.form.number and old.value != new.value
-        if (old.kind != new.kind and not rates) or (currencies and old.unit != new.unit) or scale:
+        scale = old.form.factor != new.form.factor and (
+            old.form.number == new.form.number
+            or not 1 / other_scale <= abs(worth(new) / (worth(old) or 1.0)) <= other_scale
+        )
+        if (old.kind != new.kind and not rates) or is_other_unit(old, new) or scale:
             yield fail("unit-changed", f"'{old.text}' became '{new.text}'", *spans)
         elif worth(old) * worth(new) < 0 or (worth(old) and new.value == 0):
             yield fail("direction-changed", f"'{old.text}' became '{new.text}'", *spans)

@@ -373,7 +373,7 @@ def unannounced_relations(side: Side) -> list[Relation]:
 
     Three figures, of which two have one unit: a sum or difference, a change in percent, a part in
     percent, a price times a number, a multiple; the middle of two, where a word names it; or a
-    whole and the parts that a colon opens. Figures drawn at random agree so in one text of 200,
+    whole and its three or four parts. Figures drawn at random agree so in one text of 200,
     and in none of 1,700 where two of them have three significant digits (`is_exact`).
     """
     found = side.quantities
@@ -386,7 +386,7 @@ def unannounced_relations(side: Side) -> list[Relation]:
         if len(here) not in SENTENCE_QUANTITIES:
             continue
         middle = bool(_MIDDLE.search(side.text, start, end))
-        supposed = [*_triples(found, here, middle=middle), *_after_colon(side, start, here)]
+        supposed = [*_triples(found, here, middle=middle), *_parts(side, start, here)]
         agree += [
             relation
             for relation in supposed
@@ -444,14 +444,16 @@ def _triples(found: list[Quantity], here: list[int], *, middle: bool) -> Iterato
                 yield Relation(what, (more, less, i), _product)
 
 
-def _after_colon(side: Side, start: int, here: list[int]) -> Iterator[Relation]:
-    """Yield a whole and the parts that a colon opens: "on three lines: $40m, $25m and $12m"."""
+def _parts(side: Side, start: int, here: list[int]) -> Iterator[Relation]:
+    """Yield a whole and its parts: those that a colon opens, or all other figures of its measure
+    ("on three lines: $40m, $25m and $12m").
+    """
     found = side.quantities
     colon = side.text.find(":", start, found[here[-1]].start)
-    parts = [i for i in here if found[i].start > colon]
-    if colon < 0 or not 3 <= len(parts) <= MAX_PARTS:
-        return
-    for whole in (i for i in here if found[i].end <= colon):
-        if all(same_measure(found[whole], found[i]) for i in parts):
-            shown = ", ".join(found[i].text for i in parts)
-            yield Relation(f"{shown} come to {found[whole].text}", (whole, *parts), _sum)
+    for whole in here:
+        alike = [i for i in here if i != whole and same_measure(found[i], found[whole])]
+        opened = [i for i in alike if 0 <= colon < found[i].start]
+        for parts in dict.fromkeys((tuple(opened), tuple(alike))):
+            if 3 <= len(parts) <= MAX_PARTS:
+                shown = ", ".join(found[i].text for i in parts)
+                yield Relation(f"{shown} come to {found[whole].text}", (whole, *parts), _sum)

@@ -287,7 +287,8 @@ def within_range(
     and a half times. Inflation, unemployment, GDP and policy rates: the macro limits, unless the
     original speaks of the exception. Shares: any change.
     """
-    bound = {i for relation in relations(pair.original) for i in relation.members}
+    related = (*relations(pair.original), *unannounced_relations(pair.original))
+    bound = {i for relation in related for i in relation.members}
     for i, j in perturbed_quantities(pair):
         old, new = pair.original.quantities[i], pair.rewritten.quantities[j]
         if old.value is None or new.value is None or same_value(old, new):

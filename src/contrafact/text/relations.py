@@ -23,6 +23,7 @@ __all__ = [
     "is_exact",
     "relations",
     "unannounced_relations",
+    "whole",
 ]
 
 # Thresholds of our own
@@ -234,6 +235,11 @@ def _multiple(values: list[float]) -> float:
     return max(0.0, abs(apart) - MULTIPLE_TOLERANCE * abs(times))
 
 
+def whole(values: list[float]) -> float:
+    """Return how much shares in percent leave of a whole; below 0 if they are more."""
+    return 100 - sum(values)
+
+
 def _sum(values: list[float]) -> float:
     return values[0] - sum(values[1:])
 
@@ -321,9 +327,7 @@ def _sentence_relations(side: Side, places: list[int]) -> Iterator[Relation]:
         if _SHARE_WORDS.search(text):
             shares = [i for i in here if found[i].kind == "percent" and found[i].direction is None]
             if len(shares) >= 2 and not any(found[i].link for i in shares):
-                yield Relation(
-                    "the shares make up 100%", tuple(shares), lambda values: 100 - sum(values)
-                )
+                yield Relation("the shares make up 100%", tuple(shares), whole)
         each, part_of = _EACH.search(text), _PART_OF.search(text)
         for three in permutations(here, 3) if each or part_of else ():
             a, b, c = (found[i] for i in three)
@@ -387,6 +391,9 @@ def unannounced_relations(side: Side) -> list[Relation]:
             continue
         middle = bool(_MIDDLE.search(side.text, start, end))
         supposed = [*_triples(found, here, middle=middle), *_parts(side, start, here)]
+        shares = [i for i in here if found[i].kind == "percent"]
+        if len(shares) > 1 and not any(found[i].direction or found[i].link for i in shares):
+            supposed.append(Relation("the shares make up 100%", tuple(shares), whole))
         agree += [
             relation
             for relation in supposed

@@ -42,6 +42,7 @@ from contrafact.text.relations import (
     is_exact,
     relations,
     unannounced_relations,
+    whole,
 )
 
 Matched = tuple[Quantity, Quantity]
@@ -436,6 +437,7 @@ def related_quantities(
         new = [pair.rewritten.quantities[where[i]] for i in relation.members]
         if relation.holds(new, slack=slack):
             continue
+        sure = sure or (relation.formula is whole and whole([worth(q) for q in new]) < 0)
         yield Finding(
             "related-quantities",
             f"in the original {relation.what}; in the rewrite "

@@ -143,7 +143,10 @@ def test_a_judge_decides_numerical_pairs_only_where_its_exam_allows_it(check, tm
     def exam(low, judge="fails"):
         """Return options with the exam of a judge, its rates on numbers bounded from below."""
         made = exam_with({"numerical": ((25, 25), (19, 19))}, judge=FAKE + judge)
-        for rate in (made.criteria["numerical"].sensitivity, made.criteria["numerical"].specificity):
+        for rate in (
+            made.criteria["numerical"].sensitivity,
+            made.criteria["numerical"].specificity,
+        ):
             vars(rate).update(low=low)
         write_exam(path, made)
         return [*decide, "--exam", str(path)]
@@ -219,7 +222,9 @@ def test_calls_that_fail_leave_pairs_open_and_are_made_again(
     assert "the call of a judge failed" in rows[2]["review"][-1]["message"]
 
 
-@pytest.mark.parametrize(("more", "calls"), [([], 120), (["--numerical", "review"], 160), (["--each"], 360)])
+@pytest.mark.parametrize(
+    ("more", "calls"), [([], 120), (["--numerical", "review"], 160), (["--each"], 360)]
+)
 def test_an_estimate_counts_a_call_a_pair_and_judge_and_makes_none(
     quick_contrafact, pair_judge, tmp_path, more, calls
 ):

@@ -29,7 +29,9 @@ class Pair:
         self.polarity = polarity
         self.bands = bands
         title = " ".join(title.split())
-        self.title_end = len(title) if self.original.text.startswith(title) else 0
+        text = self.original.text
+        ends = title.endswith(tuple(".!?:;…")) or text[len(title) :][:1] in (".", "\n")
+        self.title_end = len(title) if ends and text.startswith(title) else 0
         """Where the original's title ends; 0 if its row names none."""
         self.readings: dict[object, object] = {}
 

@@ -186,10 +186,10 @@ News: [headline]
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello", "appendix.md:1: text before the first heading"),
-        ("# rfc/detekt\nx", "appendix.md:1: 'rfc/detekt' is no template; .* # rfc/detect"),
-        ("# rfc/detect\nx\n# rfc/detect\ny", "appendix.md:3: 'rfc/detect' is there twice"),
-        ("", "appendix.md: has no section"),
+        ("hello", "appendix.md: does not begin with a section; .* such as # rfc/detect"),
+        ("", "appendix.md: does not begin with a section"),
+        ("# rfc/detekt\nx", "appendix.md: 'rfc/detekt' is no template; use, each once, rfc/detect"),
+        ("# rfc/detect\nx\n# rfc/detect\ny", "appendix.md: 'rfc/detect' is there twice"),
         (b"\xff\xfe", "appendix.md: not UTF-8 text"),
     ],
 )

@@ -122,21 +122,16 @@ def conditioned(settings: "RunSettings") -> tuple[str, ...]:
     return methods
 
 
-def _as_counts(given: Any) -> Any:
-    counts = (given,) if isinstance(given, int) else given
-    return () if counts == (0,) or counts == [0] else counts
-
-
-def _each_once(counts: tuple[int, ...]) -> tuple[int, ...]:
-    if any(count < 0 for count in counts):
+def _counts(found: tuple[int, ...]) -> tuple[int, ...]:
+    if min(found, default=0) < 0:
         raise ValueError("give 0 or more")
-    return tuple(dict.fromkeys(counts))
+    return () if {*found} == {0} else tuple(dict.fromkeys(found))
 
 
 Counts = Annotated[
     tuple[int, ...],
-    BeforeValidator(_as_counts),
-    AfterValidator(_each_once),
+    BeforeValidator(lambda given: (given,) if isinstance(given, int) else given),
+    AfterValidator(_counts),
     PlainSerializer(lambda counts: counts[0] if len(counts) == 1 else list(counts)),
 ]
 """Numbers, each once; one number may stand for itself."""

@@ -228,13 +228,13 @@ def _check_new(folder: Path) -> None:
         raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
 
 
-_HEADING = re.compile(r"#+\s*([\w.-]+/[\w./-]+)\s*")
+_HEADING = re.compile(r"^#+[ \t]*([\w.-]+/[\w./-]+)[ \t]*$", re.MULTILINE)
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}|\{(\w+)\}|\[(\w+)\]")
 _EXAMPLES = re.compile(r"\{% for shot in shots %\}.*?\{% endfor %\}", re.DOTALL)
 
 
 def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
-    """Write the sections of a text as the templates of a pack, for a paper's exact words.
+    """Write the sections of a text as a pack's templates, for a paper's exact words.
 
     A section begins with a heading that names a template of the default pack (``# rfc/detect``). In
     it ``{paragraph}`` or ``[paragraph]`` is the variable of that name, and ``{shots}`` the default
@@ -247,31 +247,22 @@ def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
         InputError: The text has no such section, or one twice, or the folder is not empty.
     """
     _check_new(folder)
-    known, sections, name = default_templates(), dict[str, list[str]](), ""
     try:
-        text = file.read_text(encoding="utf-8")
+        before, *found = _HEADING.split(file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text ({error.reason})", file=file) from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if heading := _HEADING.fullmatch(line):
-            name = heading[1].removesuffix(SUFFIX)
-            if name not in known or name in sections:
-                near = get_close_matches(name, known, 1) or ["rfc/detect"]
-                problem = "is there twice" if name in sections else "is no template"
-                hint = f"head each section with a template's name, such as # {near[0]}"
-                raise InputError(f"'{name}' {problem}", file=file, line=number, hint=hint)
-            sections[name] = []
-        elif name:
-            sections[name].append(line)
-        elif line.strip():
-            hint = "begin with a heading that names a template, such as # rfc/detect"
-            raise InputError("text before the first heading", file=file, line=number, hint=hint)
-    if not sections:
-        raise InputError("has no section", file=file, hint="head one with # rfc/detect")
+    names, known = [name.removesuffix(SUFFIX) for name in found[::2]], default_templates()
+    if before.strip() or not names:
+        hint = "head each section with a template's name, such as # rfc/detect"
+        raise InputError("does not begin with a section", file=file, hint=hint)
+    for name in names:
+        if name not in known or names.count(name) > 1:
+            problem = "is there twice" if name in known else "is no template"
+            hint = f"use, each once, {', '.join(get_close_matches(name, known)) or 'rfc/detect'}"
+            raise InputError(f"'{name}' {problem}", file=file, hint=hint)
     lacking: dict[str, list[str]] = {}
-    for name, lines in sections.items():
-        default = known[name].read_text(encoding="utf-8")
-        source, lacking[name] = _as_template("\n".join(lines).strip(), default)
+    for name, text in zip(names, found[1::2], strict=True):
+        source, lacking[name] = _as_template(text.strip(), known[name].read_text(encoding="utf-8"))
         target = folder / f"{name}{SUFFIX}"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(source, encoding="utf-8")
@@ -283,11 +274,10 @@ def _as_template(text: str, default: str) -> tuple[str, list[str]]:
     variables = meta.find_undeclared_variables(plain_environment().parse(default))
     examples, pieces, used, end = _EXAMPLES.search(default), list[str](), set[str](), 0
     for slot in _SLOT.finditer(text):
-        word = next(filter(None, slot.groups())).casefold()
+        word = str(slot[1] or slot[2] or slot[3]).casefold()
         if word in variables:
-            filled = f"{{{{ {word} }}}}"
-            pieces += [text[end : slot.start()]]
-            pieces += [examples[0] if word == "shots" and examples else filled]
+            filled = examples[0] if word == "shots" and examples else f"{{{{ {word} }}}}"
+            pieces += [text[end : slot.start()], filled]
             used, end = used | {word}, slot.end()
     pieces.append(text[end:])
     pieces[::2] = [

@@ -127,7 +127,7 @@ def test_each_criterion_may_be_asked_alone_and_numerical_pairs_on_request(check,
     assert alone == together
     assert sum(pair_judge.stats()["answered"].values()) == asked + 3 * 36
     pair_judge.forget()
-    rows, shown, code = check("fails", out="n.jsonl", more=["--numerical"])
+    rows, shown, code = check("fails", out="n.jsonl", more=["--numerical", "review"])
     assert sum(pair_judge.stats()["answered"].values()) == 48 and code == 1
     numerical = [row for row in rows if row["manipulation"] == "numerical"]
     assert all(row["passed"] and not row["violations"] for row in numerical)
@@ -135,6 +135,37 @@ def test_each_criterion_may_be_asked_alone_and_numerical_pairs_on_request(check,
         "meaning-plausible", "meaning-only-figures"
     }  # fmt: skip
     assert figures(shown, "numerical") == [12, 12, 0, 0, 0]
+
+
+def test_a_judge_decides_numerical_pairs_only_where_its_exam_allows_it(check, tmp_path):
+    decide, path = ["--numerical", "decide"], tmp_path / "exam.json"
+
+    def exam(low, judge="fails"):
+        """Return options with the exam of a judge, its rates on numbers bounded from below."""
+        made = exam_with({"numerical": ((25, 25), (19, 19))}, judge=FAKE + judge)
+        for rate in (
+            made.criteria["numerical"].sensitivity,
+            made.criteria["numerical"].specificity,
+        ):
+            vars(rate).update(low=low)
+        write_exam(path, made)
+        return [*decide, "--exam", str(path)]
+
+    for given, why in (
+        ((), "(no --exam)"),
+        ((0.9, "other"), "(the exam is one of openai-api/fake/other"),
+        ((0.5,), "sum to 1.00, and 1.20 is required"),
+    ):
+        rows, shown, code = check("fails", number=8, more=exam(*given) if given else decide)
+        assert code == 2 and rows == [] and why in shown and len(shown.strip().splitlines()) == 1
+    rows, _, code = check("fails", number=8, more=exam(0.9))
+    numerical = [row for row in rows if row["manipulation"] == "numerical"]
+    assert code == 1 and len(numerical) == 2
+    for row in numerical:
+        assert row["passed"] is False
+        assert {one["rule"] for one in row["violations"]} == {
+            "meaning-plausible", "meaning-only-figures"
+        }  # fmt: skip
 
 
 def test_a_pair_that_a_fact_fails_is_not_asked_about(quick_contrafact, pair_judge, tmp_path):
@@ -191,7 +222,9 @@ def test_calls_that_fail_leave_pairs_open_and_are_made_again(
     assert "the call of a judge failed" in rows[2]["review"][-1]["message"]
 
 
-@pytest.mark.parametrize(("more", "calls"), [([], 120), (["--numerical"], 160), (["--each"], 360)])
+@pytest.mark.parametrize(
+    ("more", "calls"), [([], 120), (["--numerical", "review"], 160), (["--each"], 360)]
+)
 def test_an_estimate_counts_a_call_a_pair_and_judge_and_makes_none(
     quick_contrafact, pair_judge, tmp_path, more, calls
 ):

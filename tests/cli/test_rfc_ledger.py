@@ -41,6 +41,28 @@ def build(tmp_path):
     write_lines(tmp_path / "a.ledger.jsonl", audited)
 
 
+def test_articles_are_counted_by_month_and_manipulation(quick_contrafact, build, tmp_path):
+    rows = [
+        {"id": "a", "manipulation": "causal", "date": "2025-05-03"},
+        {"id": "a", "manipulation": "flipping", "date": "2025-05-03"},
+        {"id": "b", "candidates": ["causal", "numerical"], "date": "June 2, 2025"},
+        {"id": "p", "article_id": "a", "manipulation": "causal", "date": "2025-05-03"},
+        {"id": "c", "manipulation": "causal", "date": "soon"},
+    ]
+    write_lines(tmp_path / "rows.jsonl", rows)
+    ledger = ("rfc", "ledger", "r.ledger.jsonl", "--out", "tables", "--dates")
+    done = quick_contrafact(*ledger, "rows.jsonl", code=0)
+    assert "Articles by month" in done.stdout
+    assert (tmp_path / "tables" / "months.csv").read_text().splitlines() == [
+        "month,all,causal,flipping,numerical",
+        "2025-05,1,1,1,0",
+        "2025-06,1,1,0,1",
+        "no date,1,1,0,0",
+    ]
+    write_lines(tmp_path / "odd.jsonl", [{"date": "2025-05-03"}])
+    assert "odd.jsonl:1: no field 'id'" in quick_contrafact(*ledger, "odd.jsonl", code=2).stderr
+
+
 def test_it_shows_what_each_stage_left_and_the_rate_of_errors(quick_contrafact, build, tmp_path):
     result = quick_contrafact(
         "rfc", "ledger", "r.ledger.jsonl", "a.ledger.jsonl", "--out", "tables"

@@ -52,6 +52,26 @@ def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
     quick_contrafact("rfc", "check", "pairs.jsonl", "--out", "checked.jsonl", code=0)
 
 
+def test_a_title_and_a_text_are_both_read_and_carried_to_the_check(quick_contrafact, tmp_path):
+    row = {"title": "Norrick Steel reports", "manipulation": "numerical"}
+    text = "The shares rose 12% to $31 on Tuesday."
+    write_lines(tmp_path / "in.jsonl", [{**row, "text": text}])
+    quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl", code=0)
+    (pair,) = read_lines(tmp_path / "pairs.jsonl")
+    assert pair["original"] == f"Norrick Steel reports. {text}" and "$31" not in pair["rewritten"]
+    assert pair["title"] == "Norrick Steel reports" and "text" not in pair
+    del pair["original"]
+    write_lines(tmp_path / "apart.jsonl", [{**pair, "text": text}])
+    for file in ("pairs.jsonl", "apart.jsonl"):
+        quick_contrafact("rfc", "check", file, "--out", f"{file}.checks", code=0)
+    assert read_lines(tmp_path / "pairs.jsonl.checks") == read_lines(
+        tmp_path / "apart.jsonl.checks"
+    )
+    write_lines(tmp_path / "bad.jsonl", [{**pair, "text": 7}])
+    done = quick_contrafact("rfc", "check", "bad.jsonl", code=2)
+    assert "there is no 'original'" in done.stdout + done.stderr
+
+
 def test_one_seed_one_result_and_a_finished_one_is_left_alone(quick_contrafact, tmp_path):
     write(tmp_path / "in.jsonl")
     for out in ("a.jsonl", "b.jsonl"):

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 import contrafact
 from contrafact.errors import InputError
-from contrafact.prompts import PromptPack, default_templates, export_default_pack, open_pack
+from contrafact.prompts import (
+    PromptPack,
+    default_templates,
+    export_default_pack,
+    import_pack,
+    open_pack,
+)
 
 JUDGE = "finforce/judge-forward-compatibility"
 REQUIRED = {"headline", "counterfactual"}
@@ -153,3 +159,43 @@ def test_template_braces_in_a_headline_stay_text():
     template = open_pack().template(JUDGE, required=REQUIRED)
     hostile = "{{ 7 * 7 }} {% raw %} {# x #}"
     assert hostile in template.render(headline=hostile, counterfactual="b")
+
+
+def test_a_pack_is_imported_from_a_text_with_headed_sections(tmp_path):
+    text = """# rfc/detect
+Is it false? {"a": {{"x": 1}}} {% odd %} [true/false] {other}
+{shots}
+Text: {Paragraph}
+
+## finforce/generate.jinja
+News: [headline]
+"""
+    (tmp_path / "appendix.md").write_text(text, encoding="utf-8")
+    lacking = import_pack(tmp_path / "appendix.md", tmp_path / "pack")
+    assert lacking == {"rfc/detect": ["rationale"], "finforce/generate": ["shots"]}
+    pack = open_pack(tmp_path / "pack")
+    opened = pack.template("rfc/detect", required={"paragraph", "shots"})
+    shown = opened.render(paragraph="Sales rose.", shots=[{"paragraph": "Old", "label": "true"}])
+    assert shown.startswith('Is it false? {"a": {{"x": 1}}} {% odd %} [true/false] {other}')
+    assert "Old" in shown and shown.endswith("Text: Sales rose.")
+    assert (
+        pack.template("finforce/generate", required={"headline"}).render(headline="A") == "News: A"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello", "appendix.md: does not begin with a section; .* such as # rfc/detect"),
+        ("", "appendix.md: does not begin with a section"),
+        ("# rfc/detekt\nx", "appendix.md: 'rfc/detekt' is no template; use, each once, rfc/detect"),
+        ("# rfc/detect\nx\n# rfc/detect\ny", "appendix.md: 'rfc/detect' is there twice"),
+        (b"\xff\xfe", "appendix.md: not UTF-8 text"),
+    ],
+)
+def test_a_text_that_is_no_pack_is_refused(tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    Path("appendix.md").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError, match=message):
+        import_pack(Path("appendix.md"), Path("pack"))
+    assert not Path("pack").exists()

@@ -54,6 +54,7 @@ def test_every_table_and_figure_is_written(built: Path) -> None:
     for name in " ".join(names).split():
         assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= tables
     assert (built / "figures" / "risk_vs_opportunity.png").read_bytes().startswith(b"\x89PNG")
+    assert (built / "figures" / "few_shot_change.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (built / "figures" / "risk_vs_opportunity.svg").read_bytes()
 
 

@@ -84,9 +84,26 @@ def test_shots_draws_and_reasons(quick_contrafact, service, tmp_path):
     assert valid["rationale"].eq("The figures stand as they are.").all()
 
 
+def test_several_numbers_of_examples_are_a_grid(quick_contrafact, service, tmp_path):
+    asked = ("run", "rfc-detect", "--model", service.model, "--method", "plain", "--limit", "2")
+    shots = ("--shots", "0", "--shots", "2", "--shots", "8", "--shots", "2")
+    done = quick_contrafact(
+        *asked, *shots, "--method", "majority", "--out", "run", env=service.environment, code=0
+    )
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    of_model = items[items["model"].ne("none/none")]
+    assert of_model.groupby("shots").size().to_dict() == {0: 4, 2: 4, 8: 4}
+    assert len(items) == 16 and of_model["system"].nunique() == 3
+    again = quick_contrafact(*asked, *shots, "--method", "majority", "--out", "run", code=0)
+    assert "no model was called" in again.stdout, done.stdout
+    table = pd.read_csv(tmp_path / "run" / "tables" / "shots.csv")
+    assert {"valid_0", "valid_2", "valid_8"} <= {*table.columns}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("rfc-detect", "--model", "x/y", "--shots", "0", "--shots", "-2"), "give 0 or more"),
         (("rfc-detect",), "no model is named"),
         (("rfc-detect", "--model", "x/y", "--fluency-model", "gpt2"), "--fluency-model"),
         (("rfc-detect", "--model", "x/y", "--judge-faults"), "--judge-faults"),

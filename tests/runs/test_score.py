@@ -255,6 +255,14 @@ def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
     assert second["invalid"] == {"opportunity": "the opportunity counterfactual is empty"}
 
 
+def test_draws_counted_from_0_are_refused_and_not_left_out(tmp_path):
+    data = lines(tmp_path / "data.jsonl", [{"headline": h} for h, _, _ in PAIRS])
+    rows = [{**WIDE[0], "draw": 1}, {**WIDE[0], "draw": 0}]
+    with pytest.raises(InputError, match="the draw is 0; count draws from 1") as refused:
+        score(tmp_path, rows, system="x", given={"data": data})
+    assert refused.value.line == 2
+
+
 def test_items_without_outputs_are_left_out_on_request_only(tmp_path):
     data = lines(tmp_path / "data.jsonl", [{"headline": h} for h, _, _ in PAIRS])
     whole = score(tmp_path, WIDE[:2], given={"data": data})

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.text.degenerate import (
+    BOTH,
+    CUT,
     EQUAL_SIDES,
     FOREIGN,
     OF_ANSWER,
@@ -12,6 +14,8 @@ from contrafact.text.degenerate import (
     OF_INPUT,
     OF_OTHER,
     OF_PROMPT,
+    OPEN,
+    REFUSAL,
     Batch,
     Shown,
     across,
@@ -77,7 +81,52 @@ def test_what_a_system_says_of_three_inputs_and_more_fits_any():
     assert across([*GOOD, *other_words[:2]]) == [None] * 5
     assert across([*GOOD * 20, *other_words]) == [None] * 60 + [OF_ANY] * 3
     many = [(f"{one} {number}", text) for number in range(20) for one, text in GOOD]
-    assert across([*many, *other_words]) == [None] * 63
+    assert across([*many, *other_words]) == [None] * 60 + [OF_ANY] * 3
+
+
+def test_texts_without_a_word_of_their_input_are_no_answer_only_where_they_repeat_each_other():
+    apart = [
+        ("Sterling slides", "Cheaper pound lifts exporters"),
+        ("Norwind Bank cuts its key rate", "Savers flee deposits for gold"),
+        ("Talmora Steel hires", "Smelter unions win a pay round that rivals must match"),
+        ("Velda port strike ends", "Shipping lines refuse the new harbour dues"),
+    ]
+    assert across(apart) == [None] * 4
+    assert across([("Durable order falls", "Orders for machines rebound")] * 3) == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("I'm sorry, but I cannot predict markets.", REFUSAL),
+        ("Could you share more of the article?", REFUSAL),
+        ("Not enough context to answer.", REFUSAL),
+        ("Thanks! As a language model I must not speculate. Please consult an adviser.", REFUSAL),
+        ("We cannot lend, say Harbour banks, and mortgages dry up", None),
+        ("Risk: Harbour lenders fail. Opportunity: Harbour lenders merge.", BOTH),
+        ("On the upside lenders earn more; on the downside borrowers default", BOTH),
+        ("Either Harbour lenders win deposits, or they lose borrowers to rivals abroad", BOTH),
+        ("Harbour lenders lose deposits while savers win", None),
+        ("Mortgage rates may or may not hurt Harbour lenders", OPEN),
+        ("The effect on Harbour lenders remains unclear and depends on many factors", OPEN),
+        ("Lenders' shares could go up or down after this", OPEN),
+        ("Uncertainty over Merrowland's bank could choke Harbour lenders", None),
+        ("Harbour lenders' rates lead to", CUT),
+        ("Harbour lenders face a wave of defaults, forcing", CUT),
+        ("Harbour lenders are hit by a sudden", CUT),
+        ("Harbour lenders close branches as borro", CUT),
+        ("Harbour lenders face (according to analysts", CUT),
+        (f"{HEADLINE} mortgages", CUT),
+        (f"{HEADLINE} further", None),
+        ("Harbour lenders step in", None),
+        ("Rates at Harbour lenders turn out lower than", CUT),
+        ("HARBOUR lenders raise mortgage rates after bank of Merrowland tightens", OF_INPUT),
+    ],
+)
+def test_an_answer_that_declines_breaks_off_or_commits_to_nothing_is_none(text, reason):
+    assert BATCH.reason(text, HEADLINE, directed=True) == reason
+    if reason in (BOTH, OPEN):  # of a family whose texts need no side
+        assert BATCH.reason(text, HEADLINE) is None
 
 
 def test_the_answer_to_another_input_is_told_from_the_one_that_was_copied():

@@ -190,8 +190,8 @@ def check(
         estimate: With a judge, return calls, tokens and dollars without calling it.
         options: Further options of the command, with underscores in their names: ``exam`` and
             ``labels``, which give estimates of how many pairs are really sound, ``rule``,
-            ``bands``, ``polarity_model``, ``each``, ``numerical``, ``yes``, which allows more
-            than 1,000 paid calls, …, and ``columns``, which maps column names.
+            ``bands``, ``polarity_model``, ``each``, ``numerical`` ("review" or "decide"), ``yes``,
+            which allows more than 1,000 paid calls, …, and ``columns``, which maps column names.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed`` (None if undecided), ``violations``, and

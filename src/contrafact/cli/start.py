@@ -88,6 +88,30 @@ def _first_lines(package: str) -> dict[str, str]:
     return lines
 
 
+class _Import(Options):
+    file: Path = argument("FILE", "A text with a headed section for each template.")
+    folder: Path = argument("DIR", "A new folder for the pack.")
+
+
+@prompts.command("import")
+@command
+def import_(options: _Import) -> None:
+    """Write a prompt pack from a text with headed sections, such as a paper's appendix.
+
+    A section begins with `# TEMPLATE`, as in `# rfc/detect`; {paragraph} or [paragraph] there is
+    the variable of that name, and {shots} the examples. Use the pack with `--prompts DIR`.
+
+    Example: contrafact prompts import appendix.md my-prompts
+    """
+    from contrafact.prompts import import_pack
+
+    lacking = import_pack(options.file, options.folder)
+    typer.echo(f"{len(lacking)} templates written to {options.folder}")
+    for name, variables in lacking.items():
+        if variables:
+            typer.echo(f"{name} does not use {', '.join(variables)}")
+
+
 class _Export(Options):
     folder: Path = argument("DIR", "A new folder for the pack.")
 

@@ -115,9 +115,9 @@ def news_rows(path: str | Path, notes: RowNotes | None = None) -> list[NewsRow]:
     """Return the news items of a file, in order, without repeats, each with its row.
 
     Accepts CSV, JSON, JSON Lines and Parquet (``-`` is standard input) with a column ``title`` or
-    ``headline`` and, if there are any, ``summary`` or ``description``, ``ticker``, ``date``,
-    ``url``, ``source`` and ``category``; column names match in any case. The FIN-FORCE supplement,
-    which has headline and description under ``input_item``, is accepted too. Dates in the usual
+    ``headline`` and, if there are any, ``summary`` (or ``description``, ``text``), ``ticker``,
+    ``date``, ``url``, ``source`` and ``category``; column names match in any case. The FIN-FORCE
+    supplement, which has both texts under ``input_item``, is accepted too. Dates in the usual
     formats become YYYY-MM-DD, others stay unchanged. An item whose title and summary came before is
     left out.
     """

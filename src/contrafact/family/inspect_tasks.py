@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
 from contrafact.family.run import Prepared, TaskRun, open_inputs
-from contrafact.family.settings import RunSettings, TaskOptions, conditions
+from contrafact.family.settings import SHOTS, UNDER, RunSettings, TaskOptions, conditions
 from contrafact.family.task import method_solver
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
@@ -63,7 +63,7 @@ def solver_and_scorer(prepared: Prepared, method: str) -> tuple[Solver, Scorer]:
 def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
     """Return the arguments with which the family's ``@task`` function runs one method of a run."""
     settings, taken = prepared.settings, inspect.signature(prepared.run.task).parameters
-    shows = method in prepared.methods and prepared.methods[method].shots
+    shows = prepared.methods[method].shots if method in prepared.methods else 0
     values: dict[str, Any] = {
         **{
             name: absolute(value) if isinstance(value, Path) else value
@@ -77,7 +77,7 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         "limit": settings.limit,
         "cache_scope": "shared" if settings.shared_cache else prepared.identity,
         "fingerprint": prepared.identity,
-        "method": method,
+        "method": method.removesuffix(f"{UNDER}{shows}{SHOTS}"),
         "shots": prepared.shots(method),
         "draws": prepared.draws(method),
         "shots_from": absolute(settings.option("shots_from")) if shows else None,

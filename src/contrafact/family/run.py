@@ -9,7 +9,7 @@ and `contrafact.runs.items` makes tables.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -19,7 +19,7 @@ from contrafact.family import Lazy
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
-from contrafact.family.settings import RunSettings, conditioned
+from contrafact.family.settings import SHOTS, UNDER, RunSettings, conditioned
 from contrafact.family.verifier import reader_estimates
 from contrafact.files.tables import table_file
 from contrafact.judges.verifier import JUDGING, Subject
@@ -286,8 +286,9 @@ class Prepared:
 
     def shots(self, method: str) -> int:
         """Return how many examples a method was asked to show; 0 if it shows none."""
-        shows = method in self.methods and self.methods[method].shots
-        return int(self.settings.option("shots", 0)) if shows else 0
+        shows = self.methods[method].shots if method in self.methods else 0
+        several = len(self.settings.option("shots") or ()) > 1
+        return (shows if several else self.settings.shots) if shows else 0
 
     @property
     def judge(self) -> str | None:
@@ -356,7 +357,13 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
     )
-    methods = {name: run.methods.make(name, context) for name in conditioned(settings)}
+    methods: dict[str, Method[Any, Any]] = {}
+    counts = settings.for_each_count()
+    for name in conditioned(settings):
+        for one in counts:
+            method = run.methods.make(name, replace(context, settings=one))
+            shows = f"{UNDER}{method.shots}{SHOTS}" if len(counts) > 1 and method.shots else ""
+            methods.setdefault(f"{name}{shows}", method)
     return Inputs(items, notes, (pool_path, context.pool), context.pack, methods)
 
 

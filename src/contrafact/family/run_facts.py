@@ -29,7 +29,9 @@ class RunFacts(BaseModel):
     systems: tuple[str, ...] = Field(default=(), description="Labels, as in the items frame.")
     models: tuple[str, ...] = Field(default=(), description="The models that wrote.")
     methods: tuple[str, ...] = ()
-    shots: int = Field(default=0, description="Examples in a few-shot prompt; 0 for none.")
+    shots: int | tuple[int, ...] = Field(
+        default=0, description="Examples in a few-shot prompt; 0 for none; several in a grid."
+    )
     draws: int = Field(default=1, description="How often the examples were drawn anew.")
     judges: tuple[str, ...] = Field(default=(), description="The judge, or a panel's members.")
     fluency_model: str | None = Field(default=None, description="What scored perplexities.")

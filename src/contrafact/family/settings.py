@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     SerializeAsAny,
     ValidatorFunctionWrapHandler,
     field_validator,
@@ -26,6 +28,7 @@ from contrafact.options import SAMPLING, TRANSPORT, CallOptions, is_no_number, o
 from contrafact.redaction import secrets_dropped
 
 __all__ = [
+    "SHOTS",
     "UNDER",
     "ConfigPart",
     "FluencyOptions",
@@ -105,6 +108,9 @@ def conditions(model: type[TaskOptions]) -> dict[str, str]:
 UNDER = " · "
 """The sign between a method and its condition in the method's name."""
 
+SHOTS = " shots"
+"""What follows the number of examples there."""
+
 
 def conditioned(settings: "RunSettings") -> tuple[str, ...]:
     """Return a run's methods under each of its conditions: ``METHOD``, ``METHOD · VALUE``."""
@@ -116,13 +122,28 @@ def conditioned(settings: "RunSettings") -> tuple[str, ...]:
     return methods
 
 
+def _counts(found: tuple[int, ...]) -> tuple[int, ...]:
+    if min(found, default=0) < 0:
+        raise ValueError("give 0 or more")
+    return () if {*found} == {0} else tuple(dict.fromkeys(found))
+
+
+Counts = Annotated[
+    tuple[int, ...],
+    BeforeValidator(lambda given: (given,) if isinstance(given, int) else given),
+    AfterValidator(_counts),
+    PlainSerializer(lambda counts: counts[0] if len(counts) == 1 else list(counts)),
+]
+"""Numbers, each once; one number may stand for itself."""
+
+
 class ShotOptions(TaskOptions):
     """Options of tasks whose methods may show worked examples."""
 
-    shots: int = Field(
-        default=0,
-        ge=0,
-        description="Examples per prompt; 0 lets the method decide.",
+    shots: Counts = Field(
+        default=(),
+        description="Examples per prompt, 0 or none given for what the method takes; several make "
+        "a grid.",
         json_schema_extra={"metavar": "K", "generation": True},
     )
     draws: int = Field(
@@ -347,6 +368,18 @@ class RunSettings(BaseModel):
     def option(self, name: str, default: Any = None) -> Any:
         """Return an option of the task, or the default if the task has no such option."""
         return getattr(self.options, name, default)
+
+    @property
+    def shots(self) -> int:
+        """The examples per prompt where one number is asked for; 0 lets the method decide."""
+        return int((self.option("shots") or (0,))[0])
+
+    def for_each_count(self) -> "list[RunSettings]":
+        """Return these settings for each number of examples that is asked for."""
+        return [
+            self.model_copy(update={"options": self.options.model_copy(update={"shots": (count,)})})
+            for count in self.option("shots") or ()
+        ] or [self]
 
 
 # Settings that change no answer, so that a rerun may change them. Files count by their contents.

@@ -46,7 +46,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "opportunity": ("opportunity_counterfactual",),
     # an article
     "title": ("title", "headline", "news_headline"),
-    "summary": ("summary", "description"),
+    "summary": ("summary", "description", "text"),
     "ticker": ("ticker", "stock_ticker", "stock", "symbol"),
     "date": (
         *("date", "published", "published_at", "publication_date", "publish_date", "pub_date"),

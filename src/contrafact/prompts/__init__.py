@@ -10,6 +10,7 @@ never read as template text themselves.
 import hashlib
 import re
 import shutil
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "PromptTemplate",
     "default_templates",
     "export_default_pack",
+    "import_pack",
     "open_pack",
     "plain_environment",
     "template_hash",
@@ -211,8 +213,7 @@ def export_default_pack(folder: Path) -> list[Path]:
     Raises:
         InputError: if the folder exists and is not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
+    _check_new(folder)
     written = []
     for name, path in default_templates().items():
         target = folder / f"{name}{SUFFIX}"
@@ -220,6 +221,70 @@ def export_default_pack(folder: Path) -> list[Path]:
         shutil.copyfile(path, target)
         written.append(target)
     return written
+
+
+def _check_new(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
+
+
+_HEADING = re.compile(r"^#+[ \t]*([\w.-]+/[\w./-]+)[ \t]*$", re.MULTILINE)
+_SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}|\{(\w+)\}|\[(\w+)\]")
+_EXAMPLES = re.compile(r"\{% for shot in shots %\}.*?\{% endfor %\}", re.DOTALL)
+
+
+def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
+    """Write the sections of a text as a pack's templates, for a paper's exact words.
+
+    A section begins with a heading that names a template of the default pack (``# rfc/detect``). In
+    it ``{paragraph}`` or ``[paragraph]`` is the variable of that name, and ``{shots}`` the default
+    template's examples; all else, braces too, is the prompt's own text.
+
+    Returns:
+        For each template, the variables of the default one that the section does not use.
+
+    Raises:
+        InputError: The text has no such section, or one twice, or the folder is not empty.
+    """
+    _check_new(folder)
+    try:
+        before, *found = _HEADING.split(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text ({error.reason})", file=file) from None
+    names, known = [name.removesuffix(SUFFIX) for name in found[::2]], default_templates()
+    if before.strip() or not names:
+        hint = "head each section with a template's name, such as # rfc/detect"
+        raise InputError("does not begin with a section", file=file, hint=hint)
+    for name in names:
+        if name not in known or names.count(name) > 1:
+            problem = "is there twice" if name in known else "is no template"
+            hint = f"use, each once, {', '.join(get_close_matches(name, known)) or 'rfc/detect'}"
+            raise InputError(f"'{name}' {problem}", file=file, hint=hint)
+    lacking: dict[str, list[str]] = {}
+    for name, text in zip(names, found[1::2], strict=True):
+        source, lacking[name] = _as_template(text.strip(), known[name].read_text(encoding="utf-8"))
+        target = folder / f"{name}{SUFFIX}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(source, encoding="utf-8")
+    return lacking
+
+
+def _as_template(text: str, default: str) -> tuple[str, list[str]]:
+    """Return the template of a prompt's text, and the default's variables that it does not use."""
+    variables = meta.find_undeclared_variables(plain_environment().parse(default))
+    examples, pieces, used, end = _EXAMPLES.search(default), list[str](), set[str](), 0
+    for slot in _SLOT.finditer(text):
+        word = str(slot[1] or slot[2] or slot[3]).casefold()
+        if word in variables:
+            filled = examples[0] if word == "shots" and examples else f"{{{{ {word} }}}}"
+            pieces += [text[end : slot.start()], filled]
+            used, end = used | {word}, slot.end()
+    pieces.append(text[end:])
+    pieces[::2] = [
+        f"{{% raw %}}{own}{{% endraw %}}" if re.search(r"\{[{%#]", own) else own
+        for own in pieces[::2]
+    ]
+    return "".join(pieces) + "\n", sorted(variables - used)
 
 
 def template_hash(source: str) -> str:

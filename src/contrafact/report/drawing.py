@@ -106,6 +106,9 @@ def _bars(chart: GridChart, plot: "Plot") -> None:
     thick = 0.8 / len(chart.series)
     axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
     for ax, panel in zip(axes, chart.panels, strict=True):
+        signed = panel.kind in ("points", "signed")  # changes, on an axis of their own
+        drawn = np.abs([panel.values, panel.lows, panel.highs])
+        reach = float(np.max(drawn, where=~np.isnan(drawn), initial=1e-9)) if signed else 1.0
         for i, name in enumerate(chart.series):
             values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
             y = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * thick
@@ -117,13 +120,17 @@ def _bars(chart: GridChart, plot: "Plot") -> None:
             ax.barh(y, values, height=thick * 0.9, color=shade, alpha=solid, label=label)
             ax.hlines(y, lows, highs, color=_COLOURS["ink"], linewidth=1.3)
             for at, value, high in zip(y, values, highs, strict=True):
-                end = value if math.isnan(high) else max(value, high)
+                end = np.nanmax([value, high, 0.0])
                 text = format_number(value, panel.kind)
-                ax.text(end + 0.012, at, text, va="center", fontsize=7.5)
-        ax.set_xlim(0, 1.12)
+                ax.text(end + 0.012 * reach, at, text, va="center", fontsize=7.5)
+        ax.set_xlim(*((-1.5 * reach, 1.5 * reach) if signed else (0, 1.12)))
         share = panel.kind == "share"
         labels = ["0%", "25%", "50%", "75%", "100%"] if share else ["0", ".25", ".5", ".75", "1"]
-        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], labels)
+        if signed:
+            ends = (-reach, 0.0, reach)
+            ax.set_xticks(ends, [format_number(at, panel.kind) for at in ends])
+        else:
+            ax.set_xticks([0, 0.25, 0.5, 0.75, 1], labels)
         ax.set_title(panel.title, loc="left")
         if chart.axis:
             ax.set_xlabel(chart.axis)

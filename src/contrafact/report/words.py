@@ -207,10 +207,11 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
         pack += f" ({run.prompt_pack_hash[:16]})"
     judge = ", ".join(run.judges) or ("none" if spec.criteria else "")
     scored = any(measure.fluency for measure in spec.measures)
+    shots = " and ".join(map(str, run.shots if isinstance(run.shots, tuple) else (run.shots,)))
     known = [
         ("Models", ", ".join(run.models)),
         ("Methods", ", ".join(run.methods)),
-        ("Few-shot", f"{run.shots} examples, {run.draws} draws" if run.shots else ""),
+        ("Few-shot", f"{shots} examples, {run.draws} draws" if run.shots else ""),
         ("Judge", judge),
         ("Fluency model", run.fluency_model or ("none" if scored else "")),
         ("Data", data),

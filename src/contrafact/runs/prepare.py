@@ -148,7 +148,7 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
 def _refuse_examples(settings: RunSettings, shows: bool) -> None:
     filled_in = load_preset(settings.preset)
     for option, is_set in (
-        ("--shots", settings.option("shots", 0) > 0),
+        ("--shots", bool(settings.option("shots"))),
         ("--draws", settings.option("draws", 1) > 1),
         ("--shots-from", settings.option("shots_from") is not None),
     ):

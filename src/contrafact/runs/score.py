@@ -147,6 +147,8 @@ class OutputReader:
             draw, output = self._given(fields, row)
         except InputError as error:
             placed = error.at(self.file, line)
+            if isinstance(error, _FromZero):  # left out, every other draw would be a wrong one
+                raise placed from error
             self.first_problem = self.first_problem or placed
             self.left_out.append(LeftOut(line, name, error.problem))
             return
@@ -226,11 +228,17 @@ class OutputReader:
         return name, model or name, method or "given"
 
 
+class _FromZero(InputError):
+    """A file's draws are counted from 0."""
+
+
 def _draw(value: Any) -> int:
     try:
         draw = 1 if value is None else int(str(value).removesuffix(".0"))
     except ValueError:
-        draw = 0
+        draw = -1
+    if draw == 0:
+        raise _FromZero("the draw is 0", hint="count draws from 1: add 1 to every draw of the file")
     if draw < 1:
         raise InputError(f"the draw is {str(value)[:40]!r}", hint="give a whole number from 1")
     return draw

@@ -2,9 +2,10 @@
 
 A system that was asked for a new text has not answered if it returns its input, another input, an
 example from the prompt, its instruction, the same text for both sides, a text in another language,
-or the same text for any input. Such a text is readable, and a judge may even pass it: it is
-*degenerate*, for a reason. `Batch.reason` detects the reasons that one text and its prompts show,
-`across` those that only all answers of a system show together.
+or the same text for any input; nor if it declines, breaks off, lists both sides or commits to
+nothing. Such a text is readable, and a judge may even pass it: it is *degenerate*, for a reason.
+`Batch.reason` detects the reasons that one text and its prompts show, `across` those that only all
+answers of a system show together.
 
 Texts are compared by their words: capitals, punctuation and spaces do not count; signs before
 numbers, currencies and percent signs do. Meanings are not compared: a copy with synonyms looks like
@@ -12,20 +13,25 @@ an edit with opposites, and is left to a judge.
 """
 
 import re
+import tomllib
 import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
+from importlib.resources import files
 
 import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from contrafact.text.delimit import delimit
-from contrafact.text.tokens import same_root, stem
+from contrafact.text.english import is_cut_off, is_modifier
+from contrafact.text.tokens import same_root, sentence_spans, stem
 
 __all__ = [
+    "BOTH",
     "COPIED",
+    "CUT",
     "EQUAL_SIDES",
     "FOREIGN",
     "OF_ANSWER",
@@ -33,7 +39,9 @@ __all__ = [
     "OF_INPUT",
     "OF_OTHER",
     "OF_PROMPT",
+    "OPEN",
     "REASONS",
+    "REFUSAL",
     "RUN",
     "Batch",
     "Shown",
@@ -55,10 +63,15 @@ OF_PROMPT = "repeats an example or a line of the prompt"
 OF_OTHER = "repeats another input"
 FOREIGN = "is in another language than its input"
 OF_ANSWER = "repeats the answer to another input"
-OF_ANY = "fits any input: it holds no word of its own input, like other answers of its system"
+OF_ANY = "fits any input: its system says it of several, and it holds no word of them"
+REFUSAL = "declines to answer, or asks back"
+BOTH = "gives both sides"
+OPEN = "commits to nothing"
+CUT = "breaks off in mid-sentence"
 REASONS: tuple[str, ...] = (
-    OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN, OF_ANY, OF_ANSWER
-)  # fmt: skip
+    *(OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN),
+    *(REFUSAL, BOTH, OPEN, CUT, OF_ANY, OF_ANSWER),
+)
 """All reasons, in the order of the checks."""
 
 # The thresholds were set on outputs of a small model and on published counterfactuals; for their
@@ -83,9 +96,12 @@ _MOST_NEAR = 50_000  # in a larger batch, to save memory, only whole copies are 
 # A text unrelated to its input echoes the prompt if the prompt has this share of its marks.
 _ECHOED = 0.8
 _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
-# Texts without a mark of their own input fit any input if a system gives them to at least this many
-# inputs, and to this share of all; fewer may be paraphrases.
-_ANY_ITEMS, _ANY_SHARE = 3, 0.1
+# A sentence without a mark of its own input fits any input if a system gives it, or one that has
+# most of its words in the same order, to at least this many inputs.
+_ANY_ITEMS = 3
+_MOST_BESIDE = 6  # with more words beside the sentences that decline, a text answers all the same
+_JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
+_SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
 
 _WORD = re.compile(
@@ -257,6 +273,7 @@ class Batch:
         shown: Iterable[tuple[str, str]] = (),
         other: str | None = None,
         same: Sequence[str] = (),
+        directed: bool = False,
     ) -> str | None:
         """Return why a text is not an answer, one of `REASONS`, or None.
 
@@ -265,6 +282,7 @@ class Batch:
             shown: The prompts and replies that led to the text.
             other: The text of its other side, if there are two.
             same: Other inputs that it may equal, such as variants of its own.
+            directed: Whether it has to tell of one side, and not of both or of neither.
         """
         tokens = words(text)
         if not tokens:
@@ -290,7 +308,8 @@ class Batch:
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
             return FOREIGN
-        return None
+        english = languages(text).get("en", 0.0) >= STRANGE
+        return _in_itself(text, own, directed=directed) if english else None
 
     def _is_foreign(self, text: str, source: str) -> bool:
         """Return whether a text's language is that of neither its input nor the batch.
@@ -312,14 +331,85 @@ class Batch:
         return of_text[_first(home)] < STRANGE and home[likeliest] < STRANGE
 
 
+@cache
+def _lists() -> dict[str, str]:
+    source = files("contrafact.text.words") / "no_answer.toml"
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
+@cache
+def _word_list(name: str) -> frozenset[str]:
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    lists = _lists()
+    opposed = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
+    return {
+        name: re.compile(
+            (opposed if name == "open" else lists[name]).replace("\n", ""),
+            re.IGNORECASE | re.DOTALL,
+        )
+        for name in ("refuses", "both", "open", "hedge")
+    }
+
+
+def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
+    """Return the reason that an English text shows in its own words, or None."""
+    patterns = _patterns()
+    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
+    beside = [one for one in sentences if not patterns["refuses"].search(one)]
+    if len(beside) < len(sentences) and sum(len(words(one)) for one in beside) <= _MOST_BESIDE:
+        return REFUSAL
+    if directed and patterns["both"].search(text):
+        return BOTH
+    hedges = {match[0] for match in patterns["hedge"].finditer(text.casefold())}
+    if directed and (patterns["open"].search(text) or len(hedges) > 1):
+        return OPEN
+    return CUT if _breaks_off(text.strip(), own) else None
+
+
+def _breaks_off(text: str, own: Sequence[str]) -> bool:
+    """Return whether a text ends on a word or mark that goes on, or in a word that is none."""
+    if text.endswith((";", ":", "-", "–", "—", "(", "“", "‘", "&")):
+        return True
+    if text.count("(") > text.count(")") or text.count("“") > text.count("”"):
+        return True
+    bare = text.rstrip(" …").removesuffix("..")
+    if bare.endswith((".", "!", "?", '"', "”", "’", ")")):
+        return False
+    *before, last = bare.split() or [""]
+    previous = before[-1].casefold() if before else ""
+    if last in _word_list("unfinished") or _JOINED.search(last):
+        return True
+    if last in ("in", "on"):
+        return stem(previous) not in _word_list("particles")
+    ends = last.endswith("ly") or last in _word_list("final")
+    if previous in _word_list("unfinished") and is_modifier(last) and not ends:
+        return True
+    if len(before) > RUN and words(" ".join(before)) in map(words, own):
+        return not ends
+    known = any(last in words(source) for source in own)
+    return not known and bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
+
+
 def _first(probable: Mapping[str, float]) -> str:
     return next(iter(probable))
 
 
 def _begins(source: str, text: str) -> bool:
-    """Return whether a text is at least the first half of its input, in any form of the words."""
+    """Return whether a text is at least the first half of its input, in any form of the words, or
+    nearly all of it and no word of content besides.
+    """
     whole, part = ([*map(stem, words(one))] for one in (source, text))
-    return len(part) >= RUN and 2 * len(part) >= len(whole) and whole[: len(part)] == part
+    if len(part) >= RUN and 2 * len(part) >= len(whole) and whole[: len(part)] == part:
+        return True
+    small, turns = _word_list("small"), _word_list("turns")
+    whole, part = ([w for w in words(one) if w not in small] for one in (source, text))
+    rest = iter(whole)
+    kept = len(part) >= max(RUN, _SAME * len(whole)) and all(word in rest for word in part)
+    return kept and not ({*whole} - {*part}) & turns
 
 
 def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
@@ -375,24 +465,24 @@ class _Near:
 def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
     """Return for each answer of a system, given as input and text, why it is degenerate, or None.
 
-    Only reasons that all answers show together are found. An answer repeats the answer to
-    another input if it is a near copy of it and has more to do with that input than with its own.
-    Answers fit any input if they have no mark of their own input. Answers with the same words to
-    several inputs are treated as one, so that a word by chance does not count. The order of the
+    Only reasons that all answers of a system show together are found. An answer repeats the answer
+    to another input if it is a near copy of it and has more to do with that input than with its
+    own. A sentence that several inputs got, whole or with a few words changed, fits any if most of
+    these answers have no mark of their input: a word in common may be by chance. The order of the
     answers does not matter.
     """
+    near = _Near([text for _, text in answers] if len(answers) <= _MOST_NEAR else ())
     same_words: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, (_, text) in enumerate(answers):
         same_words[words(text)].append(i)
+    marked = [bool(shared_marks(text, source)) for source, text in answers]
     fits_any: set[int] = set()
     for group in same_words.values():
-        of_input = sum(bool(shared_marks(answers[i][1], answers[i][0])) for i in group)
-        if 2 * of_input <= len(group) and _tells(answers[group[0]][1]):
-            fits_any.update(group)
-    inputs = {source for source, _ in answers}
-    if len({answers[i][0] for i in fits_any}) < max(_ANY_ITEMS, _ANY_SHARE * len(inputs)):
-        fits_any = set()
-    near = _Near([text for _, text in answers] if len(answers) <= _MOST_NEAR else ())
+        text = answers[group[0]][1]
+        alike = {*group, *near.of(text, ())}
+        inputs = {answers[i][0] for i in alike}
+        if len(inputs) >= _ANY_ITEMS and 2 * sum(marked[i] for i in alike) <= len(alike):
+            fits_any.update(group if _tells(text) else ())
 
     def reason(i: int) -> str | None:
         if i in fits_any:

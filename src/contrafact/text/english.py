@@ -4,12 +4,13 @@ In a headline in which every word has a capital, this distinguishes names from w
 "Climbs" and lacks "Vantry".
 """
 
+from bisect import bisect
 from functools import cache, lru_cache
 
 from contrafact.errors import InputError
 from contrafact.text.parsing import package_folder
 
-__all__ = ["is_english", "is_modifier"]
+__all__ = ["is_cut_off", "is_english", "is_modifier"]
 
 SHORTEST_MODIFIER = 4
 """The fewest letters of a modifier (ours: without "new" or "big")."""
@@ -32,6 +33,18 @@ def is_modifier(word: str) -> bool:
     if word.endswith(("ed", "ing")) and any(form in _part("verb") for form in _forms(word)[1:]):
         return False
     return word in _modifiers() or (word.endswith("ly") and is_english(word))
+
+
+def is_cut_off(word: str) -> bool:
+    """Return whether a lower-case word is no English one, but the beginning of one."""
+    index = _in_order()
+    place = bisect(index, word)
+    return place < len(index) and index[place].startswith(word) and not is_english(word)
+
+
+@cache
+def _in_order() -> list[str]:
+    return sorted(_part(*_tables()))
 
 
 @cache

@@ -94,6 +94,9 @@ def test_a_numerical_pair_stays_what_facts_make_it_and_judges_speak_to_a_person(
     found = settled(PASSED, judged("numerical", "0?"), "numerical", *PAIR)
     assert found.passed is True and not found.violations
     assert [one.rule for one in found.review] == ["meaning-plausible", "meaning-undecided"]
+    for verdicts, passed in (("01", False), ("0?", False), ("1?", True), ("11", True)):
+        given = judged("numerical", verdicts)
+        assert settled(PASSED, given, "numerical", *PAIR, decide=True).passed is passed
 
 
 def test_a_numerical_pair_whose_words_are_exchanged_is_for_a_judge():

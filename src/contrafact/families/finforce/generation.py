@@ -116,7 +116,7 @@ def check_texts(
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
         text, other_text = generation.texts[side], generation.texts[other]
         if text is not None and side not in degenerate:
-            reason = batch.reason(text, headline.text, shown=shown, other=other_text)
+            reason = batch.reason(text, headline.text, shown=shown, other=other_text, directed=True)
             if reason is not None:
                 degenerate[side] = reason
     return replace(generation, degenerate=degenerate)

@@ -313,7 +313,25 @@ def few_shot_change(data: ChapterData) -> Section:
         for criterion in CRITERIA:
             paper[f"{criterion}_valid"] = rows[criterion] / 100
         table = with_paper(table, paper, facts["tables"]["changes"], fluency_notes(data))
-    return replace(section, shows=[table], results={"few_shot_change": frame})
+    panels = [
+        Panel.of_columns(
+            column.group if column.key == "perplexity" else column.label,
+            frame,
+            [column.key],
+            column.kind,
+        )
+        for column in columns
+        if column.kind in ("signed", "points") and not column.key.endswith("_strict")
+    ]
+    chart = GridChart(
+        "few_shot_change",
+        title,
+        "Over valid outputs, with 95% intervals by headline; scores in percentage points.",
+        list(frame["system"]),
+        [""],
+        panels,
+    )
+    return replace(section, shows=[chart, table], results={"few_shot_change": frame})
 
 
 def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:

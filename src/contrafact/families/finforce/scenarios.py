@@ -212,7 +212,7 @@ class GenerateStage(Stage):
             task="finforce",
             models=(self.model,),
             seed=self.seed,
-            options=FinforceOptions(shots=self.shots or 0),
+            options=FinforceOptions(shots=(self.shots,) if self.shots else ()),
         )
         pool = load_headlines(self.shots_from) if self.shots_from else bundled_shots()
         return MethodContext(settings, pack=self.pack, pool=pool)

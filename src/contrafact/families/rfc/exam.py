@@ -188,10 +188,10 @@ def _item(
     kind: Manipulation, made: str, cluster: str, pair: _Pair, known: Mapping[str, bool]
 ) -> ExamItem:
     """Return an exam item; its verdict on the whole is true if all ``known`` criteria are."""
-    whole = None if CONTROL in known or kind not in WHOLES else all(known.values())
     verdicts = {f"{kind}:{name}": value for name, value in known.items()}
-    if whole is not None:
-        verdicts[kind] = whole
+    if CONTROL not in known:
+        verdicts[kind] = all(known.values())
+    whole = verdicts.get(kind) if kind in WHOLES else None
     return ExamItem(
         id=content_id(kind, *pair, prefix="x"),
         cluster=cluster,
@@ -308,5 +308,5 @@ EXAM = ExamSpec(
     options=LevelOptions,
     surface=surface_items,
     surface_reader="reads no meaning",
-    overall=WHOLES,
+    overall=MANIPULATIONS,
 )

@@ -6,12 +6,13 @@ call each; every verdict quotes the words that decide it (`contrafact.judges.quo
 comes first in the prompt and the texts last, so that prefix caches help.
 
 Facts decide a numerical pair in which only figures differ: a judge's verdict on it is for a person
-to see, and fails nothing. One whose words are exchanged is judged as the others are.
+to see, and fails nothing unless it is to decide. One whose words are exchanged is judged as the
+others are.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from inspect_ai.model import Model
 
@@ -113,13 +114,17 @@ class Judging:
 _VERDICT_TOKENS = 40  # of a reply, for one criterion
 
 
+Numerical = Literal["review", "decide"]
+"""What verdicts on numerical pairs that facts pass are for: a person to see, or to count."""
+
+
 @dataclass(frozen=True)
 class JudgeSettings:
     """Who judges, what is asked and how calls are made."""
 
     judges: tuple[str, ...]
     each: bool = False
-    numerical: bool = False
+    numerical: Numerical | None = None
     structured: bool = True
     prompts: str | None = None
     judge_args: Mapping[str, Any] = field(default_factory=dict)
@@ -127,7 +132,7 @@ class JudgeSettings:
     bounds: Mapping[str, int | None] = field(default_factory=dict)
 
     def judging(self) -> Judging:
-        return Judging(open_pack(self.prompts), self.each, self.numerical, self.structured)
+        return Judging(open_pack(self.prompts), self.each, bool(self.numerical), self.structured)
 
     def models(self) -> list[Model]:
         config = call_config(self.max_connections, **self.bounds)
@@ -162,13 +167,17 @@ def settled(
     manipulation: Manipulation,
     original: str,
     rewritten: str,
+    *,
+    decide: bool = False,
 ) -> Check:
     """Return the check of a pair by its facts and the judges' verdicts.
 
     A pair passes if all criteria are true and fails if one is false; otherwise an invalid verdict
     or a tie leaves it undecided, with the reason for review. A numerical pair that facts pass stays
-    passed; one whose words are exchanged is decided as the others are.
+    passed, unless the judges ``decide`` and find a criterion false; one whose words are exchanged
+    is decided as the others are.
     """
+    counts = decide or facts.passed is None
     findings: list[Finding] = []
     for name, panel in judged.panel.items():
         members = judged.members[name]
@@ -177,7 +186,7 @@ def settled(
             what = f"{panel.invalid}: {why}" if len(members) > 1 else why
             findings.append(review(UNDECIDED, f"no verdict on {name}: {what}"))
         if panel.passed is False:
-            says = fail if facts.passed is None else review
+            says = fail if counts else review
             votes = [one for one in members if one.passed is False]
             words = votes[0].words
             findings.append(
@@ -189,9 +198,9 @@ def settled(
                     find_words(words, rewritten),
                 )
             )
-    passed = facts.passed
-    if passed is None:
-        passed = judged.passed
+    passed = judged.passed if facts.passed is None else facts.passed
+    if counts and judged.passed is False:
+        passed = False
     return Check(
         passed,
         (*facts.violations, *(one for one in findings if not one.for_review)),

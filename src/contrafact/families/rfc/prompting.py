@@ -116,7 +116,7 @@ class OneCall:
         self._switch = reasons is None
         self._free = free or self.reasons
         kind = kind_of(context)
-        shots = context.settings.option("shots", 0)
+        shots = context.settings.shots
         if shots and kind != "detect":
             raise InputError(
                 "examples are for rfc-detect (appendix T); there are none for rfc-diagnose",

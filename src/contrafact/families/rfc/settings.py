@@ -45,7 +45,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         },
     }
     for task, more in (
-        ("rfc-detect", ("Zero-shot; --shots 2 and --shots 8 are the ablation of section 3.2.",)),
+        (
+            "rfc-detect",
+            ("Zero-shot; --shots 0 --shots 2 --shots 8 is the ablation of section 3.2.",),
+        ),
         ("rfc-diagnose", ()),
     )
 }

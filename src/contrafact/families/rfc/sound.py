@@ -120,8 +120,15 @@ def check_sources(
     """Check the files that `sound_of` reads; ``ids`` are the ids of the pairs, if known."""
     if labels is not None:
         _read_labels(labels, ids)
-    if exam is not None:
-        _exam_of(exam, settings)
+    found, why = (None, "") if exam is None else _exam_of(exam, settings)
+    if settings.numerical == "decide":
+        trusted, reason = (False, why) if found is None or why else found.trust("numerical")
+        if not trusted:
+            raise InputError(
+                f"--numerical decide needs a judge whose exam allows it ({reason or 'no --exam'})",
+                hint="examine it (`contrafact exam --family rfc --judge J --out FILE`) and give "
+                "--exam FILE, or use --numerical review",
+            )
 
 
 def sound_of(

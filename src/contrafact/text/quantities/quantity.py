@@ -235,9 +235,21 @@ def precision(quantity: Quantity) -> float:
     return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
 
 
+LARGE = 1_000.0
+"""The least count that may leave out its unit (ours)."""
+
+
 def same_measure(a: Quantity, b: Quantity) -> bool:
-    """Return whether two quantities have the same kind and unit, and both have a value."""
-    return (a.kind, a.unit) == (b.kind, b.unit) and a.value is not None and b.value is not None
+    """Return whether two quantities have the same kind and unit, and both have a value.
+
+    Of two large counts of one size, one may leave its unit out ("5.1 million tonnes from 4.6
+    million").
+    """
+    if a.value is None or b.value is None or a.kind != b.kind:
+        return False
+    low, high = sorted((abs(a.value), abs(b.value)))
+    bare = a.kind == "number" and not (a.unit and b.unit) and low >= LARGE and high < 3 * low
+    return a.unit == b.unit or bare
 
 
 def same_value(a: Quantity, b: Quantity) -> bool:

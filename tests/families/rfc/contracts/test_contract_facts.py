@@ -150,6 +150,10 @@ def test_the_same_words_in_another_order_are_for_a_judge(original, rewritten):
         ("Moody's said defaults rose 4%.", "Fitch said defaults rose 7%.", False),
         ("Revenue rose 10% in May.", "Revenue rose 18 basis points in May.", False),
         ("Loans grew to 5 crore rupees.", "Loans grew to 5 lakh rupees.", False),
+        ("Profit rose to $5.4 billion.", "Profit rose to $9.1 million.", False),
+        ("Profit rose to $84 from $71.", "Profit rose to $132 from €112.", False),
+        ("Stocks fell to 40 million tonnes.", "Stocks fell to 19 million barrels.", False),
+        ("Orders hit a four-year high of 40.", "Orders hit a four-year low of 19.", False),
         ("It built 40 of its 737 model.", "It built 70 of its 1,300 model.", False),
         (
             "Rated BBB+, above BBB, it has $2 billion.",
@@ -203,3 +207,90 @@ def test_two_words_of_an_event_slipped_in_are_shown_to_a_person():
     )
     assert check.passed is None
     assert "content-added" in rules_of(check, "review")
+
+
+SHARES = (
+    "Retail made up {} of sales and wholesale {}.",
+    "Women hold {} of the seats and men {}.",
+    "It owns {} of the venture, its partner {}.",
+    "{} of clients stayed and {} left.",
+    "With {} in cash and {} in bonds, the portfolio is cautious.",
+    "Shares: {} domestic, {} foreign.",
+)
+
+
+@pytest.mark.parametrize("phrasing", SHARES)
+def test_parts_of_a_whole_stay_within_it_whatever_the_words(phrasing):
+    original = phrasing.format("62%", "38%")
+    assert "related-quantities" in rules_of(
+        check_pair("numerical", original, phrasing.format("71%", "54%"))
+    )
+    assert check_pair("numerical", original, phrasing.format("29%", "71%")).passed is True
+
+
+@pytest.mark.parametrize(
+    "phrasing",
+    ["Turnout reached {}.", "The stake was raised to {}.", "China buys {} of its output."],
+)
+def test_no_share_is_beyond_the_whole(phrasing):
+    check = check_pair("numerical", phrasing.format("62%"), phrasing.format("186%"))
+    assert "impossible-value" in rules_of(check)
+
+
+@pytest.mark.parametrize("manipulation", ["flipping", "sentiment", "causal"])
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("$1.85 from $1.60", "$1.85 from €1.60"),
+        ("61 million tonnes", "61 million barrels"),
+        ("£600 million to £800 million", "£600 million to €800 million"),
+    ],
+)
+def test_units_stay_where_only_figures_are_compared(manipulation, was, now):
+    text = "The maker may raise its modest forecast to {} because demand is {}."
+    check = check_pair(manipulation, text.format(was, "firm"), text.format(now, "brisk"))
+    assert "number-changed" in rules_of(check)
+
+
+def test_a_fall_to_a_higher_count_contradicts_itself_though_one_count_has_no_unit():
+    text = "Purchases {} to 5.1 million tonnes in the season to June from 4.6 million before."
+    check = check_pair("flipping", text.format("rose"), text.format("fell"))
+    assert "contradiction" in rules_of(check)
+
+
+def test_an_office_in_two_words_stays():
+    text = "{} Ruth Aldous said profit {} 10%."
+    original, rewritten = (
+        text.format("Finance director", "rose"),
+        text.format("Chief executive", "fell"),
+    )
+    assert "identifier-changed" in rules_of(check_pair("flipping", original, rewritten))
+
+
+def test_only_a_title_that_is_given_is_one():
+    original = "Norrick Steel shares climb after report. The shares rose 12% on Tuesday in Oslo."
+    left = "Norrick Steel shares climb after report. The shares fell 12% on Tuesday in Oslo."
+    title = "Norrick Steel shares climb after report"
+    assert "not-reversed" in rules_of(check_pair("flipping", original, left, title=title))
+    for other in ("", "Another title", "Norrick Steel shares"):
+        assert check_pair("flipping", original, left, title=other).passed is None
+
+
+@pytest.mark.parametrize(
+    ("manipulation", "original", "why"),
+    [
+        ("sentiment", "Sales of Osmery Foods may plunge 3%, it said.", "extreme language: plunge"),
+        ("sentiment", "Sales of Osmery Foods may surge 3%, it said.", "extreme language: surge"),
+        ("sentiment", "The mayor may open the fair on Monday.", "no financial term"),
+        ("sentiment", "Sales of Osmery Foods were 3 million.", "no hedge and no mild expression"),
+        ("flipping", "The mayor opened the fair on Monday.", "no directional term"),
+        ("causal", "The mayor opened the fair on Monday.", "no causal connector"),
+        ("flipping", "Sales were up 10% in May.", ""),
+        ("causal", "Sales fell because of soft demand.", ""),
+    ],
+)
+def test_what_the_printed_lists_of_a_category_lack_is_for_a_person(manipulation, original, why):
+    check = check_pair(manipulation, original, f"{original[:-1]} indeed.")
+    found = [one.message for one in check.review if one.rule == "category"]
+    assert check.passed is None and len(found) == bool(why)
+    assert not why or why in found[0]

@@ -19,14 +19,17 @@ def cases():
         for a, article in enumerate(tomllib.loads(text)["article"]):
             for r, (breaks, rewritten) in enumerate(article["rewrites"]):
                 name = f"{manipulation}-{a}-{r}-{breaks or 'sound'}"
-                yield pytest.param(manipulation, article["original"], rewritten, breaks, id=name)
+                title = article.get("title", "")
+                yield pytest.param(
+                    manipulation, article["original"], rewritten, breaks, title, id=name
+                )
 
 
-@pytest.mark.parametrize(("manipulation", "original", "rewritten", "breaks"), list(cases()))
+@pytest.mark.parametrize(("manipulation", "original", "rewritten", "breaks", "title"), list(cases()))
 def test_sound_pairs_pass_and_faulty_ones_break_their_rule(
-    manipulation, original, rewritten, breaks
+    manipulation, original, rewritten, breaks, title
 ):
-    check = check_pair(manipulation, original, rewritten)
+    check = check_pair(manipulation, original, rewritten, title=title)
     rules = {violation.rule for violation in check.violations}
     if breaks:
         assert breaks in rules
@@ -39,7 +42,7 @@ def test_sound_pairs_pass_and_faulty_ones_break_their_rule(
 
 def test_spans_lie_in_their_texts():
     for case in cases():
-        manipulation, original, rewritten, _ = case.values
+        manipulation, original, rewritten, *_ = case.values
         check = check_pair(manipulation, original, rewritten)
         for finding in (*check.violations, *check.review):
             for span, text in (

@@ -92,7 +92,7 @@ def method(context: MethodContext) -> Prompted:
     return Prompted(
         "few-shot",
         context.pack,
-        shots=context.settings.option("shots", 0) or _DEFAULT_SHOTS,
+        shots=context.settings.shots or _DEFAULT_SHOTS,
         pool=context.pool or bundled_shots(),
         seed=context.settings.seed,
     )

@@ -92,7 +92,7 @@ class BestOf:
             for side, text in generation.texts.items():
                 problem = generation.invalid.get(side)
                 if text is not None:
-                    problem = batch.reason(text, headline.text, shown=exchanges)
+                    problem = batch.reason(text, headline.text, shown=exchanges, directed=True)
                 candidates[side].append(_Candidate(number, text, problem, likelihood))
         return _result(candidates)
 

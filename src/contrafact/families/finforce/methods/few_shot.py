@@ -79,7 +79,7 @@ def method(context: MethodContext) -> Prompted:
     return Prompted(
         "few-shot",
         context.pack,
-        shots=context.settings.option("shots", 0) or DEFAULT_SHOTS,
+        shots=context.settings.shots or DEFAULT_SHOTS,
         pool=context.pool or bundled_shots(),
         seed=context.settings.seed,
     )

@@ -1,6 +1,7 @@
 """``contrafact rfc check``: check that each pair does what its manipulation asks, and no more."""
 
 from pathlib import Path
+from typing import Literal
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions
@@ -22,8 +23,10 @@ class CheckOptions(JudgeOptions):
         "A model that judges what pairs mean; several form a panel. Without one, it stays open.",
         metavar="J",
     )
-    numerical: bool = option(
-        False, "Ask about numerical pairs that facts pass, too; for review only."
+    numerical: Literal["review", "decide"] | None = option(
+        None,
+        "Ask about numerical pairs that facts pass, too: for review, or to decide, by a judge "
+        "whose --exam allows it.",
     )
     exam: str | None = option(
         None, "The judge's exam, to estimate how many pairs are really sound.", metavar="FILE"
@@ -46,7 +49,7 @@ class CheckOptions(JudgeOptions):
 
     def stage(self) -> "CheckStage":
         """Return the check stage; an option that needs a judge is an `InputError` without one."""
-        settings = self.judging(numerical=self.numerical)
+        settings = self.judging(self.numerical)
         if settings is None:
             self.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
         rules, tone = tuple(self.rule or ()), absolute(self.polarity_model)

@@ -142,7 +142,7 @@ def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool
 
 def _contract(checks: Path | None, bands: Path | None) -> "Contract":
     """Return a function that gives a pair's `Standing` by facts and the checks' file or its row."""
-    from contrafact.families.rfc.contracts import Options, check_pair
+    from contrafact.families.rfc.contracts import Options, check_pairs
     from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
     from contrafact.families.rfc.pipeline.finalize import Standing
 
@@ -150,10 +150,10 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
     found = {} if checks is None else {r.fields["id"]: r.fields for r in read_stage(checks)}
 
     def standing(row: "Mapping[str, Any]") -> "Standing":
-        facts = check_pair(row["manipulation"], row["original"], row["rewritten"], options=options)
+        (facts,) = check_pairs([row], options=options)
         checked = found.get(row["id"], row)
         passed, broken = facts.passed, [(one.rule, one.message) for one in facts.violations]
-        if passed is None:
+        if passed is None or (passed and passed_of(checked) is False):
             passed = passed_of(checked)
             if passed is False:
                 broken = _findings(checked, "violations") or [

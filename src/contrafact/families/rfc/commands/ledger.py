@@ -14,12 +14,21 @@ from contrafact.files.tables import require_tables, write_frame
 from contrafact.options import Options, argument, command, option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
     from contrafact.corpus.ledger import LedgerEvent
 
 
 class _Options(Options):
     files: list[str] = argument("FILE…", "Ledgers, in the order of the stages.")
     out: Path | None = option(None, "Folder to write the tables to, as CSV.", metavar="DIR")
+    dates: list[Path] | None = option(
+        None,
+        "A build's rows with dates, whose months are counted; may be repeated.",
+        metavar="FILE",
+    )
     level: float = option(0.95, "Confidence level of the intervals.", ge=0.5, le=0.999)
 
 
@@ -27,11 +36,12 @@ class _Options(Options):
 def ledger(options: _Options) -> None:
     """Show attrition by stage and category, and the error rate that audits suggest.
 
-    Audits are the events with an inclusion probability: that with which the item was drawn.
+    Audits are the events with an inclusion probability: that with which the item was drawn. With
+    --dates, the articles of each month are counted, by manipulation and all together.
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
-    require_tables(*options.files)
+    require_tables(*options.files, *(options.dates or ()))
     import pandas as pd
 
     from contrafact.corpus.ledger import attrition, audit_rates, read_ledger, reasons
@@ -60,11 +70,40 @@ def ledger(options: _Options) -> None:
             "error rate: among all items that the audit drew from; unaudited: among the items not "
             "drawn, the rate that is left once the faulty items found are fixed"
         )
+    months = _months(options.dates) if options.dates else None
+    if months is not None:
+        show_frame("Articles by month", months)
     if out is not None:
         write_frame(counts, out / "attrition.csv")
+        if months is not None:
+            write_frame(months, out / "months.csv")
         if not rates.empty:
             write_frame(rates, out / "audit.csv")
         typer.echo(f"Tables are in {out}")
+
+
+def _months(files: "Sequence[Path]") -> "pd.DataFrame":
+    """Return the articles of each month by manipulation, and of all once (appendix E, 6 and 7)."""
+    import pandas as pd
+
+    from contrafact.corpus.news_items import day_of
+    from contrafact.files.tables import read_rows
+
+    found: list[tuple[str, str, str]] = []
+    for file in files:
+        for line, row in read_rows(file):
+            article, kind = row.get("article_id") or row.get("id"), row.get("manipulation")
+            if not article:
+                raise InputError("no field 'id'", file=file, line=line, hint="give a stage's file")
+            day = day_of(str(row.get("date") or ""))
+            kinds = row.get("candidates") if kind is None else [kind]
+            found += [
+                (day[:7] if day else "no date", str(one), str(article)) for one in kinds or ()
+            ]
+    frame = pd.DataFrame(found, columns=["month", "category", "article"]).drop_duplicates()
+    merged = frame.drop_duplicates("article").assign(category="all")
+    both = pd.concat([frame, merged])
+    return pd.crosstab(both["month"], both["category"]).reset_index().rename_axis(columns=None)
 
 
 def _show_undecided(events: "list[LedgerEvent]") -> None:

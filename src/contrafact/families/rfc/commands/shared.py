@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.options import TRANSPORT, CallOptions, absolute, key_values, option
 
 if TYPE_CHECKING:
-    from contrafact.families.rfc.judging import JudgeSettings
+    from contrafact.families.rfc.judging import JudgeSettings, Numerical
 
 BANDS: Any = option(None, "Bands of length, as `rfc calibrate --out` writes them.", metavar="FILE")
 """The option ``--bands`` of several commands."""
@@ -36,7 +36,7 @@ class JudgeOptions(CallOptions):
             "bounds": self.bounds,
         }
 
-    def judging(self, *, numerical: bool = False) -> "JudgeSettings | None":
+    def judging(self, numerical: "Numerical | None" = None) -> "JudgeSettings | None":
         """Return the settings of the judges; None without a judge."""
         if not self.judge:
             return None

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
+from contrafact.families.rfc.candidates import bucket
 from contrafact.families.rfc.contracts.numerical import ways
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
@@ -113,9 +114,6 @@ def only_figures_changed(pair: Pair) -> Iterator[Finding]:
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-HEADLINE = 160
-"""The most characters of a headline (ours)."""
-
 
 @rule(
     "not-reversed",
@@ -127,30 +125,49 @@ HEADLINE = 160
 def part_left(
     pair: Pair, *, least: Annotated[int, "ours: fewest content words of a part that counts"] = 4
 ) -> Iterator[Finding]:
-    """Neither the headline nor the whole story, if it says that something moves, stays unchanged
-    while the other changes.
+    """Neither the title, where the pair has one, nor the whole story, if it says that something
+    moves, stays unchanged while the other changes.
     """
     a, b = pair.original, pair.rewritten
-    before, after = _parts(a), _parts(b)
-    if before is None or after is None:
+    titled = sum(sentence.start < pair.title_end for sentence in a.sentences)
+    if not titled or min(len(a.sentences), len(b.sentences)) <= titled:
         return
+    before, after = (_parts(side, titled) for side in (a, b))
     same = [_signs(a, one) == _signs(b, two) for one, two in zip(before, after, strict=True)]
-    for name, left, one, two in zip(("headline", "story"), same, before, after, strict=True):
+    for name, left, one, two in zip(("title", "story"), same, before, after, strict=True):
         content = _content([a.tokens[i] for i in a.span_tokens(*one)])
         if left and not all(same) and len(content) >= least:
             message = f"the {name} stands as it was"
             yield Finding("not-reversed", message, one, two, for_review=not ways(a.excerpt(one)))
 
 
-def _parts(side: Side) -> tuple[Span, Span] | None:
-    sentences = side.sentences
-    if len(sentences) < 2 or sentences[0].end > HEADLINE:
-        return None
-    head = side.excerpt((0, sentences[0].end)).rstrip()
-    if head.endswith(".") and not sentences[0].titled and "\n" not in side.text:
-        return None  # the first sentence of a story is no headline
-    return (0, sentences[0].end), (sentences[0].end, len(side.text))
+def _parts(side: Side, titled: int) -> tuple[Span, Span]:
+    start = side.sentences[titled].start
+    return (0, start), (start, len(side.text))
 
 
 def _signs(side: Side, span: Span) -> list[str]:
     return re.findall(r"\w+|[%$€£¥+-]", side.excerpt(span).casefold())
+
+
+_STRONG = re.compile(r"\bsurg(?:e[sd]?|ing)\b", re.IGNORECASE)
+
+
+@rule(
+    "category",
+    about="wording",
+    paper="S.1, step 1; S.3, step 1; S.4",
+    manipulations=("flipping", "sentiment", "causal"),
+    to_review="always: the printed lists are examples",
+)
+def of_its_category(pair: Pair) -> Iterator[Finding]:
+    """The original has what its category asks for: a direction to flip; to amplify, a financial
+    term, a hedge or a mild word, and no extreme one; to distort, a causal connector or an event.
+    """
+    why = bucket(pair.original.text).reasons.get(pair.manipulation)
+    strong = pair.manipulation == "sentiment" and _STRONG.search(pair.original.text)
+    moves = pair.manipulation == "flipping" and ways(pair.original.text)  # "up 10%" will do (S.1)
+    if why is not None and why.code != "nothing-financial" and not moves:
+        yield review("category", f"the original has {why.text}")
+    elif strong:
+        yield review("category", f"the original has extreme language: {strong[0]}", strong.span())

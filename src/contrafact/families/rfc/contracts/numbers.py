@@ -12,7 +12,7 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import expression
+from contrafact.families.rfc.contracts.vocabulary import expression, groups
 from contrafact.text.numerals import SCALES
 from contrafact.text.quantities import Identifier, Quantity, same_value, worth
 from contrafact.text.quantities.quantity import in_one_spelling
@@ -136,8 +136,8 @@ def numbers_kept(
         if i is not None and j is not None:
             finding = None
             if keys[0][i] == keys[1][j] or i in excused:
-                if _is_other_currency(a[i], b[j]):
-                    finding = fail("number-changed", f"'{b[j].text}' is in another currency")
+                if is_other_unit(a[i], b[j]):
+                    finding = fail("number-changed", f"'{b[j].text}' is in another unit")
             elif keys[0][i] in keys[1] and keys[1][j] in keys[0] and not _is_in_place(pair, i, j):
                 moved += 1
             elif a[i].value == b[j].value is not None and "number" in (a[i].kind, b[j].kind):
@@ -227,13 +227,24 @@ def _reversals(pair: Pair, crossing: float) -> set[int]:
     return found
 
 
+_SIGNS = frozenset("$€£¥₹₩")
 _MAGNITUDES = frozenset(map(stem, SCALES))
 _CURRENCY_NAME = re.compile(r"(?<![^\W\d_])[^\W\d_]+\Z")
 
 
-def _is_other_currency(a: Quantity, b: Quantity) -> bool:
+def is_other_unit(a: Quantity, b: Quantity) -> bool:
+    """Return whether two amounts are of different currencies, or two counts of other measures."""
+    if a.kind == b.kind == "number" and a.unit and b.unit:
+        measures = [
+            next((name for name, own in groups("measures").items() if q.unit in own), q.unit)
+            for q in (a, b)
+        ]
+        return measures[0] != measures[1] and {*measures} <= groups("measures").keys()
     if a.kind != "money" or b.kind != "money":
         return False
+    signs = {q.form.before.strip()[-1:] for q in (a, b)}
+    if len(signs) == 2 and signs <= _SIGNS:
+        return True
     words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
     names = [stem(found[0]) for found in words if found]
     # Both ends of a change get the same unit, so the currencies' names are compared first.

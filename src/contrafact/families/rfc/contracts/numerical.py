@@ -24,7 +24,12 @@ from contrafact.families.rfc.contracts.limits import (
     perturbed_quantities,
     role_of,
 )
-from contrafact.families.rfc.contracts.numbers import matched_quantities, place, quantity_matches
+from contrafact.families.rfc.contracts.numbers import (
+    is_other_unit,
+    matched_quantities,
+    place,
+    quantity_matches,
+)
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import expression
@@ -37,6 +42,7 @@ from contrafact.text.relations import (
     is_exact,
     relations,
     unannounced_relations,
+    whole,
 )
 
 Matched = tuple[Quantity, Quantity]
@@ -141,18 +147,24 @@ def versions_kept(pair: Pair) -> Iterator[Finding]:
     paper="Q.2; S.2, 2",
     manipulations=("numerical",),
 )
-def sign_kept(pair: Pair) -> Iterator[Finding]:
+def sign_kept(
+    pair: Pair,
+    *,
+    other_scale: Annotated[float, "ours: times beyond which 'billion' became 'million'"] = 50.0,
+) -> Iterator[Finding]:
     """A rise stays a rise, a profit a profit, and percent percent: no number changes its sign, its
-    kind or its currency.
+    kind, its unit or its currency.
     """
     for old, new in _perturbed(pair):
         spans = (place(old), place(new))
-        currencies = old.kind == new.kind == "money" and old.unit and new.unit
         # "A rise of 0.25%" of a policy rate is one of 25 basis points; 10% of revenue are none.
         rates = {old.kind, new.kind} == {"percent", "basis points"}
         rates = rates and role_of(pair.original, old) == "policy rate"
-        scale = old.form.number == new.form.number and old.value != new.value
-        if (old.kind != new.kind and not rates) or (currencies and old.unit != new.unit) or scale:
+        scale = old.form.factor != new.form.factor and (
+            old.form.number == new.form.number
+            or not 1 / other_scale <= abs(worth(new) / (worth(old) or 1.0)) <= other_scale
+        )
+        if (old.kind != new.kind and not rates) or is_other_unit(old, new) or scale:
             yield fail("unit-changed", f"'{old.text}' became '{new.text}'", *spans)
         elif worth(old) * worth(new) < 0 or (worth(old) and new.value == 0):
             yield fail("direction-changed", f"'{old.text}' became '{new.text}'", *spans)
@@ -276,7 +288,8 @@ def within_range(
     and a half times. Inflation, unemployment, GDP and policy rates: the macro limits, unless the
     original speaks of the exception. Shares: any change.
     """
-    bound = {i for relation in relations(pair.original) for i in relation.members}
+    related = (*relations(pair.original), *unannounced_relations(pair.original))
+    bound = {i for relation in related for i in relation.members}
     for i, j in perturbed_quantities(pair):
         old, new = pair.original.quantities[i], pair.rewritten.quantities[j]
         if old.value is None or new.value is None or same_value(old, new):
@@ -388,8 +401,7 @@ def _precision(quantity: Quantity) -> float:
 def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
     if a.direction and b.direction and a.direction != b.direction:
         return True
-    headline = pair.original.sentences[0].end
-    if a.start < headline <= b.start and a.kind in ("money", "basis points"):
+    if a.start < pair.title_end <= b.start and a.kind in ("money", "basis points"):
         return False
     if a.kind == "percent" and a.is_level != b.is_level:
         return True
@@ -406,7 +418,7 @@ def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
 def related_quantities(
     pair: Pair,
     *,
-    slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 2.0,
+    slack: Annotated[float, "ours: times the rounding by which new figures may be off"] = 1.0,
     share: Annotated[float, "ours: share by which they may be off for a person to see"] = 0.01,
 ) -> Iterator[Finding]:
     """Arithmetic that links the original's numbers also links the rewrite's, apart from rounding,
@@ -425,6 +437,7 @@ def related_quantities(
         new = [pair.rewritten.quantities[where[i]] for i in relation.members]
         if relation.holds(new, slack=slack):
             continue
+        sure = sure or (relation.formula is whole and whole([worth(q) for q in new]) < 0)
         yield Finding(
             "related-quantities",
             f"in the original {relation.what}; in the rewrite "

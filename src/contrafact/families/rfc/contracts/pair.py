@@ -21,12 +21,18 @@ class Pair:
         rewritten: str | Side,
         polarity: Polarity | None = None,
         bands: Bands | None = None,
+        title: str = "",
     ) -> None:
         self.manipulation = manipulation
         self.original = original if isinstance(original, Side) else Side(original)
         self.rewritten = rewritten if isinstance(rewritten, Side) else Side(rewritten)
         self.polarity = polarity
         self.bands = bands
+        title = " ".join(title.split())
+        text = self.original.text
+        ends = title.endswith(tuple(".!?:;…")) or text[len(title) :][:1] in (".", "\n")
+        self.title_end = len(title) if ends and text.startswith(title) else 0
+        """Where the original's title ends; 0 if its row names none."""
         self.readings: dict[object, object] = {}
 
     @cached_property

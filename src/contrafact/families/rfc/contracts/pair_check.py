@@ -92,10 +92,16 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
 
 
 def check_pair(
-    manipulation: Manipulation, original: str, rewritten: str, *, options: Options | None = None
+    manipulation: Manipulation,
+    original: str,
+    rewritten: str,
+    *,
+    title: str = "",
+    options: Options | None = None,
 ) -> Check:
-    """Check a pair by the contract of its manipulation."""
+    """Check a pair by the contract of its manipulation; its original may begin with a title."""
     row = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
+    row |= {"title": title}
     return next(check_pairs([row], options=options))
 
 
@@ -136,7 +142,9 @@ def check_pairs(
             if manipulation not in MANIPULATIONS:
                 raise ValueError(f"there is no manipulation {manipulation!r}")
             original, rewritten = sides[row["original"]], sides[row["rewritten"]]
-            pair = Pair(manipulation, original, rewritten, options.polarity, options.bands)
+            title = row.get("title")
+            title = title if isinstance(title, str) else ""
+            pair = Pair(manipulation, original, rewritten, options.polarity, options.bands, title)
             yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
 
 

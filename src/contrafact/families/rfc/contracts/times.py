@@ -139,8 +139,9 @@ def identifiers_kept(pair: Pair) -> Iterator[Finding]:
     """Versions, ranks, index names and forms stay."""
 
     def identity(name: Identifier) -> tuple[str, str]:
-        # A high and a low of one span differ only in direction.
-        return name.kind, _EXTREME.sub("", name.value)
+        # A high and a low of one span differ only in direction, which a flip reverses.
+        flips = pair.manipulation == "flipping"
+        return name.kind, _EXTREME.sub("", name.value) if flips else name.value
 
     def is_reversible(side: Side, name: Identifier) -> bool:
         turns = _RANK.search(side.text[: name.start]) or _EXTREME.search(name.value)

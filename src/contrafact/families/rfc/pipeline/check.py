@@ -34,6 +34,7 @@ from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect
 from contrafact.files.tables import RowNotes, json_line
+from contrafact.records import NewsItem
 from contrafact.stages.stage import (
     KEPT,
     Asked,
@@ -110,6 +111,10 @@ class CheckStage(RowStage):
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
         row.fields = dict(with_text_id(row.fields))
+        title, text = (row.fields.get(name) for name in ("title", "text"))
+        if row.fields.get("original") is None and isinstance(text, str):
+            whole = NewsItem.of(title if isinstance(title, str) else "", text).paragraph
+            row.fields = {**row.fields, "original": whole}
         _check_fields(row.fields)
 
     def key(self, row: InputRow) -> str | None:
@@ -128,10 +133,11 @@ class CheckStage(RowStage):
         return ()
 
     def _check_sources(self, ids: set[str] | None) -> None:
-        if self.settings is not None and (self.exam or self.labels):
+        settings = self.settings
+        if settings is not None and (self.exam or self.labels or settings.numerical == "decide"):
             from contrafact.families.rfc.sound import check_sources
 
-            check_sources(self.exam, self.labels, self.settings, ids)
+            check_sources(self.exam, self.labels, settings, ids)
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> "list[CallEstimate]":
         """Return what it costs to judge the pairs that facts leave open."""
@@ -191,12 +197,13 @@ class CheckStage(RowStage):
         from contrafact.families.rfc.judging import settled
 
         judging, judges = settings.judging(), [wrap(model) for model in settings.models()]
+        decides = settings.numerical == "decide"
 
         async def judge(output: StageOutput, row: InputRow) -> None:
             pair = kind, original, rewritten = _texts([row])[0]
             if judging.asks(kind, row.value):
                 judged = await judging.judge(judges, *pair)
-                row.value = settled(row.value, judged, kind, original, rewritten)
+                row.value = settled(row.value, judged, kind, original, rewritten, decide=decides)
             self._add(output, row)
 
         return judge

@@ -12,6 +12,7 @@ import typer
 
 from contrafact.console import show_counts
 from contrafact.corpus.ledger import LedgerEvent
+from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError, Reason
 from contrafact.families.rfc.pipeline.stages import stage_fields
 from contrafact.families.rfc.records import MANIPULATIONS
@@ -19,7 +20,6 @@ from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import RowNotes
 from contrafact.judges.replies import read_label
 from contrafact.models.prices import is_paid
-from contrafact.records import NewsItem
 from contrafact.stages.stage import (
     APART,
     KEPT,
@@ -52,11 +52,8 @@ _LABELS: dict[str, str] = {
 
 
 def paragraph_of(fields: Mapping[str, Any]) -> str:
-    """Return the paragraph of a row: its ``text`` if it has one, else title and summary."""
-    text = fields.get("text")
-    if isinstance(text, str) and text.strip():
-        return " ".join(text.split())
-    return NewsItem.of(str(fields["title"]), str(fields.get("summary") or "")).paragraph
+    """Return the paragraph of a row: its title and its summary or text."""
+    return item_of(dict(fields)).paragraph
 
 
 def refuted(fields: Mapping[str, Any]) -> dict[str, str]:

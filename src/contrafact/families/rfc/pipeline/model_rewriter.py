@@ -137,7 +137,7 @@ class ModelRewriter:
             if unread is not None and unread != "empty reply":
                 violations = ({"rule": "unreadable", "message": f"the reply: {unread}"},)
             else:
-                found = await self._decide(manipulation, original, reply)
+                found = await self._decide(assignment, reply)
                 if found.passed is not False:
                     why = unread_language(original) or NOT_JUDGED
                     if found.passed or self.judges:
@@ -158,10 +158,12 @@ class ModelRewriter:
             ]
         return refused(tried, self.attempts)
 
-    async def _decide(self, manipulation: Manipulation, original: str, reply: str) -> Check:
+    async def _decide(self, assignment: Assignment, reply: str) -> Check:
         """Return the check of a proposal by facts or, if they leave it open, by the judges too."""
+        item, manipulation = assignment.item, assignment.manipulation
+        original = item.paragraph
         facts = await asyncio.to_thread(
-            check_pair, manipulation, original, reply, options=self.options
+            check_pair, manipulation, original, reply, title=item.title, options=self.options
         )
         if not self.judges or not self.judging.asks(manipulation, facts):
             return facts

@@ -23,7 +23,8 @@ from contrafact.records import NewsItem
 BY_MODEL_ALONE = "rules write numerical pairs only; this one needs a model"
 """Why a row that rules cannot rewrite is dropped if no model is named."""
 
-_NEWS = {"id", "title", "headline", "summary", "description", "manipulation", "input_item"}
+_NEWS = {"id", "title", "headline", "summary", "description", "text", "manipulation"}
+_NEWS |= {"input_item"}
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,22 @@ def rewrite_by_rules(
     """Rewrite one row by rule: proposals are made until one passes its contract."""
     from contrafact.families.rfc.pipeline.numerical import rewrite_numerical
 
-    original, manipulation = assignment.item.paragraph, assignment.manipulation
+    item, manipulation = assignment.item, assignment.manipulation
+    original = item.paragraph
     if manipulation != "numerical":
         return RewriteOutcome(reason=BY_MODEL_ALONE)
     options = Options(bands=bands)
     tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for attempt in range(1, attempts + 1):
-        proposal = rewrite_numerical(
-            original, seed_of(seed, assignment.item.id, manipulation, attempt)
-        )
+        proposal = rewrite_numerical(original, seed_of(seed, item.id, manipulation, attempt))
         if proposal.rewritten is None and not tried:
             # If one seed finds no figures, another hardly will.
             return replace(proposal, reason=unread_language(original) or proposal.reason)
         if proposal.rewritten is None or proposal.rewritten in tried:
             continue
-        check = check_pair(manipulation, original, proposal.rewritten, options=options)
+        check = check_pair(
+            manipulation, original, proposal.rewritten, title=item.title, options=options
+        )
         if check.passed is not False:
             open_ = "; ".join(finding.message for finding in check.review if finding.unchecked)
             return replace(proposal, attempts=attempt, undecided=open_)
@@ -119,4 +121,6 @@ def pair_row(assignment: Assignment, outcome: RewriteOutcome, rewriter: str) -> 
     decided: dict[str, Any] = {"passed": None if outcome.undecided else True}
     if outcome.undecided:
         decided["undecided"] = outcome.undecided
+    if item.summary.strip():
+        pair["title"] = item.title
     return pair | decided | {k: v for k, v in carried.items() if k not in decided}

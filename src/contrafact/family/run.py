@@ -349,10 +349,12 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
     items, notes = load_once(run.load, path, settings.columns)
     if not items:
         raise InputError("the file has no items", file=path, hint="give another file")
-    pool_path = settings.option("shots_from") or run.bundled_shots
+    pack = open_pack(settings.prompts)
+    bundled_shots = run.bundled_shots and pack.examples(run.bundled_shots)
+    pool_path = settings.option("shots_from") or bundled_shots
     context = MethodContext(
         settings,
-        pack=open_pack(settings.prompts),
+        pack=pack,
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
     )

@@ -27,6 +27,7 @@ from contrafact.family.settings import (
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
+from contrafact.prompts import bundled_packs
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
 __all__ = [
@@ -256,7 +257,8 @@ def file_config(file: ConfigFile, given: Mapping[str, Any], task: str) -> RunCon
     fields = model_of(task, values).model_fields
     for name, value in values.items():
         if name in fields and isinstance(value, str) and "Path" in str(fields[name].annotation):
-            values[name] = _path(file, value)
+            named = name == "prompts" and _named_pack(Path(value))
+            values[name] = Path(value) if named else _path(file, value)
     return make_config(task, {**values, **given}, file, ours=given)
 
 
@@ -266,6 +268,11 @@ def _path(file: ConfigFile, given: str) -> Path:
     dataset = given.partition(":")[0].strip().lower().replace("/", "-")
     named = given == "-" or given.startswith("hf:") or (dataset in datasets() and not path.exists())
     return Path(given) if named else path
+
+
+def _named_pack(prompts: Path | None) -> str | None:
+    """Return the name of a bundled pack; None for a folder."""
+    return str(prompts) if str(prompts) in bundled_packs() else None
 
 
 def config_text(
@@ -288,7 +295,7 @@ def config_text(
         "columns": settings.columns,
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
-        "prompts": folder / PROMPTS if settings.prompts else None,
+        "prompts": _named_pack(settings.prompts) or (settings.prompts and folder / PROMPTS),
         **{name: "none" if value is None else value for name, value in task_values.items()},
         **settings.generation,
         **{name: _repeatable(given) for name, given in args.items()},

@@ -38,7 +38,7 @@ from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.opening import NO_MODEL
-from contrafact.prompts import open_pack
+from contrafact.prompts import bundled_packs, open_pack
 from contrafact.runs.config import RunConfig, Source, task_options
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
@@ -491,6 +491,9 @@ class _Found:
         for name, what in (("data", "data"), ("prompts", "prompt pack")):
             path = self.logs[0].eval.task_args.get(name)
             if name in given or path is None:
+                continue
+            if name == "prompts" and path in bundled_packs():
+                found[name] = path
                 continue
             places = (Path(path), self.source / Path(path).name)
             found[name] = next((place for place in places if place.exists()), None)

@@ -208,7 +208,8 @@ class PromptPack:
 def open_pack(folder: str | Path | None = None) -> PromptPack:
     """Return the bundled pack of that name, the pack in a folder, or the default pack.
 
-    A bundled pack's name stands for it where a folder has the same name (``./stated`` is a folder).
+    A bundled pack's name stands for it even if a folder here has that name: such a folder is given
+    by its absolute path.
 
     Raises:
         InputError: if the folder does not exist or holds no template.

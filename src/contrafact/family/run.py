@@ -83,6 +83,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     bundled: ClassVar[Path]
     bundled_shots: ClassVar[Path | None] = None
     """The files of bundled samples and, if any method shows examples, of bundled examples."""
+    unit_outputs: ClassVar[int] = 1
+    """How many outputs a judge judges for one input of a method."""
     judge_reply_tokens: ClassVar[int] = 12
     """The approximate length of a judge's reply, for estimates."""
     without_judge: ClassVar[str] = ""

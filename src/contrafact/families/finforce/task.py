@@ -61,6 +61,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
     bundled_shots = SHOTS
+    unit_outputs = len(SIDES)
     without_judge = "forward compatibility and directionality are left out"
     columns = (
         "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",

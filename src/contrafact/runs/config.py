@@ -257,7 +257,7 @@ def file_config(file: ConfigFile, given: Mapping[str, Any], task: str) -> RunCon
     fields = model_of(task, values).model_fields
     for name, value in values.items():
         if name in fields and isinstance(value, str) and "Path" in str(fields[name].annotation):
-            named = name == "prompts" and _named_pack(Path(value))
+            named = name == "prompts" and value in bundled_packs()
             values[name] = Path(value) if named else _path(file, value)
     return make_config(task, {**values, **given}, file, ours=given)
 
@@ -270,11 +270,6 @@ def _path(file: ConfigFile, given: str) -> Path:
     return Path(given) if named else path
 
 
-def _named_pack(prompts: Path | None) -> str | None:
-    """Return the name of a bundled pack; None for a folder."""
-    return str(prompts) if str(prompts) in bundled_packs() else None
-
-
 def config_text(
     settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
 ) -> str:
@@ -284,6 +279,7 @@ def config_text(
         for name, value in settings.options
         if value != type(settings.options).model_fields[name].default
     }
+    prompts = settings.prompts and str(settings.prompts)
     args = {"model_args": settings.model_args, "judge_args": settings.judge_args}
     values = {
         "task": settings.task,
@@ -295,7 +291,7 @@ def config_text(
         "columns": settings.columns,
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
-        "prompts": _named_pack(settings.prompts) or (settings.prompts and folder / PROMPTS),
+        "prompts": prompts if prompts in (*bundled_packs(), None) else folder / PROMPTS,
         **{name: "none" if value is None else value for name, value in task_values.items()},
         **settings.generation,
         **{name: _repeatable(given) for name, given in args.items()},

@@ -492,11 +492,9 @@ class _Found:
             path = self.logs[0].eval.task_args.get(name)
             if name in given or path is None:
                 continue
-            if name == "prompts" and path in bundled_packs():
-                found[name] = path
-                continue
             places = (Path(path), self.source / Path(path).name)
-            found[name] = next((place for place in places if place.exists()), None)
+            bundled = Path(path) if name == "prompts" and path in bundled_packs() else None
+            found[name] = bundled or next((place for place in places if place.exists()), None)
             if found[name] is None:
                 problem = f"its {what} no longer exists: {path}"
                 raise InputError(problem, file=self.source, hint=f"name it with --{name}")

@@ -264,7 +264,7 @@ def quick_studies(
         truth = truths(n, rate, rng)
         verdicts, chances = judged(truth, regime, np.full((n, 1), regime.run), rng)
         levels = verdict_levels(verdicts.astype(float), chances)
-        cells = split_cells(levels, np.ones(n, dtype=bool), LEAST_OF_A_STRATUM)
+        cells = split_cells(levels, np.ones(n, dtype=bool), LEAST_OF_A_STRATUM, first=1)
         sizes = np.bincount(cells)
         drawn = proportional_allocation(sizes.tolist(), labelled, least=LEAST_OF_A_STRATUM)
         known = np.zeros(n, dtype=bool)

@@ -13,7 +13,7 @@ from contrafact.errors import InputError
 from contrafact.family import families, family_of_task, task_named, tasks
 from contrafact.family.method import MethodContext
 from contrafact.family.run import load_once
-from contrafact.prompts import export_default_pack, open_pack
+from contrafact.prompts import export_pack, open_pack
 from contrafact.runs.prepare import make_settings, prepare
 
 GIVEN = {"models": ("mockllm/model",)}
@@ -96,7 +96,7 @@ def test_a_method_outside_brings_its_templates_and_its_options(outside, tmp_path
     headline = prepare(make_settings("finforce", {**GIVEN, "limit": 1}, {})).items[0]
     assert [call.prompt for call in made.plan(headline)] == [f"Think about {headline.text}."] * 2
     # A user's own pack may hold the template instead.
-    export_default_pack(tmp_path / "pack")
+    export_pack(tmp_path / "pack")
     own = tmp_path / "pack" / "my-method" / "ask.jinja"
     own.parent.mkdir()
     own.write_text("Dream of {{ headline }}.")
@@ -107,7 +107,7 @@ def test_a_method_outside_brings_its_templates_and_its_options(outside, tmp_path
 
 
 def test_a_run_s_identity_rests_on_the_templates_that_it_uses_and_on_no_others(outside, tmp_path):
-    export_default_pack(tmp_path / "pack")
+    export_pack(tmp_path / "pack")
     pack = tmp_path / "pack"
     before = identity(prompts=pack), identity(methods=("few-shot",), prompts=pack)
     judged = identity(prompts=pack, judges=("mockllm/judge",))

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 import contrafact
 from contrafact.errors import InputError
+from contrafact.families.finforce.data import SHOTS
 from contrafact.prompts import (
     PromptPack,
+    bundled_packs,
     default_templates,
-    export_default_pack,
+    export_pack,
     import_pack,
     open_pack,
 )
@@ -90,7 +92,7 @@ def open_cobe(pack):
 
 def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):
     folder = tmp_path / "pack"
-    written = export_default_pack(folder)
+    written = export_pack(folder)
     names = {path.relative_to(folder).with_suffix("").as_posix(): path for path in written}
     assert names.keys() == default_templates().keys()
     for name, path in default_templates().items():
@@ -104,7 +106,7 @@ def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):
     names[JUDGE].write_text(names[JUDGE].read_text() + "\nmore", encoding="utf-8")
     assert used(open_pack(folder)) != used(open_pack())
     with pytest.raises(InputError, match="not an empty folder"):
-        export_default_pack(folder)
+        export_pack(folder)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,36 @@ def test_a_wrong_template_is_reported_by_file_and_line(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as raised:
         open_pack(tmp_path).template(JUDGE, required=REQUIRED)
     assert str(path) in str(raised.value)
+
+
+def test_a_named_pack_is_the_default_one_but_for_its_own_files(tmp_path):
+    own = bundled_packs()["stated"]
+    assert {"finforce/generate", "cobe/edit"} <= set(own) < default_templates().keys()
+    folder = tmp_path / "pack"
+    written = {path.relative_to(folder).as_posix() for path in export_pack(folder, "stated")}
+    assert written == {f"{name}.jinja" for name in default_templates()} | {"finforce/shots.jsonl"}
+    for name, required in (("finforce/generate", {"headline", "shots"}), (JUDGE, REQUIRED)):
+        packs = open_pack("stated"), open_pack(folder), open_pack()
+        named, exported, default = (one.template(name, required=required) for one in packs)
+        assert named.source == exported.source
+        assert (named.source == default.source) == (name not in own)
+    for pack in (open_pack("stated"), open_pack(folder)):
+        assert "machinery orders" in pack.examples(SHOTS).read_text(encoding="utf-8")
+    assert (open_pack().name, open_pack("stated").name) == ("default", "stated")
+    assert open_pack().examples(SHOTS) == SHOTS
+    with pytest.raises(InputError, match=r"no prompt pack is named 'start'.*default or stated"):
+        export_pack(tmp_path / "other", "start")
+
+
+def test_the_named_pack_says_what_is_judged_and_the_default_one_does_not():
+    """The paper's prompt (FIN-FORCE, table 8) asks for a minimal edit, and names no condition."""
+    conditions = ("substantial", "beyond one isolated party", "financial effects")
+    stated, default = (
+        pack.template("finforce/generate", required={"headline", "shots"}).source
+        for pack in (open_pack("stated"), open_pack())
+    )
+    assert all(one in stated and one not in default for one in conditions)
+    assert "as little as possible" in default and "as little as possible" not in stated
 
 
 def test_a_missing_template_and_a_missing_folder_are_reported(tmp_path):

@@ -473,10 +473,10 @@ def test_a_regression_ends_with_one_and_says_why(quick_contrafact: Any, folders:
 @pytest.fixture
 def checkouts(tmp_path: Path) -> Path:
     """A base and a head as the workflow checks them out: other prompts, the same headlines."""
-    from contrafact.prompts import export_default_pack
+    from contrafact.prompts import export_pack
 
     for name in ("base", "head"):
-        export_default_pack(tmp_path / name / "prompts")
+        export_pack(tmp_path / name / "prompts")
     prompt = tmp_path / "head" / "prompts" / "finforce" / "generate.jinja"
     prompt.write_text(
         prompt.read_text(encoding="utf-8").replace("You are", "Be sure that you are", 1),

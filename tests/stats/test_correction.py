@@ -11,6 +11,7 @@ from contrafact.stats.correction import (
     ExamRate,
     correct_rate,
     correction_bounds,
+    planned_half_width,
     ppi_share,
 )
 
@@ -122,13 +123,57 @@ def test_labels_speak_for_what_the_judge_said_alike(seed, se, sp, truth):
     known = ~np.isnan(labels)
     parts = [labels[known & (f == v)] for v in (0, 1)]
     due = np.nanmean(labels)
-    if min(map(len, parts)) >= 5:
+    if min(map(len, parts)):
         due = sum((f == v).mean() * part.mean() for v, part in enumerate(parts))
     assert found.estimate == pytest.approx(due)
     assert found.low - 1e-9 <= found.estimate <= found.high + 1e-9
     assert (found.n, found.clusters) == (400, 400)
     again = ppi_share(labels[::-1], f[::-1])
     assert (again.low, again.high) == pytest.approx((found.low, found.high))
+
+
+def test_labels_that_agree_with_the_judge_leave_what_it_said_of_all():
+    """Of 36 outputs the judge failed two; 24 are labelled, one of the two among them."""
+    verdicts = np.r_[np.ones(34), np.zeros(2)]
+    labels = np.where([*[True] * 23, *[False] * 11, True, False], verdicts, np.nan)
+    assert np.nanmean(labels) == 23 / 24
+    found = ppi_share(labels, verdicts)
+    assert found.estimate == pytest.approx(34 / 36)
+    assert found.low < 34 / 36 < found.high
+
+
+PLANS = [
+    (rate, *right, *sizes)
+    for right in ((0.9, 0.9), (0.8, 0.95), (0.95, 0.7), (0.75, 0.75))
+    for rate, *sizes in (
+        *((0.5, 400, 100), (0.8, 100, 50), (0.8, 1_000, 200), (0.9, 400, 100), (0.3, 200, 50)),
+    )
+]
+
+
+@pytest.mark.parametrize(("rate", "se", "sp", "n", "asked"), PLANS)
+def test_a_plan_says_how_wide_the_interval_will_be(rate, se, sp, n, asked):
+    """Twenty settings: what is planned beside the intervals of simulated runs, exams and labels."""
+    rng = np.random.default_rng(7)
+    raw = rng.binomial(n, rate * se + (1 - rate) * (1 - sp), 1_000) / n
+    exam = rng.binomial(asked, (se, sp), (1_000, 2)) / asked
+    low, high = correction_bounds(raw, n, exam[:, 0], asked, exam[:, 1], asked)
+    rates = {"rate": rate, "sensitivity": se, "specificity": sp}
+    planned = planned_half_width(n, exam=(asked, asked), **rates)
+    found = np.nanmean(high - low) / 2
+    cut = not planned < rate < 1 - planned  # the interval ends at 0 or 1, and so is narrower
+    assert 0.87 <= planned / found <= (2 if cut else 1.13)
+    runs = [a_run(rng, n, asked, se, sp, rate) for _ in range(60)]
+    found = np.mean([width(ppi_share(labels, f)) for labels, f, _ in runs]) / 2
+    assert planned_half_width(n, labels=asked, **rates) == pytest.approx(found, rel=0.13)
+
+
+def test_a_plan_shrinks_with_what_is_asked_and_never_below_what_the_run_allows():
+    widths = [planned_half_width(200, exam=(k, k)) for k in (25, 100, 400, 10**9)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] == pytest.approx(planned_half_width(200, exam=(math.inf, math.inf)))
+    wald = 1.959964 * math.sqrt(0.8 * 0.2 / 200)
+    assert planned_half_width(200, labels=200) == pytest.approx(wald)
 
 
 def test_a_good_judge_is_worth_labels_and_a_coin_is_worth_none():

@@ -1,6 +1,7 @@
 """``contrafact exam``: measure how far a judge can be trusted."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -68,7 +69,8 @@ def _exam(options: ExamOptions, own: "TaskOptions") -> None:
     from contrafact.models.estimate import show_estimate
 
     if options.estimate:
-        show_estimate(prepare_exam(options, own).estimate())
+        prepared = prepare_exam(options, own)
+        show_estimate(prepared.estimate(), chain(*prepared.gives))
         return
     result, asked = run_exam(options, own)
     if not asked:

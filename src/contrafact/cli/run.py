@@ -124,6 +124,7 @@ def _run(task: str, config: Path | None = None, **values: Any) -> None:
 
 def run_and_report(config: RunConfig) -> None:
     """Run what options describe, report it and print results; exit with 1 if samples failed."""
+    from contrafact.exams.correct import what_corrects
     from contrafact.models.estimate import ask_first, show_estimate
     from contrafact.runs.execute import calls_to_confirm, default_folder
     from contrafact.runs.prepare import load_preset
@@ -137,7 +138,8 @@ def run_and_report(config: RunConfig) -> None:
     for note in load_preset(preset).get("notes", ()):
         typer.echo(f"{preset}: {note}", err=True)
     if command.estimate:
-        show_estimate(prepared.estimate())
+        outputs = len(prepared.units) * prepared.run.unit_outputs
+        show_estimate(prepared.estimate(), [what_corrects(outputs)] * bool(prepared.judge))
         return
     folder = command.out or default_folder(prepared)
     if not command.yes:

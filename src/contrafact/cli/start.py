@@ -10,7 +10,7 @@ import typer
 
 from contrafact.family import task_named, tasks
 from contrafact.files.atomic import write_folder
-from contrafact.options import Options, argument, command
+from contrafact.options import Options, argument, command, option
 
 prompts = typer.Typer(help="Prompt packs.", no_args_is_help=True)
 
@@ -114,18 +114,34 @@ def import_(options: _Import) -> None:
 
 class _Export(Options):
     folder: Path = argument("DIR", "A new folder for the pack.")
+    pack: str = option("default", "The pack, as `prompts list` names it.", metavar="NAME")
 
 
 @prompts.command("export")
 @command
 def export(options: _Export) -> None:
-    """Write the default prompt pack into a folder, to read or to change.
+    """Write a prompt pack into a folder, to read or to change.
 
     Use the changed pack with `--prompts DIR`.
 
-    Example: contrafact prompts export my-prompts
+    Example: contrafact prompts export my-prompts --pack stated
     """
-    from contrafact.prompts import export_default_pack
+    from contrafact.prompts import SUFFIX, export_pack
 
-    written = export_default_pack(options.folder)
-    typer.echo(f"{len(written)} templates written to {options.folder}")
+    written = export_pack(options.folder, options.pack)
+    templates = sum(path.suffix == SUFFIX for path in written)
+    typer.echo(f"{templates} templates written to {options.folder}")
+
+
+@prompts.command("list")
+@command
+def list_packs(_: Options) -> None:
+    """List the prompt packs that there are, each with the templates that differ from the default.
+
+    Example: contrafact prompts list
+    """
+    from contrafact.prompts import bundled_packs, default_templates
+
+    typer.echo(f"default: {len(default_templates())} templates; where a paper gives a prompt, its")
+    for name, templates in bundled_packs().items():
+        typer.echo(f"{name}: the default pack but for {', '.join(templates)}")

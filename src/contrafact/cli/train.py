@@ -27,7 +27,7 @@ class _Srlm(Options):
     )
     iterations: int | None = option(None, "Rounds in all. [the config's]", ge=1, metavar="I")
     seed: int | None = option(None, "Seed of all that is drawn. [0]", ge=0, metavar="S")
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")
 
 
 class _Edit(Options):
@@ -39,7 +39,7 @@ class _Edit(Options):
         None, "How requests are put: plain, stated:1 to 3. [the config's, stated:1]", metavar="NAME"
     )
     seed: int | None = option(None, "Seed of all that is drawn. [0]", ge=0, metavar="S")
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")
 
 
 @app.command("edit")

@@ -22,7 +22,7 @@ class ExamOptions(CallOptions):
     order: bool = option(True, "Ask each once more, with the texts before the rubric.")
     estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")
     judge_arg: list[str] | None = option(
         None, "Provider argument of the judges.", metavar="KEY=VALUE", panel=TRANSPORT
     )

@@ -6,7 +6,10 @@ are outside the tested range.
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from itertools import count
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,9 +17,18 @@ import pandas as pd
 
 from contrafact.errors import Reason
 from contrafact.family import families
-from contrafact.family.exam import RESPONSE
+from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.exam_file import UNSURE, CriterionExam, Exam, Seen
-from contrafact.stats.correction import UNLIKE, Corrected, correct_rate, ppi_share
+from contrafact.stats.correction import (
+    ASSUMED,
+    MIN_EXAM,
+    MIN_ITEMS,
+    UNLIKE,
+    Corrected,
+    correct_rate,
+    planned_half_width,
+    ppi_share,
+)
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
 from contrafact.stats.paired import ranked
 from contrafact.stats.sampling import verdict_levels
@@ -27,8 +39,10 @@ __all__ = [
     "NOT_EXAMINED",
     "corrected_by_labels",
     "corrected_scores",
+    "exam_gives",
     "examined_criteria",
     "ranked_systems",
+    "what_corrects",
 ]
 
 NOT_EXAMINED = Reason("not-examined", "this judge was not examined")
@@ -49,8 +63,60 @@ _SPEAKS = {
     "labels": "new outputs of this system on inputs like these",
     "exam": "new outputs of this system, if the judge errs on them as on the exam's items",
 }
+_UNSEEN = ", which only labels can show: the judge gives no probabilities to compare"
 _RATES = ("sensitivity", "specificity")
 _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
+
+
+_HALF = 0.05
+_MOST_ITEMS, _A_RUN = 5_000, 400
+_EXPECTED = "expected at a rate of {:.0%} and a judge right in {:.0%} of what should pass and fail"
+
+
+def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
+    """Return a sentence on what an exam, or people's labels, can make of a rate of ``n`` outputs.
+
+    The true rate is assumed to be ``rate``, though not nearer to 0 or 1 than .05.
+    """
+    rate = min(max(rate, 0.05), 0.95)
+    half = partial(planned_half_width, n, rate=rate)
+    sizes = range(MIN_EXAM, _MOST_ITEMS)
+    items = next((k for k in sizes if half(exam=(k, k)) <= _HALF), 0) if n >= MIN_ITEMS else 0
+    labels = next((m for m in range(1, n + 1) if half(labels=m) <= _HALF), 0)
+    ways = []
+    if items:
+        ways.append(f"an exam with {items:,} items of either verdict (exam --estimate tells)")
+    if labels:
+        ways.append(f"people's labels of {labels:,} of them")
+    assumed = _EXPECTED.format(rate, ASSUMED[1])
+    if ways:
+        return (
+            f"{n:,} outputs: a rate is corrected to ±5 points by {' or by '.join(ways)} ({assumed})"
+        )
+    largest = f"±{100 * half(exam=(math.inf, math.inf)):.0f} by any exam"
+    exam = largest if n >= MIN_ITEMS else f"an exam corrects none below {MIN_ITEMS}"
+    enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
+    return (
+        f"{n:,} outputs: nothing corrects a rate to ±5 points, at best ±{100 * half(labels=n):.0f} "
+        f"by labels of all ({exam}); that takes {enough:,} outputs ({assumed})"
+    )
+
+
+def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return a sentence on criteria that are short of items, and one on what the others correct."""
+    known = Counter((name, verdict) for item in items for name, verdict in item.known.items())
+    short, points = [], []
+    for name in (name for name in criteria if known[name, True] + known[name, False]):
+        sides = known[name, True], known[name, False]
+        if min(sides) < MIN_EXAM:
+            short.append(f"{name} ({sides[0]} that should pass, {sides[1]} that should fail)")
+        else:
+            half = 100 * planned_half_width(_A_RUN, exam=sides)
+            points.append(f"{name} to ±{half:.0f}")
+    lack = f"too few items, {MIN_EXAM} of either, to correct rates by {', '.join(short)}"
+    gives = f"rates of {_A_RUN} outputs are corrected by {', '.join(points)} points"
+    expected = _EXPECTED.format(*ASSUMED)
+    return [lack] * bool(short), [f"{gives} ({expected})"] * bool(points)
 
 
 def examined_criteria(family: str) -> Mapping[str, str]:
@@ -115,6 +181,8 @@ def corrected_scores(
                 found = _row(correct_rate(values, clusters, **rates, level=level), part)
                 seen = _seen_of(judged, column, parts, exam)
                 found |= _unlike_exam(seen, part, usable=found["usable"])
+                if found["usable"] and not ("unsure" in seen and "unsure" in part.seen):
+                    found["speaks_of"] += _UNSEEN
             rows.append({**row, "clusters": raw.clusters, **raw.columns("raw"), **found})
     return pd.DataFrame(rows)
 

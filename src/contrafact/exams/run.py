@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError, ModelError
 from contrafact.exams import ExamOptions, exam_file
+from contrafact.exams.correct import exam_gives
 from contrafact.exams.questions import JudgeCall, ask_questions, questions_of
 from contrafact.exams.score import (
     ceiling_notes,
@@ -17,7 +19,7 @@ from contrafact.exams.score import (
     unread_notes,
 )
 from contrafact.family import family_named, task_named
-from contrafact.family.exam import Examiner, ExamItem, ExamSpec
+from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec
 from contrafact.family.exam_file import Exam, write_exam
 from contrafact.family.manifest import PackRecord
 from contrafact.family.settings import TaskOptions, check_verifiers, judge_names, with_reader
@@ -97,6 +99,12 @@ class PreparedExam:
             found += reader_estimates([judge], read, times, tokens=tokens)
         return found
 
+    @cached_property
+    def gives(self) -> tuple[list[str], list[str]]:
+        """Which criteria are short of items, and what rates by the others are corrected to."""
+        names = [name for name in self.spec.criteria.values() if name != RESPONSE]
+        return exam_gives(self.items, names)
+
     def conclude(self, out: Path, answers: Mapping[str, Mapping[str, Any]]) -> Exam:
         """Score the exam once all its questions are answered, write its two files, and return it.
 
@@ -123,6 +131,7 @@ class PreparedExam:
                 *unread_notes(rows, judge),
                 *ceiling_notes(rows, judge, self.level),
                 *leak_notes(surface, self.spec.surface_reader),
+                *self.gives[0],
             ],
             surface=surface,
             overall=self.spec.overall,

@@ -1,5 +1,6 @@
 """A family's exam: items whose verdicts are known, and how a judge is asked about them."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -140,10 +141,13 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
 def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
     """Return items drawn in pairs of the same text (or `ExamItem.pair`), one of which passes.
 
-    So the text alone does not reveal the verdict. Of the items that should fail, those that fail
-    criteria with few failures so far come first. `draw_items` draws what pairs cannot supply.
+    So the text alone does not reveal the verdict. Pairs come first that bring each criterion to
+    `MIN_EXAM` items of either verdict; then of the items that should fail, those that fail criteria
+    with few failures so far. `draw_items` draws what pairs cannot supply.
     """
     import numpy as np
+
+    from contrafact.stats.correction import MIN_EXAM
 
     if n is None or n >= len(items):
         return list(items)
@@ -152,20 +156,28 @@ def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Ex
         texts.setdefault(item.pair or item.text, ([], []))[item.should_pass].append(place)
     crossed = [sides for sides in texts.values() if all(sides)]
     rng = np.random.default_rng([seed, 0])
-    failed: dict[str, int] = {}
+    drawn: Counter[tuple[str, bool]] = Counter()
     chosen: list[int] = []
-    for turn in rng.permutation(len(crossed))[: n // 2].tolist():
-        wrong, right = crossed[turn]
-        wrong = rng.permutation(wrong).tolist()
 
-        def seen(place: int) -> float:
-            own = [failed.get(name, 0) for name, known in items[place].known.items() if not known]
-            return sum(own) / len(own)
+    def lacking(place: int) -> int:
+        return sum(drawn[verdict] < MIN_EXAM for verdict in items[place].known.items())
 
-        pick = min(wrong, key=seen)
-        for name, known in items[pick].known.items():
-            failed[name] = failed.get(name, 0) + (not known)
-        chosen += [right[int(rng.integers(len(right)))], pick]
+    def needed(turn: int) -> int:
+        return sum(max(map(lacking, side)) for side in crossed[turn])
+
+    def seen(place: int) -> float:
+        own = [drawn[name, False] for name, known in items[place].known.items() if not known]
+        return sum(own) / len(own)
+
+    turns = rng.permutation(len(crossed)).tolist()
+    while turns and len(chosen) + 1 < n:
+        turn = max(turns, key=needed)  # the first of equals, so at random
+        turns.remove(turn)
+        wrong, right = (rng.permutation(side).tolist() for side in crossed[turn])
+        pair = max(right, key=lacking), min(wrong, key=lambda place: (-lacking(place), seen(place)))
+        for place in pair:
+            drawn.update(items[place].known.items())
+        chosen += pair
     taken = set(chosen)
     left = [item for place, item in enumerate(items) if place not in taken]
     more = draw_items(left, n - len(chosen), seed) if len(chosen) < n else []

@@ -26,6 +26,7 @@ from contrafact.family.task import method_solver
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.options import absolute
+from contrafact.prompts import pack_source
 
 __all__ = ["make_task", "run_task", "solver_and_scorer"]
 
@@ -73,7 +74,7 @@ def _task_arguments(prepared: Prepared, method: str) -> dict[str, Any]:
         },
         "data": absolute(settings.data),
         "seed": settings.seed,
-        "prompts": absolute(settings.prompts),
+        "prompts": pack_source(settings.prompts),
         "limit": settings.limit,
         "cache_scope": "shared" if settings.shared_cache else prepared.identity,
         "fingerprint": prepared.identity,

@@ -83,6 +83,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     bundled: ClassVar[Path]
     bundled_shots: ClassVar[Path | None] = None
     """The files of bundled samples and, if any method shows examples, of bundled examples."""
+    unit_outputs: ClassVar[int] = 1
+    """How many outputs a judge judges for one input of a method."""
     judge_reply_tokens: ClassVar[int] = 12
     """The approximate length of a judge's reply, for estimates."""
     without_judge: ClassVar[str] = ""
@@ -350,10 +352,12 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
     items, notes = load_once(run.load, path, settings.columns)
     if not items:
         raise InputError("the file has no items", file=path, hint="give another file")
-    pool_path = settings.option("shots_from") or run.bundled_shots
+    pack = open_pack(settings.prompts)
+    bundled_shots = run.bundled_shots and pack.examples(run.bundled_shots)
+    pool_path = settings.option("shots_from") or bundled_shots
     context = MethodContext(
         settings,
-        pack=open_pack(settings.prompts),
+        pack=pack,
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
     )

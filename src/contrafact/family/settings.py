@@ -317,7 +317,7 @@ class RunSettings(BaseModel):
     )
     limit: int | None = option(None, "Take the first N items.", metavar="N", ge=1)
     seed: int = option(0, "Seed of draws and of sampling.", metavar="S", ge=0)
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")
     options: SerializeAsAny[TaskOptions] = Field(
         default_factory=TaskOptions, description="The task's own options."
     )

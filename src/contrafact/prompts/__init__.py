@@ -1,10 +1,11 @@
 """Prompt packs: templates with named variables, checked before the first call.
 
 The templates of the default pack are in the folders ``prompts`` of the families' packages; a method
-may have its own in a folder ``prompts`` next to its module. A user's pack is one folder with a
-subfolder for each family. A template is a Jinja file, rendered in a sandbox: opening it fails if it
-uses a variable that the program does not know, or lacks one that the program needs. Values are
-never read as template text themselves.
+may have its own in a folder ``prompts`` next to its module. A named pack is in folders
+``packs/NAME`` and has only what differs from the default one: templates, and worked examples. A
+user's pack is one folder with a subfolder for each family. A template is a Jinja file, rendered in
+a sandbox: opening it fails if it uses a variable that the program does not know, or lacks one that
+the program needs. Values are never read as template text themselves.
 """
 
 import hashlib
@@ -18,21 +19,33 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.errors import InputError
+from contrafact.options import absolute
 from contrafact.plugins import family_folders
 
 __all__ = [
     "SUFFIX",
     "PromptPack",
     "PromptTemplate",
+    "bundled_packs",
     "default_templates",
-    "export_default_pack",
+    "export_pack",
     "import_pack",
     "open_pack",
+    "pack_source",
     "plain_environment",
     "template_hash",
 ]
 
 SUFFIX = ".jinja"
+
+
+def bundled_packs() -> dict[str, list[str]]:
+    """Return the packs besides the default one, each with the templates that differ from it."""
+    found: dict[str, list[str]] = {}
+    for family, folder in sorted(family_folders().items()):
+        for path in sorted((folder / "packs").glob(f"*/*{SUFFIX}")):
+            found.setdefault(path.parent.name, []).append(f"{family}/{path.stem}")
+    return found
 
 
 def default_templates() -> dict[str, Path]:
@@ -120,17 +133,20 @@ class PromptTemplate:
 
 
 class PromptPack:
-    """The prompt templates of a user's folder, or the default ones.
+    """The prompt templates of a user's folder, of a named pack, or the default ones.
 
     A pack remembers which templates were opened, so that only those decide the identity of a run.
 
     Args:
-        root: A user's folder, with a subfolder for each family; None for the default pack.
+        root: A user's folder, with a subfolder for each family; None for a bundled pack.
+        name: The name of a bundled pack.
     """
 
-    def __init__(self, root: Path | None = None):
+    def __init__(self, root: Path | None = None, name: str = "default"):
         self.root = root
-        self.name = "default" if root is None else root.name
+        self.name = name if root is None else root.name
+        self.source = name if name != "default" else root and str(root)
+        """What `open_pack` opens it by; None for the default pack."""
         self._own: dict[str, Path] = {}
         self._sources: dict[str, str] = {}
 
@@ -153,6 +169,13 @@ class PromptPack:
     def mount(self, name: str, folder: Path) -> None:
         """Find templates named ``name/…`` in a folder if the pack has no folder for them."""
         self._own[name] = folder
+
+    def examples(self, bundled: Path) -> Path:
+        """Return the pack's file of worked examples in place of the bundled ones, if it has one."""
+        family = bundled.parent.parent
+        folder = self.root / family.name if self.root else family / "packs" / self.name
+        own = folder / bundled.name
+        return own if own.is_file() else bundled
 
     @property
     def sources(self) -> dict[str, str]:
@@ -180,23 +203,29 @@ class PromptPack:
         folder = family_folders().get(first)
         if folder is None:
             raise InputError(f"no family and no method has the template '{name}'")
-        return folder / "prompts" / f"{rest}{SUFFIX}"
+        named = folder / "packs" / self.name / f"{rest}{SUFFIX}"
+        return named if named.is_file() else folder / "prompts" / f"{rest}{SUFFIX}"
 
 
 def open_pack(folder: str | Path | None = None) -> PromptPack:
-    """Return the pack in a folder, or the default pack, without opening any template.
+    """Return the bundled pack of that name, the pack in a folder, or the default pack.
+
+    A bundled pack's name stands for it even if a folder here has that name: such a folder is given
+    by its absolute path.
 
     Raises:
         InputError: if the folder does not exist or holds no template.
     """
-    if folder is None:
+    if folder is None or str(folder) == "default":
         return PromptPack()
+    if str(folder) in bundled_packs():
+        return PromptPack(name=str(folder))
     root = Path(folder).resolve()
     if not root.is_dir():
         raise InputError(
-            "no such folder of prompts",
+            "no such folder of prompts, and no pack of that name",
             file=str(folder),
-            hint="write one with `contrafact prompts export DIR`",
+            hint=f"write one with `contrafact prompts export DIR`, or name {_names()}",
         )
     if next(root.rglob(f"*{SUFFIX}"), None) is None:
         raise InputError(
@@ -207,16 +236,27 @@ def open_pack(folder: str | Path | None = None) -> PromptPack:
     return PromptPack(root)
 
 
-def export_default_pack(folder: Path) -> list[Path]:
-    """Write the default pack's templates into a folder, by family, and return their paths.
+def pack_source(folder: Path | None) -> str | None:
+    """Return a pack's name, or its folder for processes with another working folder."""
+    return str(folder) if str(folder) in bundled_packs() else absolute(folder)
+
+
+def export_pack(folder: Path, name: str = "default") -> list[Path]:
+    """Write a pack's templates and examples into a folder, by family, and return their paths.
 
     Raises:
-        InputError: if the folder exists and is not empty.
+        InputError: if the folder exists and is not empty, or there is no such pack.
     """
+    if name != "default" and name not in bundled_packs():
+        raise InputError(f"no prompt pack is named '{name}'", hint=f"name {_names()}")
     _check_new(folder)
     written = []
-    for name, path in default_templates().items():
-        target = folder / f"{name}{SUFFIX}"
+    files = {Path(f"{one}{SUFFIX}"): path for one, path in default_templates().items()}
+    for family, place in family_folders().items():
+        for path in (place / "packs" / name).glob("*"):
+            files[Path(family, path.name)] = path
+    for relative, path in files.items():
+        target = folder / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
         written.append(target)
@@ -290,6 +330,10 @@ def _as_template(text: str, default: str) -> tuple[str, list[str]]:
 def template_hash(source: str) -> str:
     """Return the first 12 hex digits of a template's SHA-256, as in manifests."""
     return hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
+def _names() -> str:
+    return " or ".join(("default", *bundled_packs()))
 
 
 def _line_of(source: str, word: str) -> int:

@@ -23,6 +23,7 @@ from contrafact.files.fields import refuse_alike
 from contrafact.files.tables import read_rows
 from contrafact.judges.verifier import reader_of
 from contrafact.models.gguf import EMBEDDED_NAMES
+from contrafact.prompts import bundled_packs
 from contrafact.runs.folder import Manifest, now
 from contrafact.runs.items import FAILURES, FLUENCY_ROLE, USAGE, RunItems, read_items
 
@@ -112,6 +113,11 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         notes.append(f"{lost} samples failed and are not in these figures")
     if spec.criteria and not judges:
         notes.append("No judge was named: what needs a judge is left out.")
+    if manifest.pack.name in bundled_packs():
+        notes.append(
+            f"Prompts of the pack '{manifest.pack.name}', which says what is judged: not those of "
+            "the default pack or of published rows."
+        )
     if settings.get("judge_context"):
         notes.append("The judge saw what the system was asked too (--judge-context).")
     if manifest.data.name == BUNDLED:

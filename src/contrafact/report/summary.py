@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from contrafact.errors import Reason
+from contrafact.exams.correct import what_corrects
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
@@ -356,6 +357,9 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
         system = "" if len(finding.rows) == 1 else f" for {finding.best[0]}"
         rests_on = usable.iloc[0]["rests_on"]
         yield sentence("more", "corrected", rests_on=rests_on, rates=listed(each), system=system)
+    elif not_examined(data) and not data.meta.embedded_judge:
+        most = data.rates.sort_values("n").iloc[-1]
+        yield sentence("more", "correctable", can=what_corrects(int(most["n"]), float(most["raw"])))
 
 
 def _without_model(finding: _Finding) -> Iterator[Reason]:

@@ -27,6 +27,7 @@ from contrafact.family.settings import (
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
+from contrafact.prompts import bundled_packs
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
 __all__ = [
@@ -256,7 +257,8 @@ def file_config(file: ConfigFile, given: Mapping[str, Any], task: str) -> RunCon
     fields = model_of(task, values).model_fields
     for name, value in values.items():
         if name in fields and isinstance(value, str) and "Path" in str(fields[name].annotation):
-            values[name] = _path(file, value)
+            named = name == "prompts" and value in bundled_packs()
+            values[name] = Path(value) if named else _path(file, value)
     return make_config(task, {**values, **given}, file, ours=given)
 
 
@@ -277,6 +279,7 @@ def config_text(
         for name, value in settings.options
         if value != type(settings.options).model_fields[name].default
     }
+    prompts = settings.prompts and str(settings.prompts)
     args = {"model_args": settings.model_args, "judge_args": settings.judge_args}
     values = {
         "task": settings.task,
@@ -288,7 +291,7 @@ def config_text(
         "columns": settings.columns,
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
-        "prompts": folder / PROMPTS if settings.prompts else None,
+        "prompts": prompts if prompts in (*bundled_packs(), None) else folder / PROMPTS,
         **{name: "none" if value is None else value for name, value in task_values.items()},
         **settings.generation,
         **{name: _repeatable(given) for name, given in args.items()},

@@ -139,9 +139,12 @@ class RunItems:
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
     """Return the items of runs, each folder once.
 
-    If two runs of a task share a system, the second run's system gets the name of its folder.
+    If two runs of a task share a system, the second run's system gets the name of its prompt pack,
+    if that is a bundled one, or else of its folder.
     """
     import pandas as pd
+
+    from contrafact.prompts import bundled_packs
 
     runs: list[RunItems] = []
     taken: dict[str, set[str]] = {}
@@ -153,8 +156,11 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
         items = pd.read_parquet(folder / ITEMS)
         systems = [str(name) for name in items["system"].unique()]
         names_taken = taken.setdefault(manifest.task, set())
-        named = f"[{folder.resolve().name}]"
-        names = {name: f"{name} {named}" for name in systems if name in names_taken}
+        pack, own = manifest.pack.name, folder.resolve().name
+        labels = {f"{name} [{pack}]" for name in systems}
+        if pack in bundled_packs() and names_taken.isdisjoint(labels):
+            own = pack
+        names = {name: f"{name} [{own}]" for name in systems if name in names_taken}
         names_taken |= {names.get(name, name) for name in systems}
         runs.append(RunItems(folder, manifest, _renamed(items, names), names))
     return runs

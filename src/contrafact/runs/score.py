@@ -38,7 +38,7 @@ from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.opening import NO_MODEL
-from contrafact.prompts import open_pack
+from contrafact.prompts import bundled_packs, open_pack
 from contrafact.runs.config import RunConfig, Source, task_options
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
@@ -501,7 +501,8 @@ class _Found:
             if name in given or path is None:
                 continue
             places = (Path(path), self.source / Path(path).name)
-            found[name] = next((place for place in places if place.exists()), None)
+            bundled = Path(path) if name == "prompts" and path in bundled_packs() else None
+            found[name] = bundled or next((place for place in places if place.exists()), None)
             if found[name] is None:
                 problem = f"its {what} no longer exists: {path}"
                 raise InputError(problem, file=self.source, hint=f"name it with --{name}")

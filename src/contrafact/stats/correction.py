@@ -41,8 +41,10 @@ from contrafact.stats.intervals import (
 from contrafact.stats.sampling import share_and_effective_size, split_cells
 
 __all__ = [
+    "ASSUMED",
     "BARELY_INFORMATIVE",
     "FEW_ITEMS",
+    "MIN_EXAM",
     "MIN_YOUDEN",
     "UNINFORMATIVE",
     "UNLIKE",
@@ -50,6 +52,7 @@ __all__ = [
     "ExamRate",
     "correct_rate",
     "correction_bounds",
+    "planned_half_width",
     "ppi_share",
 ]
 
@@ -59,6 +62,9 @@ MIN_ITEMS = 100
 """Judged items below which coverage was not tested."""
 MIN_EXAM = 25
 """Exam items of each known verdict below which coverage was not tested."""
+
+ASSUMED = (0.8, 0.9)
+"""The true rate, and the sensitivity and specificity of a judge, that plans assume."""
 
 NO_EXAM_ITEMS = Reason("no-exam-items", "the exam holds no items of one of the two verdicts")
 FEW_EXAM_ITEMS = Reason("few-exam-items", f"the exam needs {MIN_EXAM} items of each known verdict")
@@ -198,6 +204,35 @@ def correction_bounds(
     return np.where(fits, low, math.nan), np.where(fits, high, math.nan)
 
 
+def planned_half_width(
+    n: int,
+    *,
+    exam: tuple[float, float] = (math.nan, math.nan),
+    labels: float = 0,
+    rate: float = ASSUMED[0],
+    sensitivity: float = ASSUMED[1],
+    specificity: float = ASSUMED[1],
+    level: float = 0.95,
+) -> float:
+    """Return half the expected width of a corrected rate's interval, before anybody is asked.
+
+    Of ``n`` independent outputs ``labels`` are labelled by people, at random; or, if none is,
+    ``exam`` are the numbers of the exam's right and wrong items. The variances are those at the
+    assumed true rate, sensitivity and specificity (docs/exam.md has the formulas).
+    """
+    right, missed = rate * sensitivity, rate * (1.0 - sensitivity)
+    passed = right + (1.0 - rate) * (1.0 - specificity)
+    z = normal_quantile(0.5 + level / 2.0)
+    if labels:
+        parts = ((right, passed), (missed, 1.0 - passed))
+        within = sum(good * (size - good) / size for good, size in parts if size)
+        return z * math.sqrt(within / labels + (rate * (1.0 - rate) - within) / n)
+    examined = rate**2 * sensitivity * (1.0 - sensitivity) / exam[0]
+    examined += (1.0 - rate) ** 2 * specificity * (1.0 - specificity) / exam[1]
+    spread = math.sqrt(passed * (1.0 - passed) / n + examined)
+    return z * spread / (sensitivity + specificity - 1.0)
+
+
 def ppi_share(
     labels: ArrayLike,
     verdicts: ArrayLike,
@@ -233,7 +268,8 @@ def ppi_share(
         estimate = float(y[labelled].mean()) if n_labelled else math.nan
         return Interval(estimate, math.nan, math.nan, level, n_labelled, labelled_groups, why)
     # Post-stratify: in each cell of verdicts and levels, weight labels up to the cell's size.
-    cell = split_cells([f.astype(np.intp), *levels], labelled, MIN_CLUSTERS)
+    # One label of a verdict is enough to tell its outputs from the others, and agrees or does not.
+    cell = split_cells([f.astype(np.intp), *levels], labelled, MIN_CLUSTERS, first=1)
     weight = np.ones(len(y))
     if probabilities is not None:
         weight[labelled] = 1.0 / finite_values(np.asarray(probabilities)[labelled], "probabilities")

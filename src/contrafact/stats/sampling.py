@@ -107,18 +107,19 @@ def verdict_levels(
 
 
 def split_cells(
-    levels: Sequence[NDArray[np.intp]], counted: NDArray[np.bool_], least: int
+    levels: Sequence[NDArray[np.intp]], counted: NDArray[np.bool_], least: int, *, first: int = 0
 ) -> NDArray[np.intp]:
     """Return the cell of each item, as whole numbers from 0.
 
     For one level after the other, each cell is split by the level if every part has at least
-    ``least`` of the items that are ``counted``.
+    ``least`` of the items that are ``counted``; ``first``, if given, for the first level.
     """
     cells = np.zeros(len(counted), dtype=np.intp)
-    for level in levels:
+    for place, level in enumerate(levels):
+        fewest = least if place else first or least
         _, apart = np.unique(np.stack([cells, level]), axis=1, return_inverse=True)
         apart = apart.reshape(-1)
-        enough = np.bincount(apart, counted, minlength=len(apart))[apart] >= least
+        enough = np.bincount(apart, counted, minlength=len(apart))[apart] >= fewest
         short = np.unique(cells[~enough])
         cells = np.where(np.isin(cells, short), cells, len(counted) + apart)
         cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
@@ -146,6 +147,7 @@ def draw_by_levels(
     rng: np.random.Generator,
     *,
     least: int = LEAST_OF_A_STRATUM,
+    first: int = 0,
 ) -> StratifiedDraw:
     """Draw ``n`` items in proportion to strata, but at least `LEAST_OF_A_STRATUM` of each.
 
@@ -153,8 +155,9 @@ def draw_by_levels(
         levels: Properties of each item, such as its system and a judge's verdict, each of shape
             (items,). Items with the same properties form a stratum.
         least: Strata with fewer items are merged (`split_cells`).
+        first: The same for the strata of the first level, if given.
     """
-    strata = split_cells(levels, np.ones(len(levels[0]), dtype=bool), least)
+    strata = split_cells(levels, np.ones(len(levels[0]), dtype=bool), least, first=first)
     sizes = np.bincount(strata)
     counts = proportional_allocation(sizes.tolist(), n, least=LEAST_OF_A_STRATUM)
     drawn = [

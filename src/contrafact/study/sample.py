@@ -144,7 +144,7 @@ def _by_judge(
     shortage = []
     for names, own in pool.groupby(["system", "judge"], sort=True, observed=True, dropna=False):
         levels = verdict_levels(own[columns].to_numpy(float), own[chances].to_numpy(float))
-        draw = draw_by_levels(levels, n, rng)
+        draw = draw_by_levels(levels, n, rng, first=1)  # the few outputs that failed are all drawn
         strata = draw.strata[draw.drawn]
         parts.append(
             own.iloc[draw.drawn].assign(

@@ -1,3 +1,4 @@
+import difflib
 import math
 from collections import Counter
 
@@ -35,3 +36,16 @@ def test_worked_examples_commit_none_of_the_computable_errors() -> None:
     items = pd.DataFrame(sides, columns=["headline", "text"])
     found = classify_many(items.assign(perplexity=math.nan, headline_perplexity=math.nan))
     assert not found["similar_semantics"].any()
+
+
+def test_worked_examples_are_the_small_edits_that_the_instruction_asks_for() -> None:
+    kept = []
+    for shot in bundled_shots():
+        words = shot.text.lower().split()
+        for side in SIDES:
+            edited = shot.reference.side(side).lower().split()
+            blocks = difflib.SequenceMatcher(None, words, edited, False).get_matching_blocks()
+            kept.append(sum(block.size for block in blocks) / len(words))
+            assert kept[-1] >= 0.4, shot.text
+            assert len(edited) <= len(words) + 4, shot.text
+    assert sum(kept) / len(kept) > 0.6

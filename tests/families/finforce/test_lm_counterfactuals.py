@@ -23,7 +23,7 @@ from contrafact.models.whitebox.noise import (
     prompt_tokens,
 )
 from contrafact.models.whitebox.weights import shared_causal, weights_name
-from contrafact.prompts import export_default_pack, open_pack
+from contrafact.prompts import export_pack, open_pack
 from contrafact.text.diff import normalised_edit_distance
 
 HEADLINES = bundled_headlines()[:2]
@@ -86,7 +86,7 @@ def test_names_of_models_with_weights_are_told_from_services(model, name):
 
 
 def test_a_pack_without_the_prompts_is_reported_before_anything_is_loaded(tmp_path):
-    export_default_pack(tmp_path / "pack")
+    export_pack(tmp_path / "pack")
     (tmp_path / "pack" / "finforce" / "lm-counterfactuals-risk.jinja").unlink()
     context = MethodContext(pack=open_pack(tmp_path / "pack"))
     with pytest.raises(Exception, match=r"lacks the template 'finforce/lm-counterfactuals-risk"):

@@ -84,8 +84,8 @@ class Judging:
 
     def subject(self, story: Story, response: str) -> Subject:
         """Return the data that verifiers judge, with the prompt pack for their reader."""
-        root = self.pack.root
-        return {**subject_of(story, response), **({"prompts": str(root)} if root else {})}
+        source = self.pack.source
+        return {**subject_of(story, response), **({"prompts": source} if source else {})}
 
     def asked(self, story: Story) -> list[Criterion]:
         texts = criteria_of(story) | ({CAUSES: ""} if self.causes else {})

@@ -228,6 +228,9 @@ def _reference(item: RawItem, notes: RowNotes) -> ForwardPair | None:
     return None
 
 
+SHOTS = Path(__file__).parent / "samples" / "shots.jsonl"
+
+
 def bundled_headlines() -> list[Headline]:
     """Return the 30 sample headlines, three of each market category."""
     return list(_read("headlines.jsonl"))
@@ -235,7 +238,7 @@ def bundled_headlines() -> list[Headline]:
 
 def bundled_shots() -> list[Headline]:
     """Return the pool of worked examples: 49 headlines, with a reference pair each."""
-    return list(_read("shots.jsonl"))
+    return list(_read(SHOTS.name))
 
 
 @cache

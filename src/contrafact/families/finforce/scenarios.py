@@ -16,7 +16,7 @@ import typer
 from inspect_ai.model import GenerateConfig, Model
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.data import bundled_shots, load_headlines
+from contrafact.families.finforce.data import SHOTS, load_headlines
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
@@ -214,7 +214,8 @@ class GenerateStage(Stage):
             seed=self.seed,
             options=FinforceOptions(shots=(self.shots,) if self.shots else ()),
         )
-        pool = load_headlines(self.shots_from) if self.shots_from else bundled_shots()
+        shots = self.shots_from or self.pack.examples(SHOTS)
+        pool = load_headlines(shots)
         return MethodContext(settings, pack=self.pack, pool=pool)
 
     @cached_property

@@ -20,7 +20,7 @@ from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.data import FIELDS, load_headlines
+from contrafact.families.finforce.data import FIELDS, SHOTS, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import Generation, check_texts, read_pair, read_side
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
@@ -60,7 +60,8 @@ class FinforceRun(TaskRun[Headline, Headline]):
     methods = METHODS
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
-    bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
+    bundled_shots = SHOTS
+    unit_outputs = len(SIDES)
     without_judge = "forward compatibility and directionality are left out"
     columns = (
         "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",

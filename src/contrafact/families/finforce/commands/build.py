@@ -10,7 +10,7 @@ from contrafact.families.finforce.release import release_files
 from contrafact.files.atomic import write_folder
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import require_tables
-from contrafact.options import ASKING, CallOptions, absolute, argument, command, option
+from contrafact.options import ASKING, CallOptions, argument, command, option
 from contrafact.stages.run import stage_command
 
 
@@ -24,7 +24,7 @@ class _Screen(CallOptions):
         None, "A set whose headlines are left out as duplicates.", metavar="FILE"
     )
     near: float = option(0.8, "Similarity from which two headlines are the same.", ge=0.3, le=1)
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")
     structured: bool = option(True, "Ask providers for JSON by schema.")
 
 
@@ -40,12 +40,13 @@ def screen(options: _Screen) -> None:
     """
     require_tables(options.file)
     from contrafact.families.finforce.screen import ScreenStage
+    from contrafact.prompts import pack_source
 
     stage = ScreenStage(
         options.model,
         tuple(map(str, options.against or ())),
         options.near,
-        absolute(options.prompts),
+        pack_source(options.prompts),
         options.structured,
         options.max_connections,
         options.bounds,

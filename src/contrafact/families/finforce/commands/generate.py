@@ -18,6 +18,7 @@ from contrafact.options import (
     key_values,
     option,
 )
+from contrafact.prompts import pack_source
 from contrafact.stages.run import executor, stage_command
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class GenerateOptions(CallOptions):
     shots_from: Path | None = option(None, "Pool of examples; our own if none.", metavar="FILE")
     limit: int | None = option(None, "Take the first N rows.", ge=1, metavar="N")
     seed: int = option(0, "Seed of the draw of examples.", ge=0, metavar="S")
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")
     temperature: float | None = option(None, panel=SAMPLING, ge=0)
     top_p: float | None = option(None, panel=SAMPLING, ge=0, le=1)
     max_tokens: int | None = option(None, panel=SAMPLING, ge=1)
@@ -85,7 +86,7 @@ class GenerateOptions(CallOptions):
             max_connections=self.max_connections,
             bounds=self.bounds,
             limit=self.limit,
-            prompts=absolute(self.prompts),
+            prompts=pack_source(self.prompts),
         )
 
 

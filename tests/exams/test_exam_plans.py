@@ -1,0 +1,84 @@
+"""What an exam and labels can give is said before anybody is asked, and items are drawn for it."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from contrafact.exams.correct import exam_gives, what_corrects
+from contrafact.families.cobe.exam import cobe_items, drawn_known
+from contrafact.families.finforce.exam import finforce_items
+from contrafact.family.exam import draw_crossed
+from contrafact.stats.correction import MIN_EXAM, planned_half_width
+
+MODEL = ("--model", "embedded/smollm2-135m", "--judge", "embedded/smollm2-135m")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_draw_gives_every_criterion_what_a_correction_needs_first(seed):
+    stories = cobe_items(drawn_known(200, seed))
+    for items, n in ((finforce_items(), 100), (stories, 200)):
+        drawn = draw_crossed(items, n, seed)
+        known = Counter(one for item in drawn for one in item.known.items())
+        assert len(drawn) == n and sum(item.should_pass for item in drawn) == n // 2
+        assert min(known.values()) >= MIN_EXAM, known
+        lack, gives = exam_gives(drawn, {name for name, _ in known})
+        assert not lack and all(f"{name} to ±" in gives[0] for name, _ in known)
+
+
+def test_an_exam_that_is_too_small_says_which_criteria_are_short():
+    drawn = draw_crossed(finforce_items(), 60, 0)
+    known = Counter(one for item in drawn for one in item.known.items())
+    (lack,), gives = exam_gives(drawn, ["forward_compatibility", "directionality", "not asked"])
+    assert not gives and lack.startswith("too few items, 25 of either, to correct rates by ")
+    for name in ("forward_compatibility", "directionality"):
+        right, wrong = known[name, True], known[name, False]
+        assert f"{name} ({right} that should pass, {wrong} that should fail)" in lack
+
+
+@pytest.mark.parametrize("n", [150, 246, 400, 2_000])
+@pytest.mark.parametrize("rate", [0.6, 0.8, 1.0])
+def test_what_is_promised_is_reached_and_no_less_would_do(n, rate):
+    assumed = min(rate, 0.95)
+    said = what_corrects(n, rate)
+    items = re.search(r"an exam with ([\d,]+) items of either verdict", said)
+    labels = re.search(r"people's labels of ([\d,]+) of them", said)
+
+    def number(found):
+        return int(found[1].replace(",", ""))
+
+    if items:
+        each = number(items)
+        assert planned_half_width(n, exam=(each, each), rate=assumed) <= 0.05
+        assert planned_half_width(n, exam=(each - 1, each - 1), rate=assumed) > 0.05 or each == 25
+    if labels:
+        few = number(labels)
+        assert planned_half_width(n, labels=few, rate=assumed) <= 0.05
+        assert planned_half_width(n, labels=few - 1, rate=assumed) > 0.05
+    assert ("nothing corrects" in said) == (planned_half_width(n, labels=n, rate=assumed) > 0.05)
+    assert f"at a rate of {assumed:.0%} and a judge right in 90%" in said
+
+
+def test_where_nothing_can_correct_a_rate_it_says_what_would_be_enough():
+    said = what_corrects(36, 34 / 36)
+    assert said.startswith("36 outputs: nothing corrects a rate to ±5 points, at best ±7")
+    assert "an exam corrects none below 100" in said
+    enough = int(re.search(r"that takes (\d+) outputs", said)[1])
+    assert "nothing corrects" not in what_corrects(enough, 34 / 36)
+    assert "nothing corrects" in what_corrects(enough - 1, 34 / 36)
+    assert "±9 by any exam" in what_corrects(150)
+
+
+def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
+    told = quick_contrafact("run", "cobe", *MODEL, "--limit", "12", "--estimate", code=0).stdout
+    assert "36 outputs: nothing corrects a rate to ±5 points" in " ".join(told.split())
+    told = quick_contrafact("run", "finforce", *MODEL, "--limit", "8", "--estimate", code=0).stdout
+    assert "16 outputs: nothing corrects" in " ".join(told.split())
+    plain = quick_contrafact("run", "cobe", *MODEL[:2], "--estimate", code=0).stdout
+    assert "corrects" not in plain, "nobody judges"
+    exam = ("exam", *MODEL[2:], "--family", "finforce", "--estimate")
+    few = quick_contrafact(*exam, "--n", "40", code=0).stdout
+    assert "too few items, 25 of either, to correct rates by forward_compatibility" in few
+    enough = " ".join(quick_contrafact(*exam, "--n", "100", code=0).stdout.split())
+    assert "rates of 400 outputs are corrected by forward_compatibility to ±" in enough
+    assert "too few items" not in enough

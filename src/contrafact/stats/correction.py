@@ -43,6 +43,7 @@ from contrafact.stats.sampling import share_and_effective_size, split_cells
 __all__ = [
     "BARELY_INFORMATIVE",
     "FEW_ITEMS",
+    "MIN_ITEMS",
     "MIN_YOUDEN",
     "UNINFORMATIVE",
     "UNLIKE",

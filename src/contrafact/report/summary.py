@@ -370,10 +370,10 @@ def _more(finding: _Finding) -> Iterator[Reason]:
     for code, apart in (("apart", True), ("not-apart", False)):
         if names := finding.compared(apart=apart):
             yield sentence("more", code, names=_named(names))
-    if not finding.bounds:  # these speak of what is decided alone
+    if not finding.bounds:  # a correction, and the valid form, speak of what is decided alone
         yield from _corrected(finding)
-        yield from _without_model(finding)
         yield from _over_valid(finding)
+    yield from _without_model(finding)
     yield from _powerless(finding)
     yield from _judges(finding.data)
     yield from _losses(finding.data)
@@ -424,7 +424,9 @@ def _without_model(finding: _Finding) -> Iterator[Reason]:
         return
     name, figure = str(rows.iloc[0]["system"]), finding.shown(rows.iloc[0])
     code, p = "baseline", None
-    if name in finding.tests:
+    if (bounds := finding.bounds.get(name)) and bounds.opened:
+        figure = bounds.text
+    if name in finding.tests and not finding.bounds:
         p = float(finding.tests[name]["p_adjusted"])
         code = "baseline-apart" if p < _SIGNIFICANT else "baseline-not-apart"
     shown = "" if p is None else format_number(p, "p")
@@ -466,7 +468,8 @@ def _next(finding: _Finding) -> Reason:
     """Return the advice on what to do next, chosen by the first case that holds."""
     data, meta = finding.data, finding.data.meta
     unexamined = not_examined(data)
-    can_label = bool(unexamined and families()[data.family].study)
+    family = families().get(data.family)
+    can_label = bool(unexamined and family and family.study)
     asked = data.items[data.items["role"].eq("asked")]
     models = asked["model"].astype(str)
     few = finding.ranked[data.spec.clusters] < data.spec.fewest

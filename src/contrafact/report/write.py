@@ -202,6 +202,8 @@ def _md_cell(cell: Cell) -> str:
 
 _TEX_ROOM = 62
 """How many characters of ``\\scriptsize`` fit the width of a two-column paper's column."""
+_TEX_SMALL = 0.8
+"""The width of a character of ``\\tiny``, in those."""
 _TEX_TEXT = 18
 """The characters that a column of texts is given, which are wrapped."""
 
@@ -238,9 +240,9 @@ def _tex_parts(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[li
         if column.kind == "text":
             wide = _TEX_TEXT
         else:
-            texts = [text for cell in cells for text in (cell.text, *cell.more)]
-            words = [*column.heading.split(), *texts]
-            wide = max(map(len, words))
+            words = [*column.heading.split(), *(cell.text for cell in cells)]
+            small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
+            wide = max(*map(len, words), *small, 0)
         wide += 2
         if wide > left and len(parts[-1]) > len(first):
             parts.append([*first])

@@ -497,7 +497,7 @@ SPEC = ReportSpec(
         ),
     ),
     records={f"{VERIFIER}proof": RECORD},
-    harder="draw harder stories (contrafact cobe synth --level 6 --n 200 --out FILE), or more",
+    harder="draw harder stories (`contrafact cobe synth --level 6 --n 200 --out FILE`), or more",
     terminal=(
         TerminalColumn("accuracy", "valid", "Acc. %"),
         TerminalColumn("accuracy_spread", "valid", "± phrasings", rank=1),

@@ -250,6 +250,7 @@ def summarise(data: ChapterData) -> Summary:
             "measure": None if finding.measure is None else finding.measure.name,
             "form": finding.form,
             "systems": finding.best,
+            "bounds": {name: one.ends for name, one in finding.bounds.items()},
             **{name: first[name] for name in ("estimate", "low", "high")},
         },
     )

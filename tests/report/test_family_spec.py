@@ -197,7 +197,9 @@ def test_systems_are_compared_ranked_and_those_without_a_model_stand_last(
     assert {"judged_valid_low", "classified_strict", "distance", "diversity"} <= set(overall)
     assert {row["system"] for row in results["ranks"]} == {label for label, *_ in SYSTEMS[:2]}
     (said,) = [one for one in results["summary"] if one.startswith("Without any model, people has")]
-    assert re.search(r"On the same items, .* \(paired test, p [<=] ?\d", said)
+    # Of the systems' verdicts more than a tenth could not be read: bounds lead, and no test.
+    assert results["opening"]["codes"][0] == "open"
+    assert re.search(r"has \d+\.\d to \d+\.\d%\.$", said)
 
 
 def test_without_judge_and_fluency_the_chapter_says_so(

@@ -88,8 +88,10 @@ def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
     shown = tables_of(data)
     assert {"overall", "risk_vs_opportunity"} <= set(shown)
     for table in shown.values():
-        ranks = {cell.rank for group in row_groups(table) for row in group.rows for cell in row}
-        assert ranks == {0}, table.key
+        best = [
+            cell for group in row_groups(table) for row in group.rows for cell in row if cell.best
+        ]
+        assert best == [], table.key
 
 
 def test_when_nothing_was_judged_it_says_what_can_be_said(opened: Any) -> None:
@@ -208,7 +210,7 @@ def test_references_and_controls_are_marks_never_ranked_tested_or_best(
     for group in row_groups(table):
         for row in group.rows:
             if row[0].text in MARKS:
-                assert {cell.rank for cell in row} == {0}
+                assert not any(cell.best for cell in row)
 
 
 def test_where_only_references_are_there_they_are_what_was_asked_about(study: Any) -> None:
@@ -222,7 +224,8 @@ def test_where_only_references_are_there_they_are_what_was_asked_about(study: An
     ("given", "step", "command"),
     [
         ({"judged": False}, "judge", "contrafact score RUN --judge"),
-        ({}, "examine", "--family finforce --out exam.json"),
+        ({}, "label", "contrafact finforce study sample RUN --for calibration"),
+        ({"headlines": 64}, "examine", "--family finforce --out exam.json"),
     ],
 )
 def test_it_says_what_to_do_next(opened: Any, given: Any, step: str, command: str) -> None:
@@ -243,8 +246,9 @@ def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
     for name, held in made.items():
         meta = study.make_meta(panel=held)
         data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=50))
-        (table,) = panel_section(data).shows
-        assert table is not None
+        judged, table = panel_section(data).shows
+        assert isinstance(judged, Table) and isinstance(table, Table)
+        assert {*judged.frame["judge"]} == {*held["judge"]}
         titles[name] = table.title
         counts[name] = {row.criterion: row.judges for row in table.frame.itertuples(index=False)}
     assert titles == {"together": "Agreement of the panel", "apart": "Agreement of each panel"}

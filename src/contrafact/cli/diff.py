@@ -138,7 +138,7 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
                 ]
                 for row in group.rows
             ]
-            show_table(title, [column.heading for column in table.columns], rows)
+            show_table(title, [column.heading for column in table.shown], rows)
     for sentence in summary(found):
         typer.echo(_plain(str(sentence)))
     for line in _flips(found, shown):

@@ -103,6 +103,8 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
         shown = sorted(part["warnings"], key=lambda warning: warning.get("code") != "cut-prompts")
         while shown and shown[0].get("code") == "cut-prompts":
             console.print("{title}: {text}".format_map(shown.pop(0)), soft_wrap=False)
+        if part["opening"]["bounds"]:
+            console.print(part["opening"]["sentence"], soft_wrap=False)
         for line in _lines(spec, part, console.width):
             console.print(line)
         if brief and shown:
@@ -136,10 +138,12 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
     lost = {"invalid": "invalid"}
     if any(row.get("degenerate") for row in part["invalid"]):
         lost["degenerate"] = "no answer"
+    # Figures over what is decided alone, of which too much is open, are left to the report.
+    bounded = part["opening"]["measure"] if part["opening"]["bounds"] else None
     blocks: list[tuple[int, list[str]]] = []
     for shown in spec.shown:
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
-        if any(rows):
+        if any(rows) and (shown.measure, shown.form) != (bounded, "valid"):
             cells = [text for row in rows for text in _cell(row, shown)]
             blocks.append((shown.rank, [shown.heading, *cells]))
     for key, heading in lost.items():

@@ -7,6 +7,7 @@ are held unescaped.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ __all__ = [
     "MISSING",
     "OWN",
     "PUBLISHED",
+    "STRICT",
+    "VALID",
+    "VALID_HEADING",
     "Column",
     "Fact",
     "GridChart",
@@ -60,6 +64,9 @@ PUBLISHED = "published"
 reference's or a control's, which is never marked as the best; or a paper's."""
 
 MISSING = "–"
+VALID, STRICT = "_valid", "_strict"
+"""The ends of the keys of a measure's columns in either form."""
+VALID_HEADING, BOTH_HEADING = "Over valid outputs", "Valid and strict"
 
 
 def missing(value: object) -> bool:
@@ -108,7 +115,7 @@ class Column:
 
     ``<key>_low`` and ``<key>_high``, if the frame has them, are its bounds; ``<key>_sd`` is its
     spread over few-shot draws. ``group`` is a heading over several columns; in a ``ranked`` column
-    the best and second best are marked.
+    the best is marked, unless another lies inside its interval.
     """
 
     key: str
@@ -149,6 +156,39 @@ class Table:
         """Return the table without its empty columns, except those in ``keep``."""
         there = {*keep, *self.frame.columns[self.frame.notna().any()]}
         return replace(self, columns=tuple(c for c in self.columns if c.key in there))
+
+    @cached_property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns to show: strict ones are left out where all are as over valid outputs."""
+        strict = {c.key: c for c in self.columns if c.key.endswith(STRICT)}
+        twins = {key: key.removesuffix(STRICT) + VALID for key in strict}
+        shown = {column.key for column in self.columns}
+        if not strict or not all(
+            twin in shown and self._equal(key, twin) for key, twin in twins.items()
+        ):
+            return self.columns
+        both = [
+            replace(
+                c,
+                group=c.group.replace(VALID_HEADING, BOTH_HEADING),
+                label=c.label.replace(VALID_HEADING, BOTH_HEADING),
+            )
+            for c in self.columns
+            if c.key not in strict
+        ]
+        return tuple(both)
+
+    def _equal(self, key: str, twin: str) -> bool:
+        """Whether two columns are the same, with their bounds, in all lines but published ones."""
+        ends = ("", "_low", "_high")
+        lines = self.frame
+        if "source" in lines.columns:
+            lines = lines[lines["source"].ne(PUBLISHED)]
+        one, other = (
+            lines.reindex(columns=[f"{name}{end}" for end in ends]).to_numpy(float)
+            for name in (key, twin)
+        )
+        return bool(np.allclose(one, other, rtol=0, atol=1e-9, equal_nan=True))
 
     @property
     def raw(self) -> pd.DataFrame:

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from contrafact.family.display import GridChart, Kind, Table, Warnings
 from contrafact.family.run_facts import ReportMeta
-from contrafact.stats.intervals import MIN_CLUSTERS, Interval, Resampling
+from contrafact.stats.intervals import MIN_CLUSTERS, Interval
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
@@ -88,13 +87,13 @@ class Measure:
         column: The column of the items, if its name differs from the measure's.
         criterion: The judged column whose rate it is, if different from ``column``; for a measure
             that is better when low, the rate is the share that failed.
+        parts: The judged columns of which it is the mean, if several.
         group: The heading over its columns; without one, the forms are the headings.
         judged: Whether it depends on a judge; only values from the same judge are compared or
             marked as best.
         fluency: Whether it depends on the fluency model, with the same restriction.
         ranked: Whether the best value is marked.
         compared: Its name in the paired comparisons; without one, it is not compared.
-        family: Comparisons with the same ``family`` share a Holm adjustment.
         headline: Whether the chapter's first sentence may report it: the first such measure that
             has figures, or shares with a better direction if there is no such measure.
         phrase: Its name in a sentence, if not its label: "average of the two scores".
@@ -110,13 +109,13 @@ class Measure:
     better: Literal["high", "low"] | None = "high"
     column: str = ""
     criterion: str = ""
+    parts: tuple[str, ...] = ()
     forms: tuple[Form, ...] = ("valid", "strict")
     group: str = ""
     judged: bool = False
     fluency: bool = False
     ranked: bool = True
     compared: str = ""
-    family: str = ""
     headline: bool = False
     phrase: str = ""
     units: Callable[[pd.DataFrame], pd.DataFrame] | None = None
@@ -190,6 +189,7 @@ class Explorer:
         text: The column of the text to show, if not the output's text.
         answer: The column of an answer, in families whose output is not a text.
         note: The column of a system's further remarks.
+        pair: The column of what outputs of one system belong together, to set side by side.
     """
 
     filters: tuple[tuple[str, str], ...] = ()
@@ -201,6 +201,7 @@ class Explorer:
     text: str = ""
     answer: str = ""
     note: str = ""
+    pair: str = ""
 
 
 @dataclass(frozen=True)
@@ -245,8 +246,7 @@ class ChapterData:
         systems: The systems in order: those under test, then baselines, then references.
         figures: Every figure, one per row; ``pairs`` are the paired comparisons.
         published: Whether the paper's rows are requested.
-        streams: The random generators, by the spec's names for them.
-        bootstrap: The bootstrap of the figures' intervals; its random stream continues.
+        bootstrap: The bootstrap of all intervals.
         rates: The judges' rates and their corrections, as from
             `contrafact.exams.correct.corrected_scores`, with NaN for unusable values. If people
             labelled items, as from `contrafact.exams.correct.corrected_by_labels`, with
@@ -262,18 +262,16 @@ class ChapterData:
     figures: pd.DataFrame
     pairs: pd.DataFrame
     published: bool
-    level: float
-    resamples: int
-    streams: Mapping[str, np.random.Generator]
     bootstrap: Bootstrap
     family: str
     rates: pd.DataFrame = field(default_factory=pd.DataFrame)
     ranks: pd.DataFrame = field(default_factory=pd.DataFrame)
     examined: bool = False
 
-    def how(self, stream: str) -> Resampling:
-        """Return the arguments for making intervals with one of the streams."""
-        return {"rng": self.streams[stream], "resamples": self.resamples, "level": self.level}
+    @property
+    def level(self) -> float:
+        """The confidence level of all intervals."""
+        return self.bootstrap.level
 
     @cached_property
     def judged(self) -> bool:
@@ -360,8 +358,8 @@ class ReportSpec:
         how: Terms and explanations of how to read the chapter, besides those of every chapter;
             ``{level}`` and ``{resamples}`` are filled in.
         terminal: The columns shown in the terminal, if not the first measures.
-        streams: The names of the random streams, in the order in which the seed spawns them; a name
-            that nothing draws from keeps the streams after it as they were.
+        records: What was measured of a judge, by its name: "wrong in 0 of 1,000 verdicts".
+        harder: What to do where no output failed, if there is anything harder than more units.
     """
 
     title: str
@@ -385,7 +383,8 @@ class ReportSpec:
     explorer: Explorer = field(default_factory=Explorer)
     how: tuple[tuple[str, str], ...] = ()
     terminal: tuple[TerminalColumn, ...] = ()
-    streams: tuple[str, ...] = ("figures", "pairs", "examples", "judged")
+    records: Mapping[str, str] = field(default_factory=dict)
+    harder: str = ""
 
     @property
     def cluster(self) -> str:

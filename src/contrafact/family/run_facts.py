@@ -47,6 +47,7 @@ class RunFacts(BaseModel):
     )
     data: str | None = Field(default=None, description="The data file's or sample's name.")
     data_hash: str | None = Field(default=None, description="Its SHA-256.")
+    bundled: bool = Field(default=False, description="Whether the data are the bundled samples.")
     data_count: int | None = Field(default=None, description="Items in it.")
     limit: int | None = Field(default=None, description="The most items that the run took.")
     versions: dict[str, str] = Field(
@@ -87,6 +88,15 @@ class ReportMeta(BaseModel):
     @property
     def judges(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(judge for run in self.runs for judge in run.judges))
+
+    @property
+    def bundled(self) -> bool:
+        """Whether all runs are of the bundled samples."""
+        return bool(self.runs) and all(run.bundled for run in self.runs)
+
+    def judges_of(self, system: str) -> tuple[str, ...]:
+        """Return the judges on whose verdicts a system's figures rest."""
+        return next((run.judges for run in self.runs if system in run.systems), self.judges)
 
     @property
     def fluency_models(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ A table of measures has a line for each system, or for each system of each group
 each measure and form that has figures. Its notes say what is missing and what cannot be compared.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,14 +13,17 @@ import pandas as pd
 
 from contrafact.family.display import MARK, OWN, Column, GridChart, Panel, Table, with_figures
 from contrafact.family.report import Breakdown, ChapterData, Form, Measure
-from contrafact.models.asking import CAUSES, UNREADABLE, cause_of
+from contrafact.models.asking import CAUSES, UNREADABLE
 
 __all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table"]
 
 _MOST_SYSTEMS = 8
 _LEADERBOARD = 3
 """The smallest number of systems that are ranked."""
-_REASONS_SHOWN = 20
+_REASONS_SHOWN = 10
+_REASON_LENGTH = 120
+_QUOTED = re.compile(r"(?<!\w)'.*?'(?!\w)(?:, (?<!\w)'.*?'(?!\w))*", re.DOTALL)
+"""What a reason quotes: reasons that are otherwise the same are counted together."""
 
 
 def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
@@ -174,7 +178,8 @@ def _measure_columns(
     """Yield the columns of measures: those with their own heading, then the others by form."""
     apart = [one for one in measures if one.group or one.forms == ("all",)]
     together = [one for one in measures if one not in apart]
-    unit = ", %" if any(one.kind == "share" for one in together) else ""
+    shares = [one.kind == "share" for one in together]
+    unit = ", %" if shares and all(shares) else ""
     headings = {"valid": f"Over valid outputs{unit}", "strict": f"Strict{unit}"}
     forms: tuple[Form, ...] = ("valid", "strict")
     columns: list[tuple[Measure, Form, str, str]] = [
@@ -190,7 +195,9 @@ def _measure_columns(
     ]
     for measure, form, key, group in columns:
         ranked = data.marks(measure)
-        column = Column(key, measure.label, measure.kind, group, measure.better, ranked)
+        mixed = measure.kind == "share" and "%" not in measure.label + group
+        label = f"{measure.label} %" if mixed else measure.label
+        column = Column(key, label, measure.kind, group, measure.better, ranked)
         yield measure, form, column
 
 
@@ -329,49 +336,57 @@ def invalid_table(
 def reason_table(data: ChapterData) -> Table | None:
     """Return a table that counts the reasons for invalid outputs and verdicts; None without any.
 
-    The commonest reasons have a line each; the rest share a line, so that no count is lost.
+    Reasons that differ only in what they quote are one line, with the commonest as an example. The
+    rest share a line, so that no count is lost.
     """
     items = data.items
     valid, degenerate = items["valid"].eq(1), items["degenerate"]
     lost = items["invalid_reason"][~valid].fillna("no reason kept")
-    parts = [
-        ("output", lost, items["invalid_cause"]),
-        ("degenerate output", degenerate.dropna(), degenerate.notna().map({True: "degenerate"})),
-    ]
+    parts = [("output", lost), ("degenerate output", degenerate.dropna())]
     for criterion in data.spec.criteria:
         if (column := f"{criterion.column}_invalid") in items.columns:
             unread = items[column][valid].dropna()
-            parts.append((f"judge on {criterion.label.lower()}", unread, unread.map(cause_of)))
+            parts.append((f"judge on {criterion.short or criterion.label.lower()}", unread))
     every = pd.concat(
-        pd.DataFrame({"where": where, "invalid_reason": reasons, "cause": causes[reasons.index]})
-        for where, reasons, causes in parts
+        pd.DataFrame({"where": where, "reason": reasons, "system": items["system"][reasons.index]})
+        for where, reasons in parts
     )
     if every.empty:
         return None
-    in_order = pd.CategoricalDtype(list(data.systems), ordered=True)
-    every["system"] = items["system"][every.index].astype(in_order)
-    by = ["where", "invalid_reason", "cause", "system"]
-    frame = every.groupby(by, observed=True).size().reset_index(name="count")
-    order = ["count", "where", "invalid_reason", "system"]
-    frame = frame.sort_values(order, ascending=[False, True, True, True])
-    frame["system"] = frame["system"].astype(object)
-    shown, rest = frame.iloc[:_REASONS_SHOWN], frame.iloc[_REASONS_SHOWN:]
-    if len(rest):
+    every["invalid_reason"] = every["reason"].map(lambda text: _QUOTED.sub("…", str(text)))
+    by = every.groupby(["where", "invalid_reason"], sort=False)
+    frame = by.agg(
+        count=("reason", "size"),
+        systems=("system", "nunique"),
+        example=("reason", lambda reasons: _shortened(str(reasons.mode().iloc[0]))),
+    ).reset_index()
+    frame = frame.sort_values(["count", "where", "invalid_reason"], ascending=[False, True, True])
+    frame["example"] = frame["example"].where(frame["example"].ne(frame["invalid_reason"]))
+    shown, rest = frame.iloc[: _REASONS_SHOWN - 1], frame.iloc[_REASONS_SHOWN - 1 :]
+    if len(rest) > 1:
         line = {
             "where": "any",
-            "invalid_reason": f"{len(rest)} other combinations",
-            "system": "any",
-            "cause": "any",
+            "invalid_reason": f"{len(rest):,} other reasons, which Every output shows",
             "count": int(rest["count"].sum()),
+            "systems": int(every["system"].nunique()),
         }
         shown = pd.concat([shown, pd.DataFrame([line])])
+    else:
+        shown = frame
     columns = (
         *((Column("where", "Where", "text"),) if data.spec.criteria else ()),
         Column("invalid_reason", "Reason", "text"),
-        Column("cause", "Cause", "text"),
-        Column("system", "System", "text"),
+        Column("example", "The commonest", "text"),
         Column("count", "Count", "count"),
+        *((Column("systems", "Systems", "count"),) if len(data.systems) > 1 else ()),
     )
-    caption = "Every output and verdict that could not be read, by the reason given."
+    caption = "Every output and verdict that could not be read or decided, by the reason given."
     frame = shown[[column.key for column in columns]].reset_index(drop=True)
-    return Table("invalid_reasons", "Reasons", caption, columns, frame)
+    return Table("invalid_reasons", "Reasons", caption, columns, frame).without_empty_columns()
+
+
+def _shortened(text: str) -> str:
+    """Return a reason of at most so many characters, in whole words."""
+    if len(text) <= _REASON_LENGTH:
+        return text
+    return text[: _REASON_LENGTH + 1].rpartition(" ")[0].rstrip(",;:") + " …"

@@ -1,7 +1,4 @@
-"""A chapter: everything that a report shows about one task, made by the family's spec.
-
-Sections are made in the order in which they are shown, since they draw from shared random streams.
-"""
+"""A chapter: everything that a report shows about one task, made by the family's spec."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +70,7 @@ class Chapter:
 
     @property
     def title(self) -> str:
-        return self.spec.title
+        return self.spec.title + (" (bundled samples)" if self.data.meta.bundled else "")
 
     @property
     def eyebrow(self) -> str:
@@ -131,7 +128,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     data = replace(
         data,
         figures=estimate_figures(data.items, data.spec, data.bootstrap),
-        pairs=compare_systems(data.items, data.spec, data.meta, **data.how("pairs")),
+        pairs=compare_systems(data.items, data.spec, data.meta, data.bootstrap),
         rates=judged_rates(data, options.exams, options.labels),
         examined=bool(options.exams),
     )
@@ -142,10 +139,7 @@ def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
     """Return a chapter's data without figures, comparisons and ranks, which take the most time."""
     spec = runs.spec
     items = prepare_items(runs.take_items(), spec)
-    names = tuple(dict.fromkeys((*spec.streams, "panel", "opening")))
-    spawned = np.random.SeedSequence(options.seed).spawn(len(names))
-    streams = dict(zip(names, map(np.random.default_rng, spawned), strict=True))
-    resamples, level = options.resamples, options.level
+    rng = np.random.default_rng(options.seed)
     return ChapterData(
         spec=spec,
         items=items,
@@ -154,10 +148,7 @@ def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
         figures=pd.DataFrame(),
         pairs=pd.DataFrame(),
         published=options.with_published,
-        level=level,
-        resamples=resamples,
-        streams=streams,
-        bootstrap=Bootstrap(rng=streams["figures"], resamples=resamples, level=level),
+        bootstrap=Bootstrap(rng=rng, resamples=options.resamples, level=options.level),
         family=runs.family,
     )
 

@@ -21,19 +21,23 @@ from contrafact.family.display import count, listed
 from contrafact.family.report import Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import changes_between
-from contrafact.report.estimates import compare_systems, estimate_figures, prepare_items
+from contrafact.report.estimates import (
+    adjusted,
+    compare_systems,
+    estimate_figures,
+    prepare_items,
+)
 from contrafact.report.frames import meta_of
 from contrafact.report.marks import why_invalid
 from contrafact.report.words import sentence
 from contrafact.runs.items import RunItems, read_items
-from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = ["RunDiff", "SystemPair"]
 
 SEED = 0
 LEVEL = 0.95
-"""The seed of the intervals, and their confidence level."""
+"""The seed of the intervals, that of reports, and their confidence level."""
 
 _INVALID = Measure("invalid", "Invalid, %", better="low", forms=("all",), ranked=False)
 """The share of outputs that could not be read, for families without such a measure."""
@@ -259,17 +263,13 @@ def _differences(
     shared: Mapping[SystemPair, pd.DataFrame], spec: ReportSpec, meta: ReportMeta, resamples: int
 ) -> pd.DataFrame:
     """Return the differences and the figures compared, with p-values adjusted over all pairs."""
-    how: dict[str, Any] = {"resamples": resamples, "level": LEVEL}
-    # Separate streams, so that figures and differences do not affect one another.
-    seeds = np.random.SeedSequence(SEED).spawn(3)
-    for_pairs, for_figures = (np.random.default_rng(seed) for seed in (seeds[0], seeds[2]))
-    bootstrap = Bootstrap(rng=for_figures, **how)
+    bootstrap = Bootstrap(rng=np.random.default_rng(SEED), resamples=resamples, level=LEVEL)
     spec = replace(spec, breakdowns=())
     with_invalid = replace(spec, measures=compared_measures(spec))
     parts = []
     for pair, rows in shared.items():
         of_a, of_b = pair.labels
-        part = compare_systems(rows, with_invalid, meta, rng=for_pairs, pairs=[(of_b, of_a)], **how)
+        part = compare_systems(rows, with_invalid, meta, bootstrap, pairs=[(of_b, of_a)])
         if part.empty:
             continue
         figures = estimate_figures(rows, spec, bootstrap)
@@ -280,11 +280,10 @@ def _differences(
             of_side = figures.loc[figures["system"].eq(label), ["measure", "form", *ends]]
             part = part.merge(of_side.rename(columns=ends), on=["measure", "form"], how="left")
         systems = {"system_a": pair.before, "system_b": pair.after, "pair": pair.name}
-        parts.append(part.drop(columns=["first", "second"]).assign(level=LEVEL, **systems))
+        parts.append(part.assign(level=LEVEL, **systems))
     if not parts:
         return pd.DataFrame()
-    differences = pd.concat(parts, ignore_index=True)
-    differences["p_adjusted"] = differences.groupby("form")["p_value"].transform(holm)
+    differences = adjusted(pd.concat(parts, ignore_index=True)).drop(columns=["first", "second"])
     better = {measure.name: measure.better for measure in with_invalid.measures}
     differences["better"] = differences["measure"].map(better)
     differences["verdict"] = [verdict_of(row) for _, row in differences.iterrows()]

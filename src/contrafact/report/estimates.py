@@ -12,7 +12,7 @@ paired comparisons: systems that these cannot tell apart share a rank.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,6 @@ from contrafact.family.exam_file import Exam
 from contrafact.family.report import ROLES, ChapterData, Estimate, Measure, Part, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.models.asking import UNREADABLE, cause_of
-from contrafact.stats.intervals import Resampling
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
@@ -264,9 +263,9 @@ def compare_systems(
     items: pd.DataFrame,
     spec: ReportSpec,
     meta: ReportMeta,
+    bootstrap: Bootstrap,
     *,
     pairs: Sequence[tuple[str, str]] = (),
-    **how: Unpack[Resampling],
 ) -> pd.DataFrame:
     """Compare systems on the items that both were asked about.
 
@@ -280,9 +279,9 @@ def compare_systems(
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
-        ``difference`` (first minus second), ``low``, ``high``, ``p_value``, ``p_adjusted``
-        (Holm's, over all comparisons of that form in one family), ``n``, the column that counts
-        clusters, ``method``.
+        ``difference`` (first minus second), ``low``, ``high``, ``p_value``, ``p_adjusted`` (see
+        `adjusted`), ``n``, the column that counts clusters, ``differ`` (how many of these differ),
+        ``method``.
     """
     systems = items.drop_duplicates("system").set_index("system")
     measures = [m for m in spec.measures if m.compared or (pairs and m.compute is None)]
@@ -296,19 +295,33 @@ def compare_systems(
         for measure in measures
         if meta.one_fluency_model or not measure.fluency
     ]
-    rows = [
-        {"family": family, **row}
-        for family in dict.fromkeys(measure.family for measure, _ in by_measure)
-        for first, second in pairs
-        for measure, values in by_measure
-        if measure.family == family and not (measure.judged and judges[first] != judges[second])
-        for row in _differences(values, spec, measure, (first, second), how)
-    ]
-    if not rows:
-        return pd.DataFrame()
-    frame = pd.DataFrame(rows)
-    frame["p_adjusted"] = frame.groupby(["family", "form"])["p_value"].transform(holm)
-    return frame.drop(columns="family")
+    return adjusted(
+        pd.DataFrame(
+            row
+            for first, second in pairs
+            for measure, values in by_measure
+            if not (measure.judged and judges[first] != judges[second])
+            for row in _differences(values, spec, measure, (first, second), bootstrap)
+        )
+    )
+
+
+def adjusted(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return paired comparisons with p-values adjusted by Holm over all of them.
+
+    A hypothesis is a pair of systems and a measure. Its forms are two readings of one hypothesis,
+    so each form is adjusted for the same number: all hypotheses that have a test in any form.
+    """
+    if pairs.empty:
+        return pairs
+    tests = number_of_tests(pairs)
+    by_form = pairs.groupby("form")["p_value"]
+    return pairs.assign(p_adjusted=by_form.transform(lambda p: holm(p, tests)))
+
+
+def number_of_tests(pairs: pd.DataFrame) -> int:
+    """Return for how many hypotheses `adjusted` adjusts."""
+    return len(pairs[["first", "second", "measure"]].drop_duplicates())
 
 
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:
@@ -323,7 +336,7 @@ def _differences(
     spec: ReportSpec,
     measure: Measure,
     systems: tuple[str, str],
-    how: Resampling,
+    bootstrap: Bootstrap,
 ) -> Iterator[dict[str, object]]:
     first, second = systems
     measured = values.index.get_level_values("system")
@@ -341,7 +354,7 @@ def _differences(
             a.loc[both, column].to_numpy(float),
             b.loc[both, column].to_numpy(float),
             shared[both].get_level_values(spec.cluster).to_numpy(object),
-            **how,
+            **bootstrap.how,
         )
         row: dict[str, object] = {
             "first": first,
@@ -352,6 +365,7 @@ def _differences(
             "p_adjusted": np.nan,
             "n": comparison.n,
             spec.clusters: comparison.clusters,
+            "differ": comparison.differ,
             "method": comparison.method,
         }
         yield spec.bounded(row)
@@ -362,7 +376,7 @@ def judged_ranks(data: ChapterData) -> pd.DataFrame:
     spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
     asked = items[items["role"].eq("asked")]
     ranks = [
-        ranked_systems(asked, column, unit=_unit(spec), **data.how("judged")).assign(
+        ranked_systems(asked, column, unit=_unit(spec), **data.bootstrap.how).assign(
             criterion=column
         )
         for column in (one.column for one in spec.criteria if one.leaderboard)
@@ -385,7 +399,7 @@ def judged_rates(
     criteria = {column: examined.get(column, column) for column in columns}
     rates = corrected_scores(
         items, exams, family=data.family, criteria=criteria, packs=packs, settings=asked,
-        **data.how("judged"),
+        **data.bootstrap.how,
     )  # fmt: skip
     if rates.empty:
         return pd.DataFrame()

@@ -56,7 +56,7 @@ def pack_items(
     unit = ["draw", *data.spec.key]
     if len(items) > most:
         groups = items.groupby(unit, sort=True).ngroup().to_numpy()
-        drawn = data.streams["opening"].permutation(int(groups.max()) + 1)
+        drawn = data.bootstrap.how["rng"].permutation(int(groups.max()) + 1)
         sizes = np.bincount(groups)
         kept = drawn[: int(np.searchsorted(np.cumsum(sizes[drawn]), most, side="right"))]
         items = items[np.isin(groups, kept)]
@@ -71,10 +71,13 @@ def pack_items(
         "systems": data.systems,
         "best": list(data.systems).index(best) if best in data.systems else 0,
         "system": items["system"].map(list(data.systems).index).tolist(),
+        "draw": items["draw"].tolist(),
         "item": items.groupby(unit, sort=False).ngroup().tolist(),
         **_texts(items, data),
         "state": np.where(invalid, 1, np.where(items["degenerate"].notna(), 2, 0)).tolist(),
         "why": _coded(reasons.where(invalid, items["degenerate"])),
+        "said": _coded(_said(items, data)),
+        "pair": _column(items, data.spec.explorer.pair)["codes"],
         "filters": _filters(items, data),
         "flags": _flags(items, data),
         "classes": _classes(items, data.spec.explorer),
@@ -109,6 +112,34 @@ def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
         "note": _column(items, spec.note),
         "facts": [{"label": label, **_column(items, name)} for label, name in spec.facts],
     }
+
+
+def _said(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
+    """Return who left which verdict of an output open and why, and how a panel's judges voted."""
+    spec = data.spec
+    words = {1.0: "passed", 0.0: "failed"}
+    key = ["system", "draw", *spec.key]
+    said: dict[tuple[str, ...], list[str]] = {}
+
+    def add(of: Sequence[object], criterion: str, judge: object, vote: float, why: object) -> None:
+        label = labels.get(criterion, criterion)
+        verdict = words.get(vote) or f"left open: {'no reason kept' if missing(why) else why}"
+        said.setdefault(tuple(map(str, of)), []).append(f"{label}, {judge}: {verdict}")
+
+    labels = {one.column: one.short or one.label for one in spec.criteria}
+    votes = data.meta.panel
+    judged_one_by_one = set() if votes is None else set(votes["system"])
+    if votes is not None:
+        columns = [*key, "criterion", "judge", "passed", "invalid"]
+        for *of, criterion, judge, vote, why in votes[columns].itertuples(index=False):
+            add(of, criterion, judge, vote, why)
+    rest = items[~items["system"].isin(judged_one_by_one)]
+    for criterion in labels:
+        if (column := f"{criterion}_invalid") in rest.columns:
+            for *of, judge, why in rest.dropna(subset=column)[[*key, "judge", column]].to_numpy():
+                add(of, criterion, judge, math.nan, why)
+    keys = items[key].astype(str).itertuples(index=False, name=None)
+    return ["\n".join(said[of]) if of in said else None for of in keys]
 
 
 def _filters(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:

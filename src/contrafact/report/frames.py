@@ -140,6 +140,7 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         data=manifest.data.name,
         data_hash=manifest.data.sha256,
         data_count=manifest.data.items,
+        bundled=manifest.data.name == BUNDLED,
         versions={
             "contrafact": manifest.contrafact,
             "inspect-ai": manifest.inspect_ai,

@@ -15,7 +15,7 @@ from contrafact.report.chapter import Chapter
 from contrafact.report.explorer import CHUNK
 from contrafact.report.words import run_facts
 from contrafact.report.write import heading_groups, row_groups
-from contrafact.text.delimit import visible_html, visible_text
+from contrafact.text.delimit import inner_html, visible_html, visible_text
 
 
 def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:
@@ -54,6 +54,7 @@ def page_environment() -> Environment:
     )
     environment.filters["visible"] = visible_html
     environment.filters["breakable"] = _breakable
+    environment.filters["prose"] = _prose
     environment.filters["attribute"] = visible_text
     environment.filters["number"] = format_number
     environment.filters["data_uri"] = lambda svg: (
@@ -70,6 +71,13 @@ def page_environment() -> Environment:
 def _asset(name: str) -> Markup:
     text = files("contrafact.report").joinpath("templates", name).read_text(encoding="utf-8")
     return Markup(text)
+
+
+def _prose(text: object) -> Markup:
+    """Return a sentence with what it has between backticks, its commands, as code."""
+    parts = [inner_html(part) for part in str(text).split("`")]
+    parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(parts))
 
 
 _MAY_BREAK = re.compile(r"(?<=[/:,=])")

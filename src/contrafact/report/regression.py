@@ -19,6 +19,7 @@ from contrafact.family.display import format_number
 from contrafact.family.report import Form, Measure
 from contrafact.report.diff import (
     RunDiff,
+    SystemPair,
     compared_measures,
     diff_runs,
 )
@@ -118,8 +119,21 @@ def check_runs(
     means = [measure for measure in compared_measures(spec) if measure.compute is None]
     wanted = [parse_check(text, means) for text in checks]
     diff = diff_runs(before, after, systems=systems)
-    pairs = [pair.name for pair in diff.pairs]
-    return diff, find_regressions(wanted, diff.differences, pairs, rule=rule)
+    silent = [
+        pair
+        for pair, rows in diff.rows.items()
+        if not (rows["valid"].eq(1) & rows["degenerate"].isna()).any()
+    ]
+    pairs = [pair.name for pair in diff.pairs if pair not in silent]
+    findings = find_regressions(wanted, diff.differences, pairs, rule=rule)
+    return diff, findings + [_of_nothing(check, pair) for check, pair in product(wanted, silent)]
+
+
+def _of_nothing(check: Check, pair: SystemPair) -> Finding:
+    """Return the finding that fails a check, since neither run has an output to compare."""
+    text = f"{check.name}: no output of {pair.name} is an answer in either run: nothing to compare"
+    nan = math.nan
+    return Finding(check, pair.before, pair.after, nan, nan, nan, 0, regressed=True, text=text)
 
 
 def find_regressions(

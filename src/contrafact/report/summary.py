@@ -12,21 +12,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from contrafact.errors import Reason
-from contrafact.exams.correct import what_corrects
+from contrafact.exams.correct import examined_criteria, what_corrects
+from contrafact.family import families
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
+from contrafact.family.exam import RESPONSE
 from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.report.estimates import NO_MODEL, compare_systems
-from contrafact.report.words import not_examined, sentence
-from contrafact.stats.correction import UNINFORMATIVE
-from contrafact.stats.intervals import Resampling
-from contrafact.stats.replicates import Bootstrap
+from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tests
+from contrafact.report.tables import votes_by_judge
+from contrafact.report.words import judge_options, not_examined, sentence
+from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
+from contrafact.stats.paired import clusters_to_tell
 
 _SIGNIFICANT = 0.05
 """The adjusted p-value below which a paired difference is called more than chance."""
@@ -81,7 +83,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """How many outputs of a system were put to a judge, pass, and are left open."""
+    """How many outputs of a system, or verdicts on them, a judge was asked for.
+
+    ``passed`` of them are right; ``opened`` are left open, and are neither right nor wrong.
+    """
 
     judged: int
     passed: int
@@ -139,18 +144,25 @@ class _Finding:
         invalid or no answer is wrong.
         """
         measure, items = self.measure, self.data.items
-        if measure is None or not measure.judged or measure.units or measure.compute:
+        if measure is None or not measure.judged or measure.kind != "share":
             return {}
-        if measure.kind != "share" or measure.better != "high":
+        if measure.better != "high" or (not measure.parts and (measure.units or measure.compute)):
             return {}
-        column = measure.column or measure.name
         bounds = {}
         for system in map(str, self.rows["system"]):
             rows = items[items["system"].eq(system) & items["was_judged"]]
-            is_open = rows[column].isna() & _sound(rows)
-            bounds[system] = _Bounds(len(rows), int(rows[column].eq(1).sum()), int(is_open.sum()))
+            verdicts = rows[list(self.columns)].where(rows["degenerate"].isna(), 0.0)
+            is_open = verdicts.isna().mul(_sound(rows), axis="index")
+            counts = (verdicts.size, verdicts.eq(1).sum().sum(), is_open.sum().sum())
+            bounds[system] = _Bounds(*map(int, counts))
         much = any(one.opened > _OPEN * one.judged for one in bounds.values())
         return bounds if much else {}
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of verdicts on which the measure rests."""
+        measure = self.measure
+        return () if measure is None else measure.parts or (measure.column_of("valid"),)
 
     @cached_property
     def one_judge(self) -> bool:
@@ -158,26 +170,49 @@ class _Finding:
         return not self.judged or self.data.one_judge
 
     @cached_property
-    def adjusted(self) -> dict[str, float]:
-        """The adjusted p-values of the best system against the systems it was compared with."""
+    def tests(self) -> dict[str, "pd.Series[Any]"]:
+        """The tests of the best system against others, by their names; each with the number of
+        ``tests`` that its p-value is adjusted for.
+        """
         name, best = (self.measure or _SOUND).name, self.best[0]
         data, pairs = self.data, self.data.pairs
         if self.measure is None:
             items = data.items.assign(_sound=_sound(data.items))
             spec = replace(data.spec, measures=(_SOUND,))
-            pairs = compare_systems(items, spec, data.meta, **_own_stream(data))
+            pairs = compare_systems(items, spec, data.meta, data.bootstrap)
         if pairs.empty:
             return {}
         chosen = pairs[pairs["measure"].eq(name) & pairs["form"].eq(self.form)]
-        tests = zip(chosen["first"], chosen["second"], chosen["p_adjusted"], strict=True)
-        return {str(b if a == best else a): float(p) for a, b, p in tests if best in (a, b)}
+        chosen = chosen.assign(tests=number_of_tests(pairs))
+        return {
+            str(row["second"] if row["first"] == best else row["first"]): row
+            for _, row in chosen.iterrows()
+            if best in (row["first"], row["second"])
+        }
 
-    def compared(self, *, apart: bool) -> list[str]:
-        """Return the systems that a test tells apart from the best; or the others."""
+    def compared(self, *, apart: bool, role: str = "asked") -> list[str]:
+        """Return the systems of a role that a test tells apart from the best; or the others."""
         if len(self.best) > 1 or not self.data.several or not self.one_judge or self.bounds:
             return []
-        tested = [name for name in map(str, self.ranked["system"]) if name in self.adjusted]
-        return [name for name in tested if (self.adjusted[name] < _SIGNIFICANT) == apart]
+        rows = self.ranked if role == "asked" else self.rows
+        named = [name for name in map(str, rows["system"]) if name in self.tests]
+        if role != "asked":
+            named = [name for name in named if name in self.data.systems_as(role)]
+        return [name for name in named if (self.tests[name]["p_adjusted"] < _SIGNIFICANT) == apart]
+
+    @cached_property
+    def not_apart(self) -> list["pd.Series[Any]"]:
+        """The tests that do not tell the best system from another, or from a baseline."""
+        names = (self.compared(apart=False, role=role) for role in ("asked", "baseline"))
+        return [self.tests[name] for name in dict.fromkeys(chain(*names))]
+
+    @cached_property
+    def examinable(self) -> bool:
+        """Whether an exam of the judge could correct the measure's rates."""
+        known = {name for name, of in examined_criteria(self.data.family).items() if of != RESPONSE}
+        rates = self.data.rates
+        rates = rates[rates["criterion"].isin(self.columns) & rates["n"].ge(MIN_ITEMS)]
+        return len(rates) > 0 and known.issuperset(self.columns)
 
     @cached_property
     def rates(self) -> pd.DataFrame:
@@ -215,6 +250,7 @@ def summarise(data: ChapterData) -> Summary:
             "measure": None if finding.measure is None else finding.measure.name,
             "form": finding.form,
             "systems": finding.best,
+            "bounds": {name: one.ends for name, one in finding.bounds.items()},
             **{name: first[name] for name in ("estimate", "low", "high")},
         },
     )
@@ -254,20 +290,14 @@ def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
-    bootstrap = Bootstrap(**_own_stream(data))
     lines: list[dict[str, object]] = []
     for system in data.systems:
         items = data.items[data.items["system"].eq(system)]
-        interval = bootstrap.mean(_sound(items).astype(float), items[data.spec.cluster])
+        interval = data.bootstrap.mean(_sound(items).astype(float), items[data.spec.cluster])
         row = {"system": system, **vars(interval), data.spec.clusters: interval.clusters}
         lines.append(data.spec.bounded(row))
     rows = pd.DataFrame(lines)
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
-
-
-def _own_stream(data: ChapterData) -> Resampling:
-    """Return resampling settings with a random stream that no other interval draws from."""
-    return {"rng": np.random.default_rng(0), "resamples": data.resamples, "level": data.level}
 
 
 def with_interval(row: "pd.Series[Any]", spec: ReportSpec, kind: Kind = "share") -> str:
@@ -295,6 +325,7 @@ def _sentence(finding: _Finding) -> Reason:
         "one-best": True,
     }
     leads = {
+        "on bundled samples, ": data.meta.bundled,
         "nothing was judged; ": finding.measure is None and bool(spec.criteria),
         f"on one {spec.cluster_noun}, which says nothing of others, ": not data.several,
         "by the verdicts of the small embedded model, a poor judge, ": finding.judged
@@ -303,10 +334,12 @@ def _sentence(finding: _Finding) -> Reason:
     lead = "".join(text for text, holds in leads.items() if holds)
     both = "both" if len(ranked) == 2 else f"all {len(ranked)}"
     strict = ", counting what is invalid or no answer as wrong" if finding.form == "strict" else ""
-    units = count(data.items[spec.cluster].nunique(), spec.cluster_noun, spec.clusters)
+    units = count(int(ranked.iloc[0][spec.clusters]), spec.cluster_noun, spec.clusters)
+    what = spec.output[1] if len(finding.columns) < 2 else "verdicts"
     low = finding.measure is not None and finding.measure.better == "low"
     within = [
-        f"{name} {one.text} ({one.judged - one.opened} of {one.judged} decided, {one.passed} right)"
+        f"of {name}, {one.judged - one.opened} of {one.judged} {what} are decided and {one.passed} "
+        f"right, so it lies between {one.text.replace(' to ', '% and ')}"
         for name in ranked["system"][:_MOST_BARS]
         if (one := finding.bounds.get(str(name)))
     ]
@@ -326,7 +359,7 @@ def _sentence(finding: _Finding) -> Reason:
             [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
         ),
         rests=f"{strict}, over {units}" if data.several else "",
-        within=listed(within) if within else "",
+        within="; ".join(within),
     )
 
 
@@ -338,10 +371,37 @@ def _more(finding: _Finding) -> Iterator[Reason]:
     for code, apart in (("apart", True), ("not-apart", False)):
         if names := finding.compared(apart=apart):
             yield sentence("more", code, names=_named(names))
-    yield from _corrected(finding)
+    if not finding.bounds:  # a correction, and the valid form, speak of what is decided alone
+        yield from _corrected(finding)
+        yield from _over_valid(finding)
     yield from _without_model(finding)
-    yield from _over_valid(finding)
+    yield from _powerless(finding)
+    yield from _judges(finding.data)
     yield from _losses(finding.data)
+
+
+def _powerless(finding: _Finding) -> Iterator[Reason]:
+    """Yield a sentence if no difference that was tested could have become significant."""
+    spec, tests = finding.data.spec, finding.not_apart
+    if tests and all(test["tests"] * 2.0 ** (1 - test["differ"]) > _SIGNIFICANT for test in tests):
+        most = max(int(test["differ"]) for test in tests)
+        differ = (
+            count(most, spec.cluster_noun, spec.clusters) if most else f"no {spec.cluster_noun}"
+        )
+        number = count(int(tests[0]["tests"]), "test")
+        yield sentence("more", "powerless", differ=differ, tests=number)
+
+
+def _judges(data: ChapterData) -> Iterator[Reason]:
+    """Yield who decided alone in a panel, and what is known of judges that were measured."""
+    votes = votes_by_judge(data)
+    if len(votes) and votes["now"].sum() > 1:
+        alone = votes.loc[votes["now"], ["judge", "alone"]].itertuples(index=False)
+        each = listed([f"{judge} {number:,}" for judge, number in alone])
+        yield sentence("more", "alone", decided=f"{votes['of'].iloc[0]:,}", each=each)
+    for judge, record in data.spec.records.items():
+        if judge in data.meta.judges:
+            yield sentence("more", "record", judge=judge, record=record)
 
 
 def _corrected(finding: _Finding) -> Iterator[Reason]:
@@ -367,8 +427,11 @@ def _without_model(finding: _Finding) -> Iterator[Reason]:
     if finding.measure is None or rows.empty or finding.best[0] in set(rows["system"]):
         return
     name, figure = str(rows.iloc[0]["system"]), finding.shown(rows.iloc[0])
-    code, p = "baseline", finding.adjusted.get(name)
-    if p is not None:
+    code, p = "baseline", None
+    if (bounds := finding.bounds.get(name)) and bounds.opened:
+        figure = bounds.text
+    if name in finding.tests and not finding.bounds:
+        p = float(finding.tests[name]["p_adjusted"])
         code = "baseline-apart" if p < _SIGNIFICANT else "baseline-not-apart"
     shown = "" if p is None else format_number(p, "p")
     p_text = f"p {shown}" if shown[:1] == "<" else f"p = {shown}"
@@ -407,8 +470,10 @@ def _losses(data: ChapterData) -> Iterator[Reason]:
 
 def _next(finding: _Finding) -> Reason:
     """Return the advice on what to do next, chosen by the first case that holds."""
-    data, meta, judges = finding.data, finding.data.meta, finding.data.meta.judges
+    data, meta = finding.data, finding.data.meta
     unexamined = not_examined(data)
+    family = families().get(data.family)
+    can_label = bool(unexamined and family and family.study)
     asked = data.items[data.items["role"].eq("asked")]
     models = asked["model"].astype(str)
     few = finding.ranked[data.spec.clusters] < data.spec.fewest
@@ -417,21 +482,42 @@ def _next(finding: _Finding) -> Reason:
         "judge": data.spec.criteria and not data.judged,
         "no-answers": asked["degenerate"].notna().mean() > _MOST,
         "decide": bool(finding.bounds),
-        "examine": unexamined and not meta.embedded_judge,
-        "other-judge": unexamined or finding.is_uninformative,
+        "examine": unexamined and not meta.embedded_judge and finding.examinable,
+        "label": can_label and not meta.embedded_judge,
+        "other-judge": (unexamined and meta.embedded_judge) or finding.is_uninformative,
         "name-model": models.eq(NO_MODEL).all(),
         "other-model": models.str.startswith(EMBEDDED_NAMES).all(),
         "more-clusters": few.all(),
+        "tell-apart": finding.not_apart,
+        "harder": finding.measure is not None and finding.ranked.iloc[0]["estimate"] == 1.0,
         "second-system": len(data.systems) == 1,
-        "tell-apart": finding.compared(apart=False),
         "read-failures": True,
     }
     return sentence(
         "next",
         next(code for code, holds in cases.items() if holds),
-        judge=judges[0] if len(judges) == 1 else "J",
+        judge=judge_options(unexamined[0]) if len(unexamined) == 1 else "--judge J",
         family=data.family,
         clusters=data.spec.clusters,
+        fewest=data.spec.fewest,
+        wanted=_wanted(finding),
+        harder=data.spec.harder or f"use harder {data.spec.unit[1]}, or more of them",
+    )
+
+
+def _wanted(finding: _Finding) -> str:
+    """Return how many clusters would tell the best system from one that it is not told from."""
+    spec = finding.data.spec
+    numbers = [
+        clusters_to_tell(test, int(test[spec.clusters]), tests=int(test["tests"]))
+        for test in finding.not_apart
+    ]
+    if not any(numbers):
+        return "; how many cannot be said from a difference of 0 or without an interval"
+    tests = count(int(finding.not_apart[0]["tests"]), "test")
+    return (
+        f": about {min(filter(None, numbers)):,} would do in four of five cases, if the difference "
+        f"and its spread are those seen here (Holm's adjustment for {tests})"
     )
 
 
@@ -460,7 +546,7 @@ def _drawing(
         estimate, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
         if one := finding.bounds.get(system):
             low, high = one.ends
-            rests = _rests_on(data.items[data.items["system"].eq(system)])
+            rests = _rests_on(data.items[data.items["system"].eq(system)], data.spec)
             width = round(position(high) - position(low), 2)
             nowhere = float("nan")
             return _Bar(system, one.text, "bounds", nowhere, position(low), width, nowhere, rests)
@@ -475,7 +561,7 @@ def _drawing(
             position(low),
             round(position(high) - position(low), 2),
             float("nan") if same else position(reported),
-            _rests_on(data.items[data.items["system"].eq(system)]),
+            _rests_on(data.items[data.items["system"].eq(system)], data.spec),
         )
 
     bars, marks = ([bar(row) for _, row in part.iterrows()] for part in (rows, finding.marks))
@@ -497,9 +583,9 @@ def _drawing(
     return bars, marks, ends, caption
 
 
-def _rests_on(rows: pd.DataFrame) -> str:
+def _rests_on(rows: pd.DataFrame, spec: ReportSpec) -> str:
     invalid, degenerate = _lost(rows)
-    parts = [f"{len(rows):,} asked for"]
+    parts = [count(len(rows), *spec.output)]
     parts += [f"{invalid:,} invalid"] if invalid else []
     parts += [f"{degenerate:,} no answer"] if degenerate else []
     return ", ".join(parts)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from contrafact.family.display import Column, Table, listed
+from contrafact.family.display import Column, Table, count, listed
 from contrafact.family.report import ChapterData, Section
-from contrafact.runs.items import agreement, cluster_labels
+from contrafact.report.estimates import number_of_tests
+from contrafact.runs.items import agreement, cluster_labels, repeated_judges
 
 
 def comparison_table(data: ChapterData) -> Table | None:
@@ -37,8 +38,10 @@ def comparison_table(data: ChapterData) -> Table | None:
     caption = (
         "The first system minus the second, on what both were asked, few-shot draws averaged "
         f"first: {data.percent_level} interval by {spec.cluster_noun}, p-value by flipping the "
-        f"sign of whole {spec.clusters}, and the same adjusted (Holm) for all comparisons of its "
-        "form. Read the adjusted one."
+        f"sign of whole {spec.clusters}, and the same adjusted (Holm) for the "
+        f"{count(number_of_tests(pairs), 'test')} of this page: its pairs of systems by the "
+        "measures compared, either form of a measure being one. Read the adjusted p-value; the "
+        "intervals are of single differences, not adjusted."
     )
     title, frame = "Paired comparisons", pd.DataFrame(lines)
     return Table("paired", title, caption, tuple(columns), frame, (), "pair")
@@ -99,11 +102,11 @@ _OF_EXAMS = (
 
 def panel_section(data: ChapterData) -> Section:
     """Return the section on how far the judges of a panel agree."""
-    section = Section("agreement", "How far the judges agree", (), "Agreement")
+    section = Section("agreement", "Who judged, and how far the judges agree", (), "Judges")
     verdicts = data.meta.panel
     if verdicts is None:
         return section
-    how, spec = data.how("panel"), data.spec
+    how, spec = data.bootstrap.how, data.spec
     clusters = cluster_labels(data.items, spec.cluster)
     panels = _panels(verdicts)
     agreed = [agreement(part, clusters, **how).assign(panel=name) for name, part in panels.items()]
@@ -111,7 +114,8 @@ def panel_section(data: ChapterData) -> Section:
     if len(panels) < 2:
         frame = frame.drop(columns="panel")
     results = frame.rename(columns={"estimate_low": "low", "estimate_high": "high"})
-    section = replace(section, results={"panel": results})
+    judged = _judged_table(data)
+    section = replace(section, shows=[judged], results={"panel": results, "judges": judged.frame})
     if frame.empty:
         return section
     columns = (
@@ -121,9 +125,10 @@ def panel_section(data: ChapterData) -> Section:
         Column("judges", "Judges", "count"),
     )
     caption = (
-        f"How far the judges agree, {data.percent_level} interval by {spec.cluster_noun}. Where "
-        "nearly all verdicts are the same, kappa and alpha sink although the judges agree; AC1 "
-        "does not."
+        f"How far judges agree on {spec.output[1]} that at least two of them decided, "
+        f"{data.percent_level} interval by {spec.cluster_noun}. A judge that was asked again "
+        "counts once. Where nearly all verdicts are the same, kappa and alpha sink although the "
+        "judges agree; AC1 does not."
     )
     names = frame["criterion"].map(spec.labels).fillna(frame["criterion"])
     frame = frame.assign(criterion=names)
@@ -131,7 +136,83 @@ def panel_section(data: ChapterData) -> Section:
     if len(panels) > 1:
         frame["criterion"] += ", of " + frame["panel"]
         title = "Agreement of each panel"
-    return replace(section, shows=[Table("panel", title, caption, columns, frame, (), "criterion")])
+    table = Table("panel", title, caption, columns, frame, (), "criterion")
+    return replace(section, shows=[judged, table])
+
+
+def votes_by_judge(data: ChapterData) -> pd.DataFrame:
+    """Return what each judge of a panel decided, over all systems; empty without a panel.
+
+    Returns:
+        One row per judge: ``judge``; ``now``, whether the figures rest on it, or it judged earlier;
+        ``verdicts`` asked for; ``decided``, ``open``; ``passed``, the share of what it decided;
+        ``of``, how many verdicts the judges of the figures decided, and ``alone``, how many of
+        these it alone did; ``both`` and ``same``: decided by it and another judge (of earlier
+        verdicts of one judge: by it now and then), and the share of them that are the same.
+    """
+    votes = data.meta.panel
+    if votes is None:
+        return pd.DataFrame()
+    judged_now = {name: data.meta.judges_of(name) for name in votes["system"].unique()}
+    skipped = {"judge", "passed", "invalid", "read", "probability", "mass"}
+    unit = [name for name in votes.columns if name not in skipped]
+    wide = votes.groupby([*unit, "judge"], sort=False, dropna=False)["passed"].first()
+    wide = pd.to_numeric(wide).unstack("judge")
+    systems = wide.index.get_level_values("system")
+    asked = votes.groupby("judge", sort=False).size()
+    is_now = pd.DataFrame(
+        {judge: [judge in judged_now[system] for system in systems] for judge in asked.index},
+        index=wide.index,
+    )
+    known = wide.notna()
+    by_now = (known & is_now[wide.columns]).sum(axis="columns")
+    repeats = repeated_judges(asked.index)
+    lines = []
+    for judge, number in asked.items():
+        own, mine = known[judge], is_now[judge]
+        again = repeats.get(str(judge))
+        others = [again] if again else [one for one in wide if one != judge and one not in repeats]
+        pairs = [(wide[judge] == wide[one])[own & known[one]] for one in others]
+        same = pd.concat(pairs) if pairs else pd.Series(dtype=float)
+        lines.append(
+            {
+                "judge": judge,
+                "now": bool(mine.any()),
+                "verdicts": number,
+                "decided": int(own.sum()),
+                "open": number - int(own.sum()),
+                "passed": wide[judge].mean(),
+                "of": int(by_now.gt(0).sum()),
+                "alone": int((own & mine & by_now.eq(1)).sum()),
+                "both": len(same),
+                "same": same.mean() if len(same) else float("nan"),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def _judged_table(data: ChapterData) -> Table:
+    votes = votes_by_judge(data)
+    role = votes["now"].map({True: "in the figures", False: "earlier"})
+    repeats = repeated_judges(votes["judge"])
+    role = role.mask(votes["judge"].isin(repeats), "the same judge, earlier")
+    columns = (
+        Column("judge", "Judge", "text"),
+        Column("role", "Its verdicts are", "text"),
+        Column("verdicts", "Asked for", "count", "Verdicts"),
+        Column("decided", "Decided", "count", "Verdicts"),
+        Column("open", "Open", "count", "Verdicts"),
+        Column("alone", "It alone", "count", "Verdicts"),
+        Column("passed", "Passed, %", "share", "Of the decided"),
+        Column("both", "Another too", "count", "Of the decided"),
+        Column("same", "Of these alike, %", "share", "Of the decided"),
+    )
+    caption = (
+        "Every judge's own verdicts. It alone: decided by no other judge of the figures, so that "
+        "the panel's verdict is this judge's. A judge that was asked again is compared with "
+        "itself, which says how stable it is and not that two judges agree."
+    )
+    return Table("judges", "Who judged", caption, columns, votes.assign(role=role))
 
 
 def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -3,6 +3,7 @@
 Sentences are templates in ``templates/sentences.toml``, by code.
 """
 
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -19,6 +20,7 @@ from contrafact.models.gguf import EMBEDDED_NAMES
 
 _OTHER_ROLES = {"baseline": "without a model", "mark": "as references and controls"}
 _ENOUGH_VERDICTS = 20
+_NO_ANSWERS = 3  # so many outputs that are no answer show what a judge passes
 _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
 
@@ -34,6 +36,11 @@ def sentence(part: str, code: str, **values: object) -> Reason:
     for name in part.split("."):
         templates = templates[name]
     return Reason(code, templates[code]).filled(**values)
+
+
+def judge_options(judge: str) -> str:
+    """Return the options that name a judge, or the members of a panel, on a command line."""
+    return " ".join(f"--judge {shlex.quote(name)}" for name in judge.split(" + "))
 
 
 def facts(data: ChapterData) -> list[Fact]:
@@ -57,7 +64,7 @@ def facts(data: ChapterData) -> list[Fact]:
         panels = {run.judges for run in meta.runs if run.judges}
         several = "a panel" if len(panels) < 2 else "of different runs"
         below_judge = several if len(judges) > 1 else ""
-        shown.append(Fact("Judge", _first_of(judges), below_judge, is_name=True))
+        shown.append(Fact("Judge", ", ".join(judges) or "none", below_judge, is_name=True))
     if any(measure.fluency for measure in spec.measures):
         shown.append(Fact("Fluency model", _first_of(meta.fluency_models), is_name=True))
     return shown
@@ -91,7 +98,7 @@ def warnings(data: ChapterData) -> Warnings:
     places = {
         "outputs": outputs,
         "family": data.family,
-        "judge": judges[0] if len(judges) == 1 else "J",
+        "judge": judge_options(judges[0]) if len(judges) == 1 else "--judge J",
     }
     return [
         Warned(
@@ -121,9 +128,11 @@ def _cut_off(data: ChapterData) -> str:
 
 
 def _one_answer(data: ChapterData) -> Iterator[str]:
-    """Yield a sentence for each criterion on which a judge nearly always gives the same answer.
+    """Yield a sentence for each criterion on which a judge's verdicts are suspiciously alike.
 
-    Criteria on which an exam shows that the judge can tell right from wrong are left out.
+    That a judge passes nearly everything is no reason to doubt it, since the outputs may be right,
+    unless it passes what is no answer; that it fails nearly everything is. Criteria on which an
+    exam shows that the judge can tell right from wrong are left out.
     """
     items = data.items[data.items["was_judged"]]
     asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
@@ -136,6 +145,8 @@ def _one_answer(data: ChapterData) -> Iterator[str]:
         for criterion in asked:
             verdicts = judged[criterion.column].dropna()
             share = float(verdicts.mean()) if len(verdicts) >= _ENOUGH_VERDICTS else 0.5
+            if share >= 0.5 and judged["degenerate"].notna().sum() < _NO_ANSWERS:
+                continue
             if (judge, criterion.column) in informative or 1 - _ONE_ANSWER < share < _ONE_ANSWER:
                 continue
             yield (
@@ -146,11 +157,12 @@ def _one_answer(data: ChapterData) -> Iterator[str]:
 
 
 def not_examined(data: ChapterData) -> list[str]:
-    """Return the judges with a rate that is not corrected because there is no exam."""
+    """Return the judges of whose errors nothing is known: they have neither exam nor record."""
     if data.rates.empty:
         return []
     unexamined = data.rates["why_code"].eq(NOT_EXAMINED.code)
-    return [*map(str, data.rates.loc[unexamined, "judge"].unique())]
+    judges = map(str, data.rates.loc[unexamined, "judge"].unique())
+    return [judge for judge in judges if judge not in data.spec.records]
 
 
 def _not_corrected(data: ChapterData) -> dict[str, str]:
@@ -186,11 +198,26 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
     standard = {term: text for term, text in sentences()["how"].items() if not needless.get(term)}
     shown = {
         "level": format_number(data.level * 100, "count"),
-        "resamples": format_number(data.resamples, "count"),
+        "resamples": format_number(data.bootstrap.resamples, "count"),
         "clusters": spec.clusters,
+        "fewest": spec.fewest,
+        "methods": _methods(data),
         "noun": spec.cluster_noun or spec.unit[0],
     }
     return [(term, text.format(**shown)) for term, text in {**named, **standard, **named}.items()]
+
+
+def _methods(data: ChapterData) -> str:
+    """Return how the bounds of this chapter were made, besides by resampling."""
+    used = data.figures["method"].astype(str)
+    exact = used.str.contains("exact binomial").sum()
+    return (
+        f"{exact:,} of the {data.figures['low'].notna().sum():,} intervals are exact binomial "
+        "bounds instead: of a share near 0% or 100%, at the number of independent outcomes that "
+        "its clusters are worth; where all values agree, at the number of clusters."
+        if exact
+        else ""
+    )
 
 
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 import numpy as np
 import pandas as pd
@@ -57,17 +57,18 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell's text: the figure, its interval, its spread; and its rank (1, 2, or 0 for none)."""
+    """A cell's text: the figure, its interval, its spread; and whether it is marked as the best."""
 
     text: str
     kind: Kind
     interval: str = ""
     spread: str = ""
-    rank: int = 0
+    best: bool = False
 
-    def more(self, interval: str) -> list[str]:
+    @property
+    def more(self) -> list[str]:
         spread = [f"sd {self.spread}"] if self.spread else []
-        return ([interval] if self.interval else []) + spread
+        return ([self.interval] if self.interval else []) + spread
 
 
 Row = tuple[Cell, ...]
@@ -83,9 +84,9 @@ class RowGroup:
 def row_groups(table: Table) -> list[RowGroup]:
     """Return the table's lines in groups: those measured here, then published ones.
 
-    The best and second best figures of a column are marked among the lines measured here, by their
-    printed form, so that equal figures share their mark. References and controls have no mark and
-    stand last. If every line rests on a single cluster, nothing is marked.
+    The best figure of a column is marked among the lines measured here, unless another lies inside
+    its interval or it has none. References and controls have no mark and stand last. If every line
+    rests on a single cluster, nothing is marked.
     """
     frame, by = table.frame, table.group_by
     source = frame.get("source", pd.Series("", index=frame.index))
@@ -117,41 +118,44 @@ def _rows(frame: pd.DataFrame, table: Table, printed: bool) -> tuple[Row, ...]:
     """Return lines of cells; lines that a paper has ``printed`` are unchanged and have no marks."""
     unranked = printed or (table.clusters in frame and frame[table.clusters].max() <= 1)
     ranked = frame.mask(frame["source"].eq(MARK)) if "source" in frame.columns else frame
-    ranks = {c.key: [0] * len(frame) if unranked else _ranks(ranked, c) for c in table.columns}
+    best = {c.key: None if unranked else _best(ranked, c) for c in table.shown}
     return tuple(
-        tuple(_cell(line, column, ranks[column.key][i], printed) for column in table.columns)
+        tuple(_cell(line, column, best[column.key] == i, printed) for column in table.shown)
         for i, line in enumerate(frame.to_dict("records"))
     )
 
 
 _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
-"""The kinds of figures that papers print with one more decimal than this report."""
+"""The kinds of figures that papers may print with one more decimal than this report."""
 
 
-def _cell(line: Mapping[Hashable, object], column: Column, rank: int, printed: bool) -> Cell:
+def _cell(line: Mapping[Hashable, object], column: Column, best: bool, printed: bool) -> Cell:
     key, kind = column.key, column.kind
     text = format_number(line.get(key), kind, more_digits=int(printed and kind in _PRINTED))
+    if printed and kind in _PRINTED:
+        text = text.removesuffix("0") if text.partition(".")[2] != "0" else text
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
     signed = kind in ("points", "signed", "coefficient") or low.startswith("−")
     between = " to " if signed else "–"
     interval = "" if MISSING in (low, high, text) else f"{low}{between}{high}"
     plain: Kind = {"points": "share", "signed": "number"}.get(kind, kind)  # type: ignore[assignment]
     spread = format_number(line.get(f"{key}_sd"), plain)
-    return Cell(text, kind, interval, "" if spread == MISSING else spread, rank)
+    return Cell(text, kind, interval, "" if spread == MISSING else spread, best)
 
 
-def _ranks(frame: pd.DataFrame, column: Column) -> list[int]:
-    """Return 1 for the best, 2 for the second best, 0 otherwise; all 0 if all are equal."""
-    unranked = [0] * len(frame)
-    if column.better is None or not column.ranked or column.key not in frame.columns:
-        return unranked
-    scale = 100 if column.kind in ("share", "points") else 1
-    digits = 3 if column.kind == "coefficient" else 1
-    values = [round(float(value) * scale, digits) for value in frame[column.key].astype(float)]
-    distinct = sorted({v for v in values if not math.isnan(v)}, reverse=column.better == "high")
-    if len(distinct) < 2:
-        return unranked
-    return [1 if v == distinct[0] else 2 if v == distinct[1] else 0 for v in values]
+def _best(frame: pd.DataFrame, column: Column) -> int | None:
+    """Return the line of the best figure, if it has an interval and no other lies inside it."""
+    ends = [f"{column.key}{end}" for end in ("", "_low", "_high")]
+    if column.better is None or not column.ranked or not {*ends} <= {*frame.columns}:
+        return None
+    values, lows, highs = frame[ends].to_numpy(float).T
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) < 2:
+        return None
+    best = int(known[np.argmax(values[known] * (1 if column.better == "high" else -1))])
+    others = np.delete(values[known], np.flatnonzero(known == best))
+    inside = (others >= lows[best]) & (others <= highs[best])
+    return None if math.isnan(lows[best]) or inside.any() else best
 
 
 def render_table_csv(table: Table) -> str:
@@ -169,15 +173,15 @@ def render_table_csv(table: Table) -> str:
 
 
 def render_markdown(table: Table) -> str:
-    """Return the table as GitHub Markdown, the best in bold and the second best underlined."""
+    """Return the table as GitHub Markdown, the best in bold."""
     lines = [f"## {_md(table.title)}", "", _md(table.caption), ""]
-    headings = [f"{c.group}: {c.heading}" if c.group else c.heading for c in table.columns]
+    headings = [f"{c.group}: {c.heading}" if c.group else c.heading for c in table.shown]
     lines.append("| " + " | ".join(map(_md, headings)) + " |")
-    rule = ("---" if column.kind == "text" else "---:" for column in table.columns)
+    rule = ("---" if column.kind == "text" else "---:" for column in table.shown)
     lines.append("| " + " | ".join(rule) + " |")
     for group in row_groups(table):
         if group.label:
-            blank = [""] * (len(table.columns) - 1)
+            blank = [""] * (len(table.shown) - 1)
             lines.append("| " + " | ".join([f"*{_md(group.label)}*", *blank]) + " |")
         lines += ["| " + " | ".join(map(_md_cell, row)) + " |" for row in group.rows]
     lines += ["", *(f"- {_md(note)}" for note in table.notes)] if table.notes else []
@@ -192,37 +196,82 @@ def _md(text: str) -> str:
 
 def _md_cell(cell: Cell) -> str:
     text = _md(cell.text)
-    marked = {0: text, 1: f"**{text}**", 2: f"<u>{text}</u>"}[cell.rank]
-    more = cell.more(cell.interval)
-    return f"{marked} ({'; '.join(map(_md, more))})" if more else marked
+    marked = f"**{text}**" if cell.best else text
+    return f"{marked} ({'; '.join(map(_md, cell.more))})" if cell.more else marked
+
+
+_TEX_ROOM = 62
+"""How many characters of ``\\scriptsize`` fit the width of a two-column paper's column."""
+_TEX_SMALL = 0.8
+"""The width of a character of ``\\tiny``, in those."""
+_TEX_TEXT = 18
+"""The characters that a column of texts is given, which are wrapped."""
 
 
 def render_latex(table: Table) -> str:
-    """Return the table for a LaTeX document that loads booktabs.
+    """Return the table for a LaTeX document that loads booktabs and array.
 
-    Names in scripts that pdfLaTeX lacks need XeLaTeX or LuaLaTeX.
+    It fits a column of a two-column paper: intervals stand under their figures, and columns for
+    which there is no room follow in further parts, below each other. Names in scripts that pdfLaTeX
+    lacks need XeLaTeX or LuaLaTeX.
     """
-    spec = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    groups = row_groups(table)
     lines = [
         r"\begin{table}",
-        r"\centering\small",
+        r"\centering\scriptsize\setlength{\tabcolsep}{2pt}",
         rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}",
         rf"\label{{tab:{table.key.replace('_', '-')}}}",
-        rf"\begin{{tabular}}{{{spec}}}",
-        r"\toprule",
-        *_tex_heading(table.columns),
-        r"\midrule",
     ]
-    for i, group in enumerate(row_groups(table)):
-        lines += [r"\midrule"] if i else []
-        if group.label:
-            label = rf"\textit{{{_tex(group.label)}}}"
-            lines.append(rf"\multicolumn{{{len(table.columns)}}}{{l}}{{{label}}} \\")
-        lines += [" & ".join(map(_tex_cell, row)) + r" \\" for row in group.rows]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
+    for part in _tex_parts(table.shown, groups):
+        lines += [*_tex_part(table.shown, groups, part), r"\par\medskip"]
+    lines[-1:] = [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
     lines.append(r"\end{table}")
     return "\n".join(lines) + "\n"
+
+
+def _tex_parts(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[list[int]]:
+    """Return the places of the columns of each part; the first column, if a text, is in all."""
+    rows = [row for group in groups for row in group.rows]
+    first = [0] if columns[0].kind == "text" else []
+    parts, room = [[*first]], _TEX_ROOM - _TEX_TEXT * len(first)
+    left = room
+    for place in range(len(first), len(columns)):
+        column, cells = columns[place], [row[place] for row in rows]
+        if column.kind == "text":
+            wide = _TEX_TEXT
+        else:
+            words = [*column.heading.split(), *(cell.text for cell in cells)]
+            small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
+            wide = max(*map(len, words), *small, 0)
+        wide += 2
+        if wide > left and len(parts[-1]) > len(first):
+            parts.append([*first])
+            left = room
+        parts[-1].append(place)
+        left -= wide
+    return parts
+
+
+def _tex_part(
+    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]
+) -> list[str]:
+    shown = [columns[place] for place in part]
+    share = _TEX_TEXT / _TEX_ROOM
+    wrapped = rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\columnwidth}}"
+    spec = "".join(wrapped if column.kind == "text" else "r" for column in shown)
+    lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", *_tex_heading(shown), r"\midrule"]
+    for i, group in enumerate(groups):
+        lines += [r"\midrule"] if i else []
+        if group.label:
+            label = rf"p{{.97\columnwidth}}}}{{\textit{{{_tex(group.label)}}}}}"
+            lines.append(rf"\multicolumn{{{len(part)}}}{{{label} \\")
+        for row in group.rows:
+            cells = [row[place] for place in part]
+            lines.append(" & ".join(map(_tex_cell, cells)) + r" \\")
+            for more in zip_longest(*(cell.more for cell in cells), fillvalue=""):
+                small = (rf"{{\tiny {_tex(text)}}}" if text else "" for text in more)
+                lines.append(" & ".join(small) + r" \\")
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
 def _tex(text: str) -> str:
@@ -238,15 +287,20 @@ def _tex_heading(columns: Sequence[Column]) -> list[str]:
             rules += [rf"\cmidrule(lr){{{start}-{start + len(run) - 1}}}"] if heading else []
             start += len(run)
         lines += [" & ".join(tops) + r" \\", "".join(rules)]
-    lines.append(" & ".join(_tex(column.heading) for column in columns) + r" \\")
+    lines.append(" & ".join(map(_tex_head, columns)) + r" \\")
     return lines
+
+
+def _tex_head(column: Column) -> str:
+    """Return a heading whose words stand below each other over numbers."""
+    words = [_tex(word) for word in column.heading.split()]
+    stacked = r"\\".join(words)
+    return " ".join(words) if column.kind == "text" else rf"\shortstack[r]{{{stacked}}}"
 
 
 def _tex_cell(cell: Cell) -> str:
     text = _tex(cell.text)
-    marked = {0: text, 1: rf"\textbf{{{text}}}", 2: rf"\underline{{{text}}}"}[cell.rank]
-    more = cell.more(f"[{cell.interval}]")
-    return rf"{marked} {{\scriptsize {_tex(' '.join(more))}}}" if more else marked
+    return rf"\textbf{{{text}}}" if cell.best else text
 
 
 def render_json(value: object) -> str:

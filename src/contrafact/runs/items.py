@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ __all__ = [
     "agreement",
     "cluster_labels",
     "read_items",
+    "repeated_judges",
 ]
 
 ITEMS = "items.parquet"
@@ -388,6 +389,15 @@ def cluster_labels(
     return labels
 
 
+def repeated_judges(judges: Iterable[object]) -> dict[str, str]:
+    """Return the judges that were asked again, by the names of their earlier verdicts.
+
+    An earlier verdict's judge has the name of its run in brackets added (`runs.score`).
+    """
+    names = {str(judge) for judge in judges}
+    return {name: base for name in names if (base := name.rpartition(" [")[0]) in names}
+
+
 def agreement(
     verdicts: "pd.DataFrame",
     clusters: "Callable[[Iterable[object]], NDArray[np.object_]]",
@@ -398,6 +408,8 @@ def agreement(
 ) -> "pd.DataFrame":
     """Return how far several judges agree, by criterion; empty for a single judge.
 
+    It covers what at least two judges decided. A judge that was asked again counts once.
+
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate`` with its
         bounds, ``n`` (outputs with two valid verdicts), ``judges``, ``method`` of the interval.
@@ -406,17 +418,20 @@ def agreement(
 
     functions = {
         "Agreement of pairs": coefficients.percent_agreement,
-        "Gwet's AC1": coefficients.gwet_ac1,
+        "Gwet's AC1": partial(coefficients.gwet_ac1, categories=(0.0, 1.0)),
         "Fleiss' kappa": coefficients.fleiss_kappa,
         "Krippendorff's alpha": coefficients.krippendorff_alpha,
     }
     rows = []
-    reserved = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
+    reserved = {"criterion", "judge", "passed", "invalid", "read", "probability", "mass"}
     unit = [name for name in verdicts.columns if name not in reserved]
+    if len(verdicts):
+        verdicts = verdicts[~verdicts["judge"].isin(repeated_judges(verdicts["judge"].unique()))]
     several = len(verdicts) and verdicts["judge"].nunique() > 1
     for criterion, of_criterion in verdicts.groupby("criterion", sort=False) if several else ():
         passed = of_criterion.assign(passed=pd.to_numeric(of_criterion["passed"], errors="coerce"))
         wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")
+        wide = wide[wide.notna().sum(axis="columns") >= 2]
         if wide.shape[1] < 2 or wide.empty:
             continue
         ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)

@@ -45,6 +45,7 @@ __all__ = [
     "BARELY_INFORMATIVE",
     "FEW_ITEMS",
     "MIN_EXAM",
+    "MIN_ITEMS",
     "MIN_YOUDEN",
     "UNINFORMATIVE",
     "UNLIKE",

@@ -18,11 +18,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from contrafact.stats.distributions import normal_quantile, t_quantile
 from contrafact.stats.intervals import (
     Clusters,
     Resampling,
@@ -35,7 +36,7 @@ from contrafact.stats.intervals import (
     resampling,
 )
 
-__all__ = ["holm", "paired_comparison", "ranked"]
+__all__ = ["clusters_to_tell", "holm", "paired_comparison", "ranked"]
 
 EXACT_CLUSTERS = 16
 """Up to this many clusters that differ, all sign patterns are enumerated (65,536 at most)."""
@@ -46,7 +47,8 @@ class PairedResult:
     """The comparison of two systems on the same items.
 
     ``difference`` is the mean of ``a - b``, NaN without values; its bounds are NaN if none can be
-    given. ``p_value`` is two-sided, by sign flips of clusters.
+    given. ``p_value`` is two-sided, by sign flips of the ``differ`` clusters that differ: it cannot
+    be smaller than ``2 ** (1 - differ)``.
     """
 
     difference: float
@@ -55,6 +57,7 @@ class PairedResult:
     p_value: float
     n: int
     clusters: int
+    differ: int
     method: str
 
 
@@ -74,6 +77,7 @@ def paired_comparison(
     and are left out.
 
     If all differences are equal (two systems that agree everywhere), no bounds can be given.
+    Exchanging the systems changes the sign of the difference and of its bounds, and nothing else.
 
     Raises:
         ValueError: On NaN or infinity, or lengths that differ.
@@ -85,16 +89,20 @@ def paired_comparison(
     n = len(first)
     codes, count = cluster_codes(clusters, n)
     if n == 0:
-        return PairedResult(math.nan, math.nan, math.nan, math.nan, 0, 0, "no values")
+        return PairedResult(math.nan, math.nan, math.nan, math.nan, 0, 0, 0, "no values")
     sums = cluster_sums(np.stack([first - second, np.ones(n)], axis=1), codes, count)
     difference = math.fsum(sums[:, 0]) / n
+    sign = -1.0 if difference < 0.0 else 1.0
+    sums[:, 0] *= sign
     draws = resampled_sums(sums, resamples, rng)
     interval = interval_from_resamples(
-        difference, draws[:, 0] / draws[:, 1], n=n, clusters=count, level=level
+        sign * difference, draws[:, 0] / draws[:, 1], n=n, clusters=count, level=level
     )
+    low, high = sorted((sign * interval.low, sign * interval.high))
     p_value, test = _sign_flip_p_value(sums[:, 0], resamples, rng)
     method = f"{interval.method}; {test}"
-    return PairedResult(difference, interval.low, interval.high, p_value, n, count, method)
+    differ = int(np.count_nonzero(sums[:, 0]))
+    return PairedResult(difference, low + 0.0, high + 0.0, p_value, n, count, differ, method)
 
 
 def _sign_flip_p_value(
@@ -127,8 +135,30 @@ def _sign_flip_p_value(
     return p_value, how
 
 
-def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
+def clusters_to_tell(
+    result: Mapping[str, Any], clusters: int, *, tests: int, level: float = 0.95
+) -> int:
+    """Return how many clusters would make a difference significant, if it is the observed one.
+
+    The difference and its spread over clusters are taken to be as observed, so that the standard
+    error falls with the root of the number of clusters; the power is 80%, and the test the most
+    strictly adjusted of ``tests`` (a normal approximation; Chow, Shao and Wang, Sample Size
+    Calculations in Clinical Research, 2008, section 3.2). So many have to differ besides that the
+    sign-flip test can reach significance. 0 if the difference or its spread is 0 or unknown.
+    """
+    difference, low, high = (float(result[name]) for name in ("difference", "low", "high"))
+    if not difference or not high > low:
+        return 0
+    error = (high - low) / 2.0 / t_quantile(clusters - 1, (1.0 + level) / 2.0)
+    wanted = normal_quantile(1.0 - (1.0 - level) / 2.0 / tests) + normal_quantile(0.8)
+    by_test = clusters * (1.0 + math.log2(tests / (1.0 - level))) / int(result["differ"])
+    return math.ceil(max(clusters * (wanted * error / difference) ** 2, by_test))
+
+
+def holm(pvalues: ArrayLike, tests: int = 0) -> NDArray[np.float64]:
     """Return p-values adjusted for testing several hypotheses, by Holm's step-down procedure.
+
+    ``tests`` is the number of hypotheses, if more than are given: the others count as accepted.
 
     The probability of any false rejection stays under the level at which they are compared (Holm,
     Scandinavian Journal of Statistics 6, 1979). NaN (a test that could not be made) stays NaN and
@@ -145,7 +175,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
         raise ValueError("p-values must lie between 0 and 1")
     adjusted = np.full(len(p), np.nan)
     order = np.flatnonzero(tested)[np.argsort(p[tested], kind="stable")]
-    remaining = len(order) - np.arange(len(order))
+    remaining = max(tests, len(order)) - np.arange(len(order))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * remaining))
     return adjusted
 

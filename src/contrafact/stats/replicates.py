@@ -8,6 +8,7 @@ averaged inside a resample; a draw is not a cluster.
 """
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -78,12 +79,21 @@ class Sampler:
 
 
 class Bootstrap:
-    """The options of a report's intervals: level, resamples, random generator."""
+    """The intervals of a report: their level, and one set of resamples.
+
+    Every interval begins with the same random numbers. So figures about the same clusters rest on
+    the same resamples, and none depends on what else was computed.
+    """
 
     def __init__(self, **how: Unpack[Resampling]) -> None:
-        self.how = how
-        self.level, self.resamples, self.rng = resampling(how)
+        self._how = how
+        self.level, self.resamples, _ = resampling(how)
         self._samplers: dict[tuple[str, ...], Sampler] = {}
+
+    @property
+    def how(self) -> Resampling:
+        """The arguments for making an interval."""
+        return {**self._how, "rng": deepcopy(self._how["rng"])}
 
     def mean(
         self,

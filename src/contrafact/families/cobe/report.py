@@ -20,7 +20,14 @@ from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.display import Column, Table, finished_table, with_published
+from contrafact.families.cobe.verifier import RECORD
+from contrafact.family.display import (
+    VALID_HEADING,
+    Column,
+    Table,
+    finished_table,
+    with_published,
+)
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import (
     Breakdown,
@@ -36,12 +43,8 @@ from contrafact.family.report import (
 )
 from contrafact.family.settings import UNDER
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
-from contrafact.stats.intervals import (
-    Interval,
-    Resampling,
-    cluster_bootstrap,
-    clustered_proportion,
-)
+from contrafact.judges.verifier import VERIFIER
+from contrafact.stats.intervals import Interval, clustered_proportion
 from contrafact.stats.paired import paired_comparison
 
 _PAPER = "contrafact.families.cobe"
@@ -152,6 +155,10 @@ _FAILURES = tuple(
     for name, label in CRITERION_LABELS.items()
 )
 _AXIS = "Accuracy, %"
+_FAILED = {
+    f"{VALID_HEADING}, %": f"{VALID_HEADING}, % failed",
+    "Strict, %": "Strict, % failed, invalid or left open",
+}
 
 
 def _with_table_5(table: Table) -> Table:
@@ -250,7 +257,7 @@ def _criteria(data: ChapterData) -> Section:
     table = measure_table(data, "criteria", title, list(named), caption, counts=_framed(data))
     if table is not None:
         columns = (
-            replace(column, group=f"{column.group} failed" if column.group else "")
+            replace(column, group=_FAILED.get(column.group, column.group))
             for column in table.columns
         )
         table = replace(table, columns=tuple(columns))
@@ -344,16 +351,15 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
             for form, column in (("valid", "correct"), ("strict", "correct_strict")):
                 pairs = rows[[f"{column}_plain", column, "block"]].dropna()
                 before, after, block = (pairs[name].to_numpy() for name in pairs)
-                how: Resampling = {
-                    "rng": np.random.default_rng(0),
-                    "resamples": data.resamples,
-                    "level": data.level,
-                }
-                reading = paired_comparison(after, before, block, **how)
+                reading = paired_comparison(after, before, block, **data.bootstrap.how)
                 line |= {
                     f"pairs_{form}": len(pairs),
-                    **cluster_bootstrap(before, block, **how).columns(f"plain_{form}"),
-                    **cluster_bootstrap(after, block, **how).columns(f"following_{form}"),
+                    **data.bootstrap.mean(pairs.iloc[:, 0], pairs["block"]).columns(
+                        f"plain_{form}"
+                    ),
+                    **data.bootstrap.mean(pairs[column], pairs["block"]).columns(
+                        f"following_{form}"
+                    ),
                     f"reading_{form}": reading.difference,
                     f"reading_{form}_low": reading.low,
                     f"reading_{form}_high": reading.high,
@@ -490,6 +496,8 @@ SPEC = ReportSpec(
             "probe; a failed response gets a suggestion by rule.",
         ),
     ),
+    records={f"{VERIFIER}proof": RECORD},
+    harder="draw harder stories (`contrafact cobe synth --level 6 --n 200 --out FILE`), or more",
     terminal=(
         TerminalColumn("accuracy", "valid", "Acc. %"),
         TerminalColumn("accuracy_spread", "valid", "± phrasings", rank=1),

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from contrafact.families.finforce.error_classes import PERPLEXITY_RATIO
 from contrafact.families.finforce.published import with_published_scope
 from contrafact.families.finforce.records import CRITERIA, SIDES
 from contrafact.families.finforce.report_figures import (
@@ -149,15 +150,30 @@ def _categories(data: ChapterData) -> Section:
 
 def _errors(data: ChapterData) -> Section:
     caption = (
-        "Signs of error that can be computed. Similar semantics: hardly a character changed. "
-        "Fantastical edit: the headline's names are gone. Fluency lapse: a perplexity far "
-        "above the headline's. Numeric prediction: a figure the headline does not have, which "
-        "the task forbids. These are rules on the surface of a text, not judgements of it. "
-        "Trivial consequences and financially unrealistic, where shown, are the judge's."
+        "Signs of error that can be computed, of so many outputs to which they apply. Similar "
+        "semantics: hardly a character changed. Fantastical edit: no name of the headline is left, "
+        "of those with names. Fluency lapse: a perplexity of more than "
+        f"{PERPLEXITY_RATIO:g} times the headline's. Numeric prediction: a figure the headline "
+        "does not have, which the task forbids. These are rules on the surface of a text, which "
+        "say where to look: read the outputs before quoting them. Trivial consequences and "
+        "financially unrealistic, where shown, are the judge's."
     )
     classes = measure_table(data, "errors", "Error classes", ERROR_CLASSES, caption, notes=False)
     if classes is not None:
-        classes = replace(classes, frame=classes.frame.drop(columns="source"))
+        numbers = {
+            f"{name}_of": classes.frame["system"].map(
+                data.overall(name).set_index("system")["n"].astype(int)
+            )
+            for name in ERROR_CLASSES
+        }
+        columns = tuple(
+            one
+            for column in classes.columns
+            for one in (column, Column(f"{column.key}_of", "of", "count", column.group))
+            if one is column or one.key in numbers
+        )
+        frame = classes.frame.drop(columns="source").assign(**numbers)
+        classes = replace(classes, frame=frame, columns=columns)
     chart = measure_chart(data, "errors", "Error classes", _CLASS_LABELS)
     shown = (_invalid(data), reason_table(data), chart, classes)
     return Section("errors", "Errors and invalid outputs", shown)
@@ -223,6 +239,7 @@ SPEC = ReportSpec(
             compared="Avg., points",
             headline=True,
             phrase="average of forward-compatibility and directionality",
+            parts=CRITERIA,
             units=_averages,
         ),
         _fluency_measure("perplexity", "Mean", compared="Perplexity"),
@@ -239,7 +256,6 @@ SPEC = ReportSpec(
             "low",
             forms=("valid",),
             compared="Edit distance from the base, × 100",
-            family="base",
         ),
         *(
             Measure(
@@ -268,6 +284,7 @@ SPEC = ReportSpec(
         where=("{category}", "headline's perplexity {headline_perplexity:,.1f}"),
         facts=(("Base continuation", "base"),),
         before="headline",
+        pair="sample_id",
     ),
     how=(
         (
@@ -313,5 +330,4 @@ SPEC = ReportSpec(
         TerminalColumn("tokens", "all", "Tokens", scale=1, digits=0, rank=2),
         TerminalColumn("dollars_per_1000", "all", "$/1,000", scale=1, digits=2, rank=4),
     ),
-    streams=("figures", "pairs", "panel", "examples", "judged"),
 )

@@ -233,8 +233,9 @@ def risk_against_opportunity(data: ChapterData) -> Section:
                 wanted |= {f"{measure}_{side}": {"scope": side, **at} for side in SIDES}
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
     caption = (
-        "Risk minus opportunity, in percentage points, on the same headlines: where an interval "
-        "leaves out zero, the sides differ. The sides' own figures are in the table of results."
+        "Risk minus opportunity, in percentage points, on the same headlines, with intervals of "
+        "single differences, not adjusted for their number. The sides' own figures are in the "
+        "table of results."
     )
     key, title = "risk_vs_opportunity", "Risk minus opportunity"
     table = finished_table(key, title, caption, columns, frame, notes_on(data, *SHORT_NAMES))
@@ -289,15 +290,20 @@ def few_shot_change(data: ChapterData) -> Section:
         Column("draws", "Draws", "count"),
         Column("perplexity", "Mean", "signed", "Perplexity", "low", False),
         *(
-            Column(f"{measure}_{form}", label, "points", f"{group}, points", "high", False)
+            column
             for form, group in (("valid", "Over valid outputs"), ("strict", "Strict"))
             for measure, label in SHORT_NAMES.items()
+            for column in (
+                Column(f"{measure}_{form}", label, "points", f"{group}, points", "high", False),
+                Column(f"p_{measure}_{form}", "p, Holm", "p", f"{group}, points"),
+            )
         ),
     ]
     caption = (
         "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
-        "perplexity and a higher score are better; an interval that leaves out zero says that the "
-        "change is more than chance. Scores in percentage points."
+        "perplexity and a higher score are better. The intervals are of single changes; whether "
+        "one is more than chance is for the adjusted p-value (Holm), which is that of the paired "
+        "comparisons. Scores in percentage points."
     )
     frame = pd.DataFrame(lines)
     if not data.meta.one_fluency_model:  # the change would be the models' as well
@@ -360,6 +366,10 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
                 a[key] - b[key], n=len(few) + len(zero), clusters=ids.nunique()
             )
             line |= interval.columns(key[0] if key[0] == "perplexity" else "_".join(key))
+    systems = [str(label["system"]), other]
+    pairs = data.pairs
+    for _, row in pairs[pairs[["first", "second"]].isin(systems).all(axis=1)].iterrows():
+        line[f"p_{row['measure']}_{row['form']}"] = row["p_adjusted"]
     return line
 
 

@@ -174,7 +174,8 @@ def _one_answer(data: ChapterData) -> Warnings:
 def _measures(detects: bool) -> tuple[Measure, ...]:
     labels = ("Acc.", "Pre.", "Rec.", "Macro-F1", "MCC")
     accuracy, *others = (
-        Measure(name, label, "coefficient") for name, label in zip(_MEASURES, labels, strict=True)
+        Measure(name, label, "coefficient" if name == "mcc" else "share")
+        for name, label in zip(_MEASURES, labels, strict=True)
     )
     found = [
         replace(
@@ -184,7 +185,7 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
         Measure("auroc", "AUROC", "coefficient", forms=("valid",)),
     ]
     if detects:
-        pairs = Measure("pairwise_accuracy", "Pairwise", "coefficient", column="right",
+        pairs = Measure("pairwise_accuracy", "Pairwise", column="right",
                         compared="Pairwise accuracy, points")  # fmt: skip
         found.append(replace(pairs, units=pair_frame, key=("pair_id",)))
     return tuple(found)
@@ -307,16 +308,16 @@ def _spec(task: TaskName, title: str) -> ReportSpec:
             text="rewritten",
             answer="predicted",
             note="rationale",
+            pair="pair_id" if detects else "",
         ),
         how=_how(task),
         terminal=(
             TerminalColumn("accuracy", "valid", "Acc. %"),
             TerminalColumn("f1", "valid", "Macro-F1 %"),
-            TerminalColumn("mcc", "valid", "MCC", scale=1, digits=2),
+            TerminalColumn("mcc", "valid", "MCC", scale=1, digits=3),
             TerminalColumn("pairwise_accuracy", "valid", "Pairwise %"),
             TerminalColumn("accuracy", "strict", "strict Acc. %", rank=1),
         ),
-        streams=("figures", "pairs", "surface", "examples"),
     )
 
 

@@ -170,11 +170,11 @@ def pairwise(data: ChapterData) -> Section:
         return Section("pairwise", "Pairwise accuracy")
     over = "Over valid outputs"
     shown = (
-        Column("pairwise_accuracy_valid", over, "coefficient", "Both right", "high"),
-        Column("pairwise_accuracy_strict", "Strict", "coefficient", "Both right", "high"),
-        Column("says_true_valid", "Answers true", "coefficient", over),
-        Column("right_on_true_valid", "Right on published", "coefficient", over),
-        Column("right_on_false_valid", "Right on manipulated", "coefficient", over),
+        Column("pairwise_accuracy_valid", over, "share", "Both right, %", "high"),
+        Column("pairwise_accuracy_strict", "Strict", "share", "Both right, %", "high"),
+        Column("says_true_valid", "Answers true", "share", f"{over}, %"),
+        Column("right_on_true_valid", "Right on published", "share", f"{over}, %"),
+        Column("right_on_false_valid", "Right on manipulated", "share", f"{over}, %"),
     )
     named = {column.key: column.key.rpartition("_") for column in shown}
     wanted = {key: {"measure": part[0], "form": part[2]} for key, part in named.items()}
@@ -187,7 +187,7 @@ def pairwise(data: ChapterData) -> Section:
         part = data.figures[data.figures["manipulation"].eq(name)]
         if not part.empty:
             frame = with_figures(frame, part, {name: figure})
-            columns.append(Column(name, name.title(), "coefficient", "Both right, strict", "high"))
+            columns.append(Column(name, name.title(), "share", "Both right, strict, %", "high"))
     caption = (
         "Both members of a pair right: the published paragraph called true and the manipulated one "
         "false. A system that always says the same is right on half of the items and has 0 here; "
@@ -216,7 +216,7 @@ def by_shots(data: ChapterData) -> Section:
     columns = (
         Column("system", "Model and method", "text"),
         *(
-            Column(f"{form}_{n}", f"{n} shots", "coefficient", f"Acc., {group.lower()}", "high")
+            Column(f"{form}_{n}", f"{n} shots", "share", f"Acc., {group.lower()}, %", "high")
             for form, group in _HEADINGS.items()
             for n in shots
         ),
@@ -230,7 +230,7 @@ def by_shots(data: ChapterData) -> Section:
         "Over valid outputs, with 95% intervals by source article.",
         list(table.frame["system"]),
         [f"{n} shots" for n in shots],
-        [Panel.of_columns("Accuracy", table.frame, keys, "coefficient")],
+        [Panel.of_columns("Accuracy", table.frame, keys, "share")],
     )
     if data.published:
         rows = published_table(PAPER, "detect")
@@ -251,7 +251,7 @@ CONTEXT = (
 
 def surface(task: TaskName, data: ChapterData) -> Section:
     """Return the section on the surface baseline beside the models' median (figure 4)."""
-    found = surface_figures(data.items, task, **data.how("surface"))
+    found = surface_figures(data.items, task, **data.bootstrap.how)
     section = Section(
         "surface",
         "Surface features beside the models",
@@ -270,7 +270,7 @@ def surface(task: TaskName, data: ChapterData) -> Section:
     columns = (
         Column("system", "System", "text"),
         *(
-            Column(name, label, "coefficient", "Over valid outputs", "high", ranked=False)
+            Column(name, label, "share", "Over valid outputs, %", "high", ranked=False)
             for name, label in names.items()
         ),
     )
@@ -287,7 +287,7 @@ def surface(task: TaskName, data: ChapterData) -> Section:
         "Over valid outputs, with 95% intervals by source article.",
         ["Accuracy", "Macro-F1"],
         list(bars["system"]),
-        [Panel.of_columns("", bars, list(names), "coefficient", as_rows=True)],
+        [Panel.of_columns("", bars, list(names), "share", as_rows=True)],
         colours=("headline", "opportunity"),
     )
     return replace(section, shows=(chart, table))

@@ -198,8 +198,20 @@
       this.partners = new Map();
       for (let row = 0; row < this.size; row++)
         this.partners.set(`${index.item[row]} ${index.system[row]}`, row);
+      this.pairs = new Map();
+      for (let row = 0; row < this.size; row++) {
+        const pair = this.pairOf(row);
+        if (pair !== null) this.pairs.set(pair, [...(this.pairs.get(pair) || []), row]);
+      }
+      this.paired = [...this.pairs.values()].some((rows) => rows.length > 1);
       this.build();
       this.apply();
+    }
+
+    /** What a row's system was asked for together: the members of a pair, the sides of a headline. */
+    pairOf(row) {
+      const { index } = this;
+      return index.pair[row] < 0 ? null : `${index.pair[row]} ${index.system[row]} ${index.draw[row]}`;
     }
 
     select(label, choices, test) {
@@ -239,7 +251,7 @@
       for (const flag of index.flags)
         this.select(flag.label,
           [any, ["1", flag.words[0]], ["0", flag.words[1]],
-            ...(flag.codes.includes(2) ? [["2", "verdict unread"]] : []),
+            ...(flag.codes.includes(2) ? [["2", "left open"]] : []),
             ...(flag.codes.includes(-1) ? [["-1", "no verdict"]] : [])],
           (row, chosen) => flag.codes[row] === Number(chosen));
       if (index.classes.length) {
@@ -250,10 +262,11 @@
       const sorts = index.numbers.flatMap((one, i) =>
         [[`${i} 1`, `${one.label}, lowest first`], [`${i} -1`, `${one.label}, highest first`]]);
       this.sort = sorts.length ? this.select("Sort by", [["", "order of the run"], ...sorts], () => true) : null;
-      if (index.systems.length > 1) {
+      if (index.systems.length > 1 || this.paired) {
         this.beside = this.select("Set beside",
-          [["", "nothing"], ...index.systems.map((name, code) => [String(code), name])], () => true);
-        this.beside.value = String(index.best);
+          [["", "nothing"], ...(this.paired ? [["pair", "the rest of its pair"]] : []),
+            ...(index.systems.length > 1 ? named(index.systems) : [])], () => true);
+        this.beside.value = index.systems.length > 1 ? String(index.best) : "pair";
       }
       this.status = el("p", { class: "status", role: "status" });
       const clear = el("button", { type: "button" }, "Clear filters");
@@ -288,7 +301,7 @@
     haystack() {
       const { index } = this;
       return (this.hay ||= index.system.map((_, row) =>
-        ["id", "where", "before", "text", "answer", "note", "why"]
+        ["id", "where", "before", "text", "answer", "note", "why", "said"]
           .map((name) => valueOf(index[name], row) || "").join("\n").toLowerCase()));
     }
 
@@ -357,7 +370,10 @@
       const { index } = this;
       const row = this.rows[place];
       const said = index.state[row] === 1 ? valueOf(index.why, row) : valueOf(index.answer, row);
-      const text = [said, valueOf(index.text, row)].filter(Boolean).join(" · ");
+      const opened = index.flags.some((flag) => flag.codes[row] === 2)
+        && (valueOf(index.said, row) || "").split("\n").find((line) => line.includes(": left open: "));
+      const text = [said, opened, valueOf(index.text, row)].filter(Boolean).join(" · ");
+      const several = index.systems.length > 1 ? ` · ${index.systems[index.system[row]]}` : "";
       const signs = index.flags.map((flag) => ({ 1: "✓", 0: "✗", 2: "?" })[flag.codes[row]] || "·").join("");
       const state = index.state[row];
       const made = el("div", {
@@ -365,7 +381,7 @@
         "aria-selected": place === this.active ? "true" : "false",
         "aria-setsize": this.rows.length, "aria-posinset": place + 1,
       },
-      el("span", { class: "of" }, el("span", { class: "name" }, shown(index.systems[index.system[row]])),
+      el("span", { class: "of" }, el("span", { class: "name" }, shown(valueOf(index.where, row) + several)),
         el("span", { class: "signs", title: this.index.flags.map((flag) => flag.label).join(", ") },
           state ? STATES[state] : signs)),
       el("span", { class: "start" }, shown(text.slice(0, 160) || "–")));
@@ -392,7 +408,9 @@
       const list = el("dl", { class: "about" },
         ...facts.flatMap((one) => [el("dt", null, one.label), el("dd", null, shown(valueOf(one, row)))]));
       const rows = [row];
-      if (this.beside && this.beside.value !== "") {
+      if (this.beside && this.beside.value === "pair")
+        rows.push(...(this.pairs.get(this.pairOf(row)) || []).filter((one) => one !== row));
+      else if (this.beside && this.beside.value !== "") {
         let other = Number(this.beside.value);
         // Beside itself a system would say nothing: another stands there.
         if (other === index.system[row]) other = other ? 0 : 1;
@@ -414,7 +432,7 @@
         const code = flag.codes[row];
         if (code === 1) chip("yes", `✓ ${flag.label}: ${flag.words[0]}`);
         if (code === 0) chip("no", `✗ ${flag.label}: ${flag.words[1]}`);
-        if (code === 2) chip("unread", `? ${flag.label}: verdict unread`);
+        if (code === 2) chip("unread", `? ${flag.label}: left open`);
       }
       for (const one of index.classes) if (one.rows.includes(row)) chip(null, one.label);
       for (const one of index.numbers)
@@ -427,6 +445,8 @@
       else if (answers) made.append(el("p", { class: "edit text" }, shown(text)));
       else made.append(...marked(before, text, index.diff));
       if (chips.children.length) made.append(chips);
+      for (const line of (valueOf(index.said, row) || "").split("\n").filter(Boolean))
+        made.append(el("p", { class: "reasons" }, shown(line)));
       const note = valueOf(index.note, row);
       if (note) made.append(el("p", { class: "reasons" }, shown(note)));
       const details = index.details[row];

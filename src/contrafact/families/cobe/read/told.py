@@ -123,7 +123,7 @@ def _first(each: list[Decision], criterion: str) -> Decision:
 
 def _fact(facts: Facts, reading: ToldReading, criterion: str, name: str) -> Decision:
     if name in reading.unread:
-        return Decision(None, f"'{name}': {reading.unread[name]}")
+        return Decision(None, f"'{facts.words(name)}': {reading.unread[name]}")
     why = criterion_problem(facts, criterion, name, set(reading.told.get(name, ())))
     return Decision(not why, why)
 
@@ -140,25 +140,25 @@ def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
     effect = claim.effect.name
     for name in (*(cause.name for cause in claim.causes), effect):
         if name in reading.unread:
-            return Decision(None, f"'{name}': {reading.unread[name]}")
+            return Decision(None, f"'{facts.words(name)}': {reading.unread[name]}")
         if len(reading.told.get(name, ())) > 1:
-            return Decision(None, f"'{name}', which is joined, is told in two ways")
+            return Decision(None, f"'{facts.words(name)}', which is joined, is told in two ways")
     signs = [sign_of(facts.model, cause.name, effect) for cause in claim.causes]
     if None in signs:
         other = claim.causes[signs.index(None)].name
-        return Decision(None, f"readers differ on '{effect}': '{other}' is no cause of it")
+        return Decision(None, f"'{facts.words(other)}' is no cause of '{facts.words(effect)}'")
     after = claim.effect.value
     if effect in facts.text.quantities:
         after = {"up": True, "down": False}.get(direction_of(facts, effect, after) or "")
     if after is None or any(cause.value is None for cause in claim.causes):
-        return Decision(None, f"what is joined to '{effect}' is left open")
+        return Decision(None, f"what is joined to '{facts.words(effect)}' is left open")
     goes = [
         ((bool(cause.value) == (sign == 1)) == after) == claim.follows if sign else None
         for cause, sign in zip(claim.causes, signs, strict=True)
     ]
     if all(goes):
         return Decision(True, _HOLDS["E3"])
-    names = ", ".join(f"'{cause.name}'" for cause in claim.causes)
+    names = ", ".join(f"'{facts.words(cause.name)}'" for cause in claim.causes)
     way = "does not come of" if claim.follows else "comes of"
     # "The driver drove on, but the delay was 5 minutes": with a number it can be plain contrast.
     contrast = effect in facts.text.quantities and not claim.follows
@@ -166,7 +166,7 @@ def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
     if reversed_ and claim.anaphoric and not claim.follows:
         # "The fridge was warm. The lift ran. Even so, they operated": in spite of the fridge.
         reversed_ = not _any_against(facts.model, reading, effect, bool(after))
-    return Decision(False if reversed_ else None, f"'{effect}' {way} {names}")
+    return Decision(False if reversed_ else None, f"'{facts.words(effect)}' {way} {names}")
 
 
 def _any_against(model: Model, reading: ToldReading, effect: str, after: bool) -> bool:
@@ -214,14 +214,14 @@ def _causes(facts: Facts, reading: ToldReading) -> Decision:
     for claim in reading.claims:
         if claim.follows and claim.effect.name in facts.proof.intervention:
             why = "it is the supposed change, and no fact that is told causes it"
-            return Decision(False, f"'{claim.effect.name}': {why}")
+            return Decision(False, f"'{facts.words(claim.effect.name)}': {why}")
         for cause in claim.causes:
-            name = cause.name
+            name, said = cause.name, f"'{facts.words(cause.name)}'"
             criterion = next((key for key, about in facts.about.items() if name in about), "")
             if not criterion or cause.value is None or name in reading.unread:
-                each.append(Decision(None, f"'{name}', which is named as a cause, is left open"))
+                each.append(Decision(None, f"{said}, which is named as a cause, is left open"))
             elif len(reading.told.get(name, ())) > 1:
-                each.append(Decision(None, f"'{name}', a named cause, is told in two ways"))
+                each.append(Decision(None, f"{said}, a named cause, is told in two ways"))
             elif criterion_problem(facts, criterion, name, {cause.value}):
-                each.append(Decision(False, f"'{name}', which is named as a cause, does not hold"))
+                each.append(Decision(False, f"{said}, which is named as a cause, does not hold"))
     return _first(each, CAUSES)

@@ -50,6 +50,12 @@ class Facts:
     family: Family
     settings: tuple[str, ...]
 
+    def words(self, name: str) -> str:
+        """Return what people read for a variable: its clause in the story, or what is counted."""
+        forms = self.reader.wordings.get(name, {})
+        told = forms.get(str(self.proof.facts.get(name)).lower())
+        return str(told["clauses"][0] if told else forms.get("entity", name))
+
     @cached_property
     def implied(self) -> dict[str, Value]:
         """The latent facts that the story implies, of those that the file has words for."""

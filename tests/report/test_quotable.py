@@ -1,0 +1,391 @@
+"""What a report says of a strong model holds: bounds, tests, judges, reasons, commands, tables."""
+
+import html
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.report.test_diff import make_run
+from tests.report.test_explorer import unpack, value_of
+from typer.main import get_command
+
+from contrafact.cli.main import app
+from contrafact.families.cobe.verifier import RECORD
+from contrafact.family import task_named
+from contrafact.family.display import Column, Table
+from contrafact.family.tables import reason_table
+from contrafact.report.build import build_report
+from contrafact.report.chapter import Options, chapter_data, make_chapter, sections_of
+from contrafact.report.diff import diff_runs
+from contrafact.report.estimates import adjusted
+from contrafact.report.explorer import pack_items
+from contrafact.report.frames import TaskRuns
+from contrafact.report.regression import check_runs
+from contrafact.report.summary import summarise
+from contrafact.report.tables import votes_by_judge
+from contrafact.report.words import warnings
+from contrafact.report.write import _TEX_ROOM, render_latex, row_groups
+from contrafact.runs.items import agreement
+from contrafact.stats.paired import clusters_to_tell, holm, paired_comparison
+
+ROOT = Path(__file__).parents[2]
+CRITERIA = ("forward_compatibility", "directionality")
+FEW, ZERO = "north/large · few-shot (3)", "north/large · zero-shot"
+
+
+@pytest.fixture
+def made(study: Any) -> Any:
+    """Make headlines' outputs of two systems of one model, all read and all passed."""
+
+    def make(headlines: int = 8, **columns: Any) -> pd.DataFrame:
+        systems = (
+            (FEW, "north/large", "few-shot", 3, 1, 1.0, 1.0, 0.0),
+            (ZERO, "north/large", "zero-shot", 0, 1, 1.0, 1.0, 0.0),
+        )
+        items = study.make_items(headlines=headlines, systems=systems, **columns)
+        items["degenerate"] = None
+        for name in CRITERIA:
+            items[name], items[f"{name}_invalid"] = 1.0, None
+        return items
+
+    return make
+
+
+def fail(items: pd.DataFrame, system: str, criterion: str, places: Any) -> None:
+    rows = items.index[items["system"].eq(system)]
+    items.loc[rows[[*places]], criterion] = 0.0
+
+
+@pytest.fixture
+def opened(study: Any) -> Any:
+    def open_chapter(items: pd.DataFrame, **meta: Any) -> Any:
+        runs = TaskRuns("finforce", items, study.make_meta(systems=(FEW, ZERO), **meta))
+        data = chapter_data(runs, Options(resamples=200))
+        return summarise(data), data
+
+    return open_chapter
+
+
+class TestFirstSentence:
+    def test_bounds_lead_for_a_mean_of_two_criteria(self, made: Any, opened: Any) -> None:
+        items = made()
+        is_open = items["system"].eq(FEW) & (items.index % 4 == 0)
+        items.loc[is_open, "directionality"] = np.nan
+        items.loc[is_open, "directionality_invalid"] = "undecided: cannot read 'so'"
+        summary, _ = opened(items)
+        assert summary.sentence.code == "open"
+        assert "28 of 32 verdicts are decided and 28 right" in summary.sentence.text
+        assert "between 87.5% and 100.0%" in summary.sentence.text
+        assert summary.next.code == "decide"
+        assert {said.code for said in summary.more}.isdisjoint({"apart", "other-over-valid"})
+
+    def test_it_counts_what_the_figure_rests_on(self, made: Any, opened: Any) -> None:
+        items = made(headlines=9).query("system == @FEW")
+        unjudged = items["sample_id"].eq("h0008")
+        items.loc[unjudged, list(CRITERIA)] = np.nan
+        summary, _ = opened(items)
+        assert "over 8 headlines" in summary.sentence.text
+
+    def test_bundled_samples_are_named_in_title_and_sentence(self, made: Any, study: Any) -> None:
+        meta = study.make_meta(bundled=True, systems=(FEW, ZERO))
+        chapter = make_chapter(TaskRuns("finforce", made(), meta), Options(resamples=50))
+        assert chapter.title.endswith("(bundled samples)")
+        assert chapter.summary.sentence.text.startswith("On bundled samples, ")
+
+
+class TestNextStep:
+    def test_where_nothing_failed_something_harder(self, made: Any, opened: Any) -> None:
+        said = summarise_without_exam(opened, made(headlines=12))
+        assert said.next.code == "harder" and "nothing failed" in said.next.text
+        assert "cobe synth --level" in task_named("cobe").report.load().harder
+
+    def test_systems_not_told_apart_need_so_many_more(self, made: Any, opened: Any) -> None:
+        items = made(headlines=30)
+        fail(items, ZERO, "directionality", range(0, 40, 13))
+        said = summarise_without_exam(opened, items)
+        assert [one.code for one in said.more if "apart" in one.code] == ["not-apart"]
+        assert said.next.code == "tell-apart"
+        assert re.search(r"about [\d,]+ would do in four of five cases", said.next.text)
+
+    def test_what_cannot_reach_significance_is_said(self, made: Any, opened: Any) -> None:
+        items = made()
+        fail(items, ZERO, "directionality", (0, 2, 4))
+        summary, _ = opened(items)
+        (said,) = [one.text for one in summary.more if one.code == "powerless"]
+        assert "With 3 headlines on which they differ, and 4 tests" in said
+
+    def test_few_judged_items_are_sent_to_no_exam(self, made: Any, opened: Any) -> None:
+        summary, _ = opened(made(headlines=40))
+        assert summary.next.code == "label" and "exam" not in summary.next.text
+
+
+def summarise_without_exam(opened: Any, items: pd.DataFrame) -> Any:
+    """Return the summary of a judge with a record, which needs no exam."""
+    _, data = opened(items)
+    spec = replace(data.spec, records={"lakeside/judge-1": "wrong in 0 of 9 verdicts"})
+    return summarise(replace(data, spec=spec))
+
+
+class TestOneFamilyOfTests:
+    def test_either_form_is_adjusted_for_the_same_number(self, made: Any, opened: Any) -> None:
+        items = made(headlines=12)
+        fail(items, ZERO, "directionality", range(0, 20, 2))
+        for scored in (items, items.assign(perplexity=np.nan)):
+            _, data = opened(scored)
+            forms = data.pairs.set_index(["measure", "form"])["p_adjusted"].unstack()
+            both = forms.dropna()
+            assert len(both) == 3 and both["valid"].equals(both["strict"])
+        tests = data.pairs["measure"].nunique()
+        assert tests == 3, "what was not scored is no test"
+
+    @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(0, 9))
+    @settings(max_examples=40)
+    def test_tests_that_one_form_lacks_count_as_accepted(self, p: list[float], more: int) -> None:
+        expected = holm([*p, *[1.0] * more])[: len(p)]
+        assert holm(p, len(p) + more) == pytest.approx(expected)
+        frame = pd.DataFrame({"first": "a", "second": "b", "measure": range(len(p) + more)})
+        frame["form"] = ["valid"] * len(p) + ["strict"] * more
+        frame["p_value"] = [*p, *[1.0] * more]
+        assert adjusted(frame)["p_adjusted"].iloc[: len(p)].to_numpy() == pytest.approx(expected)
+
+    @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=6, max_size=20), st.randoms())
+    @settings(max_examples=30, deadline=None)
+    def test_who_is_named_first_changes_signs_alone(self, a: list[float], draw: Any) -> None:
+        b = [draw.choice([0.0, 1.0]) for _ in a]
+        one, other = (
+            paired_comparison(x, y, None, rng=np.random.default_rng(0), resamples=200)
+            for x, y in ((a, b), (b, a))
+        )
+        assert one.difference == -other.difference and one.p_value == other.p_value
+        if one.difference:
+            assert [one.low, one.high] == pytest.approx([-other.high, -other.low], nan_ok=True)
+
+    def test_so_many_clusters_do_tell_in_four_of_five(self) -> None:
+        rng = np.random.default_rng(4)
+        first = rng.normal(0.3, 1.0, 40)
+        seen = paired_comparison(first, np.zeros(40), None, rng=rng, resamples=2_000)
+        wanted = clusters_to_tell(vars(seen), 40, tests=1)
+        mean, spread = first.mean(), first.std(ddof=1)
+        drawn = rng.normal(mean, spread, (400, wanted))
+        error = drawn.std(axis=1, ddof=1) / np.sqrt(wanted)
+        assert (np.abs(drawn.mean(axis=1) / error) > 1.96).mean() == pytest.approx(0.8, abs=0.06)
+
+
+def test_diff_and_report_draw_the_same_resamples(made: Any, study: Any, tmp_path: Path) -> None:
+    items = made(headlines=12)
+    fail(items, ZERO, "directionality", range(0, 20, 3))
+    parts = [items[items["system"].eq(name)] for name in (FEW, ZERO)]
+    folders = [make_run(tmp_path / name, part) for name, part in zip("ab", parts, strict=True)]
+    diff = diff_runs(*folders, resamples=500).differences.set_index(["measure", "form"])
+    runs = TaskRuns("finforce", items, study.make_meta(systems=(FEW, ZERO)))
+    pairs = chapter_data(runs, Options(resamples=500)).pairs.set_index(["measure", "form"])
+    for key, row in pairs.iterrows():
+        ours = diff.loc[key]
+        assert [ours["low"], ours["high"]] == pytest.approx(
+            [-row["high"], -row["low"]], nan_ok=True
+        )
+        assert ours["p_value"] == row["p_value"]
+
+
+def test_a_check_of_runs_without_an_answer_fails_with_words(made: Any, tmp_path: Path) -> None:
+    items = made(headlines=6).query("system == @FEW").assign(degenerate="repeats its input")
+    folders = [make_run(tmp_path / name, items) for name in "ab"]
+    _, (finding,) = check_runs(*folders, ["average"])
+    assert finding.regressed and "no output" in finding.text
+    _, (finding,) = check_runs(*folders, ["valid"])
+    assert finding.regressed
+
+
+class TestJudges:
+    @pytest.fixture
+    def panel(self, made: Any, study: Any) -> Any:
+        """Two judges, of which one decides a quarter, and the other judged once before."""
+        items = made(headlines=12).query("system == @FEW").assign(judge="a judge + b")
+        own = items[["system", "draw", "sample_id", "side"]]
+        parts = []
+        for criterion in CRITERIA:
+            for judge in ("a judge", "b", "b [earlier]"):
+                passed = np.where((np.arange(len(own)) % 4 > 0) & (judge == "a judge"), np.nan, 1.0)
+                why = [None if held == 1.0 else "undecided: cannot read 'x'" for held in passed]
+                votes = own.assign(criterion=criterion, judge=judge, passed=passed, invalid=why)
+                parts.append(votes.assign(read="grammar" if judge == "a judge" else None))
+        verdicts = pd.concat(parts, ignore_index=True)
+        meta = study.make_meta(systems=(FEW,), judges=("a judge", "b"), panel=verdicts)
+        runs = TaskRuns("finforce", items, meta)
+        return chapter_data(runs, Options(resamples=50)), verdicts
+
+    def test_it_says_who_decided_alone_and_who_judged_again(self, panel: Any) -> None:
+        data, _ = panel
+        votes = votes_by_judge(data).set_index("judge")
+        assert votes["decided"].to_dict() == {"a judge": 12, "b": 48, "b [earlier]": 48}
+        assert votes["alone"].to_dict() == {"a judge": 0, "b": 36, "b [earlier]": 0}
+        assert votes["both"].to_dict() == {"a judge": 12, "b": 12, "b [earlier]": 48}
+        said = {one.code: one.text for one in summarise(data).more}
+        assert "Of its 48 decided verdicts" in said["alone"] and "b 36" in said["alone"]
+
+    def test_agreement_is_over_what_two_judges_decided(self, panel: Any) -> None:
+        _, verdicts = panel
+        found = agreement(verdicts, np.asarray, rng=np.random.default_rng(0), resamples=50)
+        assert set(found["judges"]) == {2}, "one judge, asked again, is no other"
+        assert set(found["n"]) == {6}
+        ac1 = found[found["coefficient"].eq("Gwet's AC1")]["estimate"]
+        assert ac1.tolist() == [1.0, 1.0], "where all are alike"
+        again = verdicts[verdicts["judge"].ne("a judge")]
+        assert agreement(again, np.asarray, rng=np.random.default_rng(0)).empty
+
+    def test_the_explorer_shows_who_said_what(self, panel: Any) -> None:
+        data, _ = panel
+        index = unpack(pack_items(data, None).index)
+        said = value_of(index["said"], 1)
+        assert "Directional, a judge: left open: undecided: cannot read 'x'" in said.split("\n")
+        assert "Directional, b: passed" in said.split("\n")
+        assert index["pair"][0] == index["pair"][1] != index["pair"][2], "a headline's two sides"
+
+    def test_a_judge_is_not_blamed_where_all_is_right(self, made: Any, opened: Any) -> None:
+        items = made(headlines=30)
+        _, data = opened(items)
+        assert "one-answer" not in {one.code for one in warnings(data)}
+        items.loc[items.index[:5], "degenerate"] = "repeats its input"
+        _, data = opened(items)
+        assert "one-answer" in {one.code for one in warnings(data)}
+
+    def test_what_is_known_of_a_verifier_is_what_its_page_says(self) -> None:
+        spec = task_named("cobe").report.load()
+        assert spec.records == {"verifier/proof": RECORD}
+        page = (ROOT / "docs" / "verifiers.md").read_text(encoding="utf-8")
+        rows = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
+        for label, decided in (("proven answers of 90", "13,720"), ("by hand, the 128", "334")):
+            (row,) = [row for row in rows if label in row[1]]
+            assert (row[4].strip(), row[7].strip()) == (decided, "0")
+            assert f"0 of {decided}" in RECORD
+
+
+class TestTables:
+    columns = (
+        Column("system", "System", "text"),
+        Column("a_valid", "A", "share", "Over valid outputs, %", "high"),
+        Column("a_strict", "A", "share", "Strict, %", "high"),
+    )
+
+    def table(self, **columns: Any) -> Table:
+        frame = pd.DataFrame({"system": ["x", "y", "z"], **columns})
+        return Table("t", "T", "", self.columns, frame)
+
+    def test_twins_fold_where_equal_and_stay_in_the_csv(self) -> None:
+        same = self.table(a_valid=[0.1, 0.2, 0.3], a_strict=[0.1, 0.2, 0.3])
+        assert [c.group for c in same.shown] == ["", "Valid and strict, %"]
+        assert "a_strict" in same.raw
+        other = self.table(a_valid=[0.1, 0.2, 0.3], a_strict=[0.1, 0.2, 0.2])
+        assert other.shown == self.columns
+
+    @given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(0, 0.5))
+    @settings(max_examples=50)
+    def test_bold_is_none_with_another_inside_its_interval(
+        self, values: list[float], reach: float
+    ) -> None:
+        low, high = ([value + way * reach for value in values] for way in (-1, 1))
+        table = self.table(a_valid=values, a_valid_low=low, a_valid_high=high)
+        (group,) = row_groups(table)
+        bold = [i for i, row in enumerate(group.rows) if row[1].best]
+        first, second = sorted(values, reverse=True)[:2]
+        assert len(bold) == (second < first - reach)
+        assert all(values[i] == first for i in bold)
+
+    def test_latex_fits_a_column(self, made: Any, opened: Any) -> None:
+        items = made(headlines=12).assign(calls=12.5, tokens=4_321.5, dollars=0.0125)
+        fail(items, ZERO, "directionality", range(0, 20, 3))
+        items.loc[0, ["text", "invalid_reason"]] = None, "no JSON"
+        _, data = opened(items)
+        shows = [one for section in sections_of(data) for one in section.shows]
+        tables = [one for one in shows if isinstance(one, Table)]
+        assert {"overall", "paired", "invalid"} <= {table.key for table in tables}
+        for table in tables:
+            for part in re.findall(r"\\midrule\n(.*?)\\bottomrule", render_latex(table), re.DOTALL):
+                for line in part.splitlines():
+                    cells = re.sub(r"\\\w+(\[\w\])?|[{}\\$]", "", line).split("&")
+                    wide = sum(len(cell.strip()) for cell in cells[1:])
+                    assert wide <= _TEX_ROOM, (table.key, line)
+
+    def test_reasons_are_few_lines_of_whole_words(self, made: Any, opened: Any) -> None:
+        items = made(headlines=40).query("system == @FEW").reset_index(drop=True)
+        for i, criterion in enumerate(CRITERIA):
+            items[criterion] = np.nan
+            items[f"{criterion}_invalid"] = [
+                f"undecided: cannot read '{'its sewing ' * (n % 19)}machine {n}'"
+                for n in items.index
+            ]
+            items.loc[items.index[: 12 + i], f"{criterion}_invalid"] = [
+                f"reason {chr(97 + n)}" for n in range(12 + i)
+            ]
+        _, data = opened(items)
+        table = reason_table(data)
+        assert table is not None and len(table.frame) <= 10
+        assert table.frame["count"].sum() == 2 * len(items)
+        assert table.frame["invalid_reason"].iloc[0] == "undecided: cannot read …"
+        for example in table.frame["example"].dropna():
+            assert len(example) <= 122 and not re.search(r"\b(sew|sewin|machin)\b", example)
+
+    def test_error_classes_have_their_denominators(self, made: Any, opened: Any) -> None:
+        items = made(headlines=8)
+        items["fantastical_edit"] = [True, False, *[None] * (len(items) - 2)]
+        _, data = opened(items)
+        shows = [one for section in sections_of(data) for one in section.shows]
+        (table,) = [one for one in shows if isinstance(one, Table) and one.key == "errors"]
+        row = table.frame.set_index("system").loc[FEW]
+        assert (row["fantastical_edit"], row["fantastical_edit_of"]) == (0.5, 2)
+
+
+def commands_on(page: str) -> list[list[str]]:
+    """Return the command lines that a page shows as code, as a shell would divide them."""
+    shown = [html.unescape(text) for text in re.findall(r"<code>(.*?)</code>", page)]
+    return [shlex.split(text)[1:] for text in shown if text.startswith("contrafact ")]
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line as the program does, without running it."""
+    command, rest = get_command(app), words
+    context = None
+    while rest and hasattr(command, "resolve_command"):
+        context = command.make_context(
+            command.name, rest[:], parent=context, resilient_parsing=True
+        )
+        _, command, rest = command.resolve_command(context, rest)
+    # The words of prose after a command are no part of it, and are refused.
+    command.make_context(command.name, rest, parent=context)
+
+
+JUDGES = (
+    ("lakeside/judge-1",),
+    ("verifier/proof", "openai-api/local/strong judge"),
+    ("it's 'quoted' \"judge\"",),
+)
+
+
+@pytest.mark.parametrize("judges", JUDGES, ids=["one", "a panel", "quotes"])
+@pytest.mark.parametrize("headlines", [8, 60])
+def test_every_command_on_a_page_is_one_that_the_program_reads(
+    made: Any, study: Any, tmp_path: Path, judges: tuple[str, ...], headlines: int
+) -> None:
+    items = made(headlines=headlines).assign(judge=" + ".join(judges))
+    fail(items, ZERO, "directionality", range(0, 16, 2))
+    meta = study.make_meta(systems=(FEW, ZERO), judges=judges)
+    out = build_report([TaskRuns("finforce", items, meta)], tmp_path, resamples=50)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    found = commands_on(page)
+    assert page.count("contrafact exam --") + page.count("contrafact report RUN") == sum(
+        words[0] in ("exam", "report") and len(words) > 1 for words in found
+    ), "all are shown as code"
+    assert {words[0] for words in found} >= {"exam", "report"}
+    for words in found:
+        parse([str(tmp_path) if word == "RUN" else word for word in words])
+    exams = [words for words in found if words[0] == "exam"]
+    for words in exams:
+        named = [words[i + 1] for i, word in enumerate(words) if word == "--judge"]
+        assert tuple(named) in (judges, ("MODEL",))

@@ -25,7 +25,9 @@ def cases():
                 )
 
 
-@pytest.mark.parametrize(("manipulation", "original", "rewritten", "breaks", "title"), list(cases()))
+@pytest.mark.parametrize(
+    ("manipulation", "original", "rewritten", "breaks", "title"), list(cases())
+)
 def test_sound_pairs_pass_and_faulty_ones_break_their_rule(
     manipulation, original, rewritten, breaks, title
 ):

@@ -218,7 +218,7 @@ News: [headline]
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello", "appendix.md: does not begin with a section; .* such as # rfc/detect"),
+        ("hello", "appendix.md: does not begin with a section; .* such as # "),
         ("", "appendix.md: does not begin with a section"),
         ("# rfc/detekt\nx", "appendix.md: 'rfc/detekt' is no template; use, each once, rfc/detect"),
         ("# rfc/detect\nx\n# rfc/detect\ny", "appendix.md: 'rfc/detect' is there twice"),

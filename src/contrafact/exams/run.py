@@ -178,7 +178,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         judges=judges,
         seed=options.seed,
         settings={**settings, **examiner.settings, **asked},
-        level=str(getattr(own, "level", "")),
+        level=str(getattr(own, "level", None) or ""),
     )
 
 

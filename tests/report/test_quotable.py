@@ -244,8 +244,8 @@ class TestJudges:
         data, _ = panel
         index = unpack(pack_items(data, None).index)
         said = value_of(index["said"], 1)
-        assert "Directional, a judge: left open: undecided: cannot read 'x'" in said.split("\n")
-        assert "Directional, b: passed" in said.split("\n")
+        assert "a judge: left open, undecided: cannot read 'x'" in said
+        assert "Forward-compatible, Directional, b: passed" in said.split("\n")
         assert index["pair"][0] == index["pair"][1] != index["pair"][2], "a headline's two sides"
 
     def test_a_judge_is_not_blamed_where_all_is_right(self, made: Any, opened: Any) -> None:

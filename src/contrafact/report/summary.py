@@ -99,6 +99,10 @@ class _Bounds:
         return self.passed / number, (self.passed + self.opened) / number
 
     @property
+    def lies(self) -> str:
+        return f"lies between {self.text.replace(' to ', '% and ')}" if self.opened else "is known"
+
+    @property
     def text(self) -> str:
         return " to ".join(format_number(end, "share") for end in self.ends) + "%"
 
@@ -339,7 +343,7 @@ def _sentence(finding: _Finding) -> Reason:
     low = finding.measure is not None and finding.measure.better == "low"
     within = [
         f"of {name}, {one.judged - one.opened} of {one.judged} {what} are decided and {one.passed} "
-        f"right, so it lies between {one.text.replace(' to ', '% and ')}"
+        f"right, so it {one.lies}"
         for name in ranked["system"][:_MOST_BARS]
         if (one := finding.bounds.get(str(name)))
     ]
@@ -506,7 +510,7 @@ def _wanted(finding: _Finding) -> str:
     """Return how many clusters would tell the best system from one that it is not told from."""
     spec = finding.data.spec
     numbers = [
-        clusters_to_tell(test, int(test[spec.clusters]), tests=int(test["tests"]))
+        clusters_to_tell(test.to_dict(), int(test[spec.clusters]), tests=int(test["tests"]))
         for test in finding.not_apart
     ]
     if not any(numbers):

@@ -77,7 +77,7 @@ def pack_items(
         **_texts(items, data),
         "state": np.where(invalid, 1, np.where(items["degenerate"].notna(), 2, 0)).tolist(),
         "why": _coded(reasons.where(invalid, items["degenerate"])),
-        "said": _coded(_said(items, data)),
+        "said": _coded(_votes(items, data)),
         "pair": _column(items, data.spec.explorer.pair)["codes"],
         "filters": _filters(items, data),
         "flags": _flags(items, data),
@@ -115,7 +115,7 @@ def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
     }
 
 
-def _said(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
+def _votes(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
     """Return who left which verdicts of an output open and why, and how a panel's judges voted."""
     key = ["system", "draw", *data.spec.key]
     labels = {one.column: one.short or one.label for one in data.spec.criteria}
@@ -127,16 +127,16 @@ def _said(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
             unread = rest.dropna(subset=why).rename(columns={why: "why"})
             unread = unread[[*key, "judge", "why"]].rename(columns={"why": "invalid"})
             parts.append(unread.assign(criterion=criterion, passed=math.nan))
-    said: dict[tuple[str, ...], dict[tuple[str, str], list[str]]] = {}
+    by_output: dict[tuple[str, ...], dict[tuple[str, str], list[str]]] = {}
     columns = [*key, "criterion", "judge", "passed", "invalid"]
     for *of, criterion, judge, vote, why in pd.concat(parts).reindex(columns=columns).to_numpy():
         verdict = {1.0: "passed", 0.0: "failed"}.get(vote) or f"{_OPEN}{why or 'no reason kept'}"
-        by_verdict = said.setdefault(tuple(map(str, of)), {})
+        by_verdict = by_output.setdefault(tuple(map(str, of)), {})
         by_verdict.setdefault((str(judge), verdict), []).append(labels.get(criterion, criterion))
     keys = items[key].astype(str).itertuples(index=False, name=None)
     return [
-        "\n".join(f"{', '.join(n)}, {judge}: {v}" for (judge, v), n in said[of].items())
-        if of in said
+        "\n".join(f"{', '.join(n)}, {judge}: {v}" for (judge, v), n in by_output[of].items())
+        if of in by_output
         else None
         for of in keys
     ]

@@ -28,7 +28,7 @@ from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tes
 from contrafact.report.tables import votes_by_judge
 from contrafact.report.words import judge_options, not_examined, sentence
 from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
-from contrafact.stats.paired import clusters_to_tell
+from contrafact.stats.paired import clusters_needed
 
 _SIGNIFICANT = 0.05
 """The adjusted p-value below which a paired difference is called more than chance."""
@@ -510,7 +510,7 @@ def _wanted(finding: _Finding) -> str:
     """Return how many clusters would tell the best system from one that it is not told from."""
     spec = finding.data.spec
     numbers = [
-        clusters_to_tell(test.to_dict(), int(test[spec.clusters]), tests=int(test["tests"]))
+        clusters_needed(test.to_dict(), int(test[spec.clusters]), tests=int(test["tests"]))
         for test in finding.not_apart
     ]
     if not any(numbers):

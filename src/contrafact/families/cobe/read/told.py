@@ -216,12 +216,12 @@ def _causes(facts: Facts, reading: ToldReading) -> Decision:
             why = "it is the supposed change, and no fact that is told causes it"
             return Decision(False, f"'{facts.words(claim.effect.name)}': {why}")
         for cause in claim.causes:
-            name, said = cause.name, f"'{facts.words(cause.name)}'"
+            name, words = cause.name, f"'{facts.words(cause.name)}'"
             criterion = next((key for key, about in facts.about.items() if name in about), "")
             if not criterion or cause.value is None or name in reading.unread:
-                each.append(Decision(None, f"{said}, which is named as a cause, is left open"))
+                each.append(Decision(None, f"{words}, which is named as a cause, is left open"))
             elif len(reading.told.get(name, ())) > 1:
-                each.append(Decision(None, f"{said}, a named cause, is told in two ways"))
+                each.append(Decision(None, f"{words}, a named cause, is told in two ways"))
             elif criterion_problem(facts, criterion, name, {cause.value}):
-                each.append(Decision(False, f"{said}, which is named as a cause, does not hold"))
+                each.append(Decision(False, f"{words}, which is named as a cause, does not hold"))
     return _first(each, CAUSES)

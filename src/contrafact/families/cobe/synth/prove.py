@@ -18,9 +18,16 @@ from typing import Any
 from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
 from contrafact.causal.model import Model, Value
 from contrafact.errors import InputError
+from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 from contrafact.families.cobe.synth.reading import NUMBER, Claim, Reader, Reading
-from contrafact.families.cobe.synth.relations import ConnectorClaim, Family, Relation, family_of
+from contrafact.families.cobe.synth.relations import (
+    ConnectorClaim,
+    Family,
+    Relation,
+    family_of,
+    family_read,
+)
 from contrafact.families.cobe.synth.response import ResponseReader
 from contrafact.records import content_id
 
@@ -31,13 +38,22 @@ _WAYS = {
 }
 _GOES = {"below": "down", "above": "up"}
 
+TEXT, STRUCTURE = "text", "structure"
+"""What a proof rests on: every model that agrees with the text; or the structure in the file, which
+readers who are named in it found told by the text."""
+
+
+def basis_of(proof: Mapping[str, Any] | None) -> str:
+    """Return what a proof rests on; `TEXT` where it does not say so, as in files before."""
+    return str((proof or {}).get("basis", TEXT))
+
 
 @dataclass(frozen=True)
 class Facts:
     """What a story tells, what its queries suppose, and what follows.
 
     Attributes:
-        responses: Reads responses to the story whole, or not at all.
+        responses: Reads responses to the story whole, or not at all; None if only a reader can.
         family: The models that agree with the text.
         settings: The sentences of the file that tell no fact: where the story is, and the rules.
     """
@@ -45,7 +61,7 @@ class Facts:
     text: ScmText
     model: Model
     reader: Reader
-    responses: ResponseReader
+    responses: ResponseReader | None
     proof: Proof
     family: Family
     settings: tuple[str, ...]
@@ -119,9 +135,11 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     if not isinstance(proof, Mapping):
         raise ValueError("there is no 'Proof'")
     try:
+        if basis_of(proof) == STRUCTURE:
+            return _situation_by_structure(row["Query"], proof)
         text, model, reader, responses = _opened(json.dumps([proof[name] for name in _PARTS]))
         relations = [Relation.of(fields) for fields in proof["relations"]]
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, InputError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
     # Section 1, step 1, the factual events: what the text tells, read in two ways that must agree.
     story = row["Variation text"]
@@ -156,6 +174,29 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     told = [relation for relation in relations if relation.says in story]
     family = family_of(facts, parents, text.quantities, told, claims)
     return Facts(text, model, reader, responses, derived, family, tuple(settings))
+
+
+def _situation_by_structure(asked: Sequence[str], proof: Mapping[str, Any]) -> Facts:
+    """Return what a written story is about, from the structure in its file.
+
+    That the text tells it was read by readers; their readings are the rows of its mechanisms.
+    """
+    text = ScmText(*(proof[name] for name in _PARTS[:-1]))
+    model, wordings, supposed = build(text), proof["wordings"], dict(proof["intervention"])
+    clauses = [wordings[name]["false"]["supposed"][0] for name in supposed]
+    if not supposed or any(value is not False for value in supposed.values()):
+        raise ValueError("what is supposed is not that told events are otherwise")
+    if list(asked) != list(queries(clauses)):
+        raise ValueError("the queries do not state the intervention")
+    facts = {name: proof["facts"][name] for name in text.told}
+    try:
+        derived = consequences(model, facts, supposed)
+    except (ImpossibleFacts, Disagreement) as error:
+        raise ValueError(str(error)) from None
+    parents = {name: model.graph.parents[name] for name in model.order if name in wordings}
+    rows = ((one["suppose"], one["after"]) for one in proof["readings"])
+    family = family_read(parents, [(dict.fromkeys(names, False), after) for names, after in rows])
+    return Facts(text, model, Reader(wordings), None, derived, family, ())
 
 
 def _facts_told(reading: Reading, reader: Reader, text: ScmText) -> dict[str, Value]:

@@ -1,0 +1,78 @@
+"""``contrafact cobe write``: stories written by a model to drawn structures."""
+
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from contrafact.options import SAMPLING, CallOptions, absolute, command, option
+from contrafact.stages.run import stage_command
+
+__all__ = ["write"]
+
+
+class _Options(CallOptions):
+    n: int = option(..., "How many structures to draw.", ge=1, metavar="N")
+    model: str = option(..., "The writer, an Inspect model.", metavar="M")
+    reader: list[str] = option(..., "A model that reads the stories; repeatable.", metavar="R")
+    out: str = option(..., "The stories to write, JSON Lines.", metavar="FILE")
+    seed: int = option(0, "Seed of the structures.", ge=0, metavar="S")
+    graph: str | None = option(
+        None, "Only this type: chain, collider, correlated, diamond, fork or hybrid.", metavar="G"
+    )
+    domain: str | None = option(None, 'Only this domain, as in "Engineering".', metavar="D")
+    level: int | None = option(
+        None, "Only structures of this level, 0 (easy) to 6; small ones if not given.", metavar="L"
+    )
+    shares: Literal["equal", "paper"] = option("equal", "Of graphs and domains.")
+    pairs: bool = option(
+        True, "Where it can be had, a second story of the same facts, joined otherwise."
+    )
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    temperature: float | None = option(None, "Of the writer.", panel=SAMPLING, ge=0)
+    max_tokens: int | None = option(None, "Of the writer.", panel=SAMPLING, ge=1)
+    structured: bool = option(True, "Ask providers for JSON by schema.")
+    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
+    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
+
+
+@command
+def write(options: _Options) -> None:
+    """Let a model write stories to drawn structures, and keep those that readers find to tell them.
+
+    Readers see text and facts, and say what becomes of each if others had been otherwise. A story
+    is kept if every causal model that agrees with them has the structure's consequences; else it is
+    written again, up to three times. Stories that are not kept go to FILE.dropped.jsonl, with the
+    reasons; replies are kept, so that an interrupted command goes on.
+
+    Example: contrafact cobe write --n 12 --seed 7 --model openai/gpt-5-mini
+    --reader anthropic/claude-haiku-4-5 --reader openai/gpt-5-mini --out written.jsonl
+    """
+    from contrafact.families.cobe.synth.difficulty import level_named
+    from contrafact.families.cobe.write.stage import WriteStage, plans_of
+    from contrafact.families.cobe.write.structure import draw_structures, twin_of
+
+    wanted = None if options.level is None else level_named(options.level)
+    structures = draw_structures(
+        options.n,
+        options.seed,
+        graph=options.graph,
+        domain=options.domain,
+        wanted=wanted,
+        shares=options.shares,
+    )
+    rng = Random(f"twins {options.seed}")
+    twins = [twin_of(one, rng) if options.pairs else None for one in structures]
+    plans = plans_of(structures, twins, options.seed)
+    writing = {n: getattr(options, n) for n in ("temperature", "max_tokens")}
+    stage = WriteStage(
+        plans,
+        options.model,
+        tuple(dict.fromkeys(options.reader)),
+        absolute(options.prompts),
+        options.structured,
+        {name: value for name, value in writing.items() if value is not None},
+        options.max_connections,
+        options.bounds,
+    )
+    rows = [{"plan": plan.core} for plan in plans]
+    stage_command(stage, rows, options.out, estimate=options.estimate, yes=options.yes)

@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from random import Random
 from typing import Any, ClassVar
@@ -22,6 +23,19 @@ from inspect_ai.model import (
 )
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.read.told import ToldReading
+from contrafact.families.cobe.synth.prove import Facts, situation_of
+from contrafact.families.cobe.write.answers import (
+    AnswerPlan,
+    answer_plans,
+    answer_templates,
+    answers_prompt,
+    check_prompt,
+    read_answers,
+    reading_of_record,
+    reading_record,
+    verdicts_of,
+)
 from contrafact.families.cobe.write.reading import (
     StoryReading,
     disagreements,
@@ -40,6 +54,7 @@ from contrafact.families.cobe.write.story import (
 )
 from contrafact.families.cobe.write.structure import LATENT, Structure
 from contrafact.files.tables import RowNotes
+from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import PlannedCall, answer, kept_reply
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.models.opening import call_config, open_model
@@ -49,6 +64,7 @@ from contrafact.stages.stage import (
     KEPT,
     REJECTS,
     Asked,
+    Failure,
     InputRow,
     RowStage,
     StageOutput,
@@ -56,9 +72,10 @@ from contrafact.stages.stage import (
     Wrap,
     below,
 )
+from contrafact.text.delimit import replace_surrogates
 
-ATTEMPTS = 3
-"""How often a story is written until its readers agree."""
+ATTEMPTS, _ANSWERED = 3, 2
+"""How often a story is written until its readers agree, and its answers until one is right."""
 FIRST_CORE = 5001
 """The core set id of the first structure; drawn and hand-written stories have smaller ones."""
 
@@ -106,6 +123,7 @@ class WriteStage(RowStage):
     bounds: Mapping[str, int | None] = field(default_factory=dict)
     name: str = "`cobe write`"
     noun: ClassVar[str] = "structures"
+    keeps_failures: ClassVar[bool] = True
 
     @property
     def asked(self) -> Asked:
@@ -114,7 +132,7 @@ class WriteStage(RowStage):
     def facts(self) -> dict[str, Any]:
         """Return the settings that replies depend on."""
         pack = open_pack(self.prompts)
-        writer_template(pack), story_template(pack), again_template(pack)
+        writer_template(pack), story_template(pack), again_template(pack), answer_templates(pack)
         return {
             "model": self.model,
             "readers": list(self.readers),
@@ -166,6 +184,11 @@ class WriteStage(RowStage):
 
         return work
 
+    def failed(self, made: StageOutput, failure: Failure) -> None:
+        """Reject the stories of a plan whose call failed; a rerun makes it again."""
+        made.counts["asked"] += len(failure.row.value.both)
+        made.counts["why", "a call failed"] += 1
+
     def show(self, result: StageResult) -> None:
         """Print yields, reasons and costs; exit with 1 if no story is kept."""
         counts, kept = result.counts, result.rows[KEPT]
@@ -212,7 +235,8 @@ class _Desk:
     ) -> None:
         self.writer, self.readers, self.structured = writer, readers, structured
         self.plan, self.made, self.index = plan, made, index
-        self.templates = writer_template(pack), story_template(pack), again_template(pack)
+        again = again_template(pack), answer_templates(pack)
+        self.templates = writer_template(pack), story_template(pack), *again
         self.kept: dict[int, tuple[Written, list[StoryReading]]] = {}
 
     async def work(self) -> None:
@@ -223,14 +247,52 @@ class _Desk:
         schema = writer_schema(plan.structure, plan.twin)
         for attempt in range(1, ATTEMPTS + 1):
             reply = await self._ask(self.writer, messages, schema)
-            problems = await self._attempt(reply, attempt)
+            try:
+                problems = await self._attempt(reply, attempt)
+            except InputError as error:  # a reader that cannot be read
+                self._reject(0, attempt, "a reader's reply", [error.problem], {"reply": reply})
+                break
             if len(self.kept) == len(plan.both):
                 break
             kept = next(("first", "second")[number] for number in self.kept) if self.kept else ""
             again = self.templates[2].render(problems=problems, kept=kept)
             messages += [ChatMessageAssistant(content=reply), self._message(again)]
-        for number, (written, readings) in sorted(self.kept.items()):
-            made.add(KEPT, self.index, self._row(number, written, readings))
+        answered = await asyncio.gather(*(self._answered(number) for number in sorted(self.kept)))
+        for mine in answered:
+            for others in answered:
+                if others is not mine:
+                    mine.cross(others.right)
+            if mine.right:
+                made.counts["answers", "right"] += len(mine.right)
+                made.counts["answers", "wrong"] += len(mine.wrong)
+                made.add(KEPT, self.index, mine.row())
+            else:
+                self._reject(mine.number, 0, "no right answer", [], {"row": mine.story})
+
+    async def _answered(self, number: int) -> "_Answered":
+        """Have answers to a kept story written and read; those read as planned are kept."""
+        mine = _Answered(number, self._row(number, *self.kept[number]))
+        writes, checks = self.templates[3]
+        (name, reader), text = next(iter(self.readers.items())), mine.story["Variation text"]
+        plans = answer_plans(mine.facts)
+        for _ in range(_ANSWERED):
+            prompt, schema = answers_prompt(writes, text, mine.story["Query"][0], plans)
+            reply = await self._ask(self.writer, [self._message(prompt)], schema)
+            value = read_json_object(reply).value or {}
+            said = {plan.label: value.get(plan.label) for plan in plans}
+            texts = {
+                label: _line(one) for label, one in said.items() if isinstance(one, str) and one
+            }
+            if texts:
+                prompt, schema, asked = check_prompt(checks, mine.facts, text, [*texts.values()])
+                reply = await self._ask(reader, [self._message(prompt)], schema)
+                read = dict(read_answers(reply, mine.facts, asked, [*texts.values()]))
+                for plan in plans:
+                    if (one := texts.get(plan.label)) in read:
+                        mine.add(one, plan, read[one], name)
+            if mine.right:
+                break
+        return mine
 
     def _message(self, text: str) -> ChatMessageUser:
         # Two plans may be asked for in the same words.
@@ -315,6 +377,51 @@ class _Desk:
         about = {"core": self.plan.core, "variation": number + 1, "attempt": attempt, "kind": kind}
         about |= {"problems": list(problems), "graph": structure.graph, "gates": gates}
         self.made.add(REJECTS, self.index, {**about, "supposed": list(structure.supposed), **more})
+
+
+@dataclass
+class _Answered:
+    """A kept story, and its answers of known verdict."""
+
+    number: int
+    story: dict[str, Any]
+    right: list[dict[str, Any]] = field(default_factory=list)
+    wrong: list[dict[str, Any]] = field(default_factory=list)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return situation_of(self.story)
+
+    def add(self, text: str, plan: AnswerPlan, read: ToldReading, reader: str) -> None:
+        """Keep an answer whose verdicts are as planned."""
+        verdicts = verdicts_of(self.facts, read)
+        if verdicts is None or (plan.fails is None) != all(verdicts.values()):
+            return
+        if plan.fails is not None and verdicts[plan.fails]:
+            return
+        record = {"reader": reader, **reading_record(read)}
+        kept = {"text": text, "why": plan.why, "verdicts": verdicts, "reading": record}
+        (self.wrong if plan.fails else self.right).append(
+            kept | ({"fails": plan.fails} if plan.fails else {})
+        )
+
+    def cross(self, right: Sequence[Mapping[str, Any]]) -> None:
+        """Keep as wrong what is right for the other story of the pair and fails this one."""
+        for one in right:
+            verdicts = verdicts_of(self.facts, reading_of_record(one["reading"]))
+            if verdicts is not None and (
+                failed := [n for n, passed in verdicts.items() if not passed]
+            ):
+                why = "is right for the other story of the pair"
+                self.wrong.append({**one, "fails": failed[0], "why": why, "verdicts": verdicts})
+
+    def row(self) -> dict[str, Any]:
+        answers = {"Right answers": self.right, "Wrong answers": self.wrong}
+        return {**self.story, "Representative answer": self.right[0]["text"], **answers}
+
+
+def _line(text: str) -> str:
+    return replace_surrogates(" ".join(text.split()))
 
 
 def _texts(written: Written) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 from random import Random
-from typing import Literal
 
 from contrafact.options import SAMPLING, CallOptions, absolute, command, option
 from contrafact.stages.run import stage_command
 
 __all__ = ["write"]
+
+FIRST_CORE = 5001
+"""The core set id of the first structure; drawn and hand-written stories have smaller ones."""
 
 
 class _Options(CallOptions):
@@ -23,14 +25,9 @@ class _Options(CallOptions):
     level: int | None = option(
         None, "Only structures of this level, 0 (easy) to 6; small ones if not given.", metavar="L"
     )
-    shares: Literal["equal", "paper"] = option("equal", "Of graphs and domains.")
-    pairs: bool = option(
-        True, "Where it can be had, a second story of the same facts, joined otherwise."
-    )
     prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     temperature: float | None = option(None, "Of the writer.", panel=SAMPLING, ge=0)
     max_tokens: int | None = option(None, "Of the writer.", panel=SAMPLING, ge=1)
-    structured: bool = option(True, "Ask providers for JSON by schema.")
     estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
@@ -48,31 +45,21 @@ def write(options: _Options) -> None:
     --reader anthropic/claude-haiku-4-5 --reader openai/gpt-5-mini --out written.jsonl
     """
     from contrafact.families.cobe.synth.difficulty import level_named
-    from contrafact.families.cobe.write.stage import WriteStage, plans_of
+    from contrafact.families.cobe.write.stage import Plan, WriteStage
     from contrafact.families.cobe.write.structure import draw_structures, twin_of
 
     wanted = None if options.level is None else level_named(options.level)
-    structures = draw_structures(
-        options.n,
-        options.seed,
-        graph=options.graph,
-        domain=options.domain,
-        wanted=wanted,
-        shares=options.shares,
-    )
+    drawn = draw_structures(options.n, options.seed, options.graph, options.domain, wanted)
     rng = Random(f"twins {options.seed}")
-    twins = [twin_of(one, rng) if options.pairs else None for one in structures]
-    plans = plans_of(structures, twins, options.seed)
-    writing = {n: getattr(options, n) for n in ("temperature", "max_tokens")}
+    plans = [Plan(n, 1, one, twin_of(one, rng)) for n, one in enumerate(drawn, FIRST_CORE)]
     stage = WriteStage(
         plans,
         options.model,
         tuple(dict.fromkeys(options.reader)),
         absolute(options.prompts),
-        options.structured,
-        {name: value for name, value in writing.items() if value is not None},
+        options.model_dump(include={"temperature", "max_tokens"}, exclude_none=True),
         options.max_connections,
         options.bounds,
     )
-    rows = [{"plan": plan.core} for plan in plans]
+    rows = [{"core": plan.core} for plan in plans]
     stage_command(stage, rows, options.out, estimate=options.estimate, yes=options.yes)

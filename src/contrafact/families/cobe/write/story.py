@@ -6,181 +6,141 @@ supposed as a clause; the three phrasings, the criteria and the proof are made f
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from inspect_ai.model import ResponseSchema
 from inspect_ai.util import JSONSchema
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import LATENT as MARK_LATENT
-from contrafact.families.cobe.data import NUMERICAL as MARK_NUMERICAL
+from contrafact.families.cobe import data
 from contrafact.families.cobe.phrasing import queries
+from contrafact.families.cobe.synth.narrative import sentence
 from contrafact.families.cobe.synth.prove import STRUCTURE, Facts, situation_of
-from contrafact.families.cobe.write.structure import LATENT, NUMBER, SUPPOSED, Structure
+from contrafact.families.cobe.write.structure import LATENT, NUMBER, Structure
 from contrafact.judges.replies import read_json_object
 from contrafact.models.requests import SharedSchema, closed_object
-from contrafact.prompts import PromptPack, PromptTemplate
-from contrafact.text.delimit import replace_surrogates
+from contrafact.text.delimit import delimit
 from contrafact.text.tokens import stem
 
 QUOTED = 0.6
 """The share of a clause's content words that its story has to hold."""
-_WORDS_A_FACT, _LEAST, _MOST = 13, 25, 60
-_WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]{3,}")
-_EMPTY = frozenset(
-    (
-        *("the", "and", "was", "were", "had", "has", "have", "been", "his", "her", "its", "their"),
-        *("that", "this", "there", "with", "for", "from", "not", "did", "does", "they", "she"),
-        *("him", "them", "who", "which", "than", "then", "into", "out", "are", "will", "would"),
-    )
-)
+_LEAST, _MOST = 6, 13
+"""The words of a story for each fact, where that is more than 25 to 60."""
 _RULES = re.compile(
     r"\b(?:would(?:n't| not)? have|could have|might have|had it not|if not for|whenever|"
     r"every time|each time|only if|in that case|otherwise)\b",
     re.IGNORECASE,
 )
 """Words of rules, and of what would have been."""
+_WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]{3,}")
+_EMPTY = re.compile(
+    r"\b(?:the|and|was|were|ha[ds]|have|been|his|her|its|their|that|this|there|with|for|from|not|did|"
+    r"does|they|she|him|them|who|which|than|then|into|out|are|will|would)\b"
+)
+
+Line = Annotated[str, AfterValidator(lambda text: delimit(" ".join(text.split())))]
+Clause = Annotated[Line, AfterValidator(lambda text: text.rstrip(" ."))]
 
 
-@dataclass(frozen=True)
-class Written:
-    """A story as it was written.
+class Fact(BaseModel):
+    """A fact in the writer's words; a number has no opposite, but a name, an amount and a unit."""
 
-    Attributes:
-        clauses: For every fact but a number, the clause that tells it, and its opposite.
-        supposed: For every supposed fact, its opposite in the past perfect.
-        number: The words of the number: "told", "what", "amount" and "unit"; empty without one.
-    """
-
-    text: str
-    clauses: Mapping[str, tuple[str, str]]
-    supposed: Mapping[str, str]
-    number: Mapping[str, Any] = field(default_factory=dict)
+    told: Clause
+    opposite: Clause = ""
+    what: Clause = ""
+    amount: int = 0
+    unit: Clause = ""
 
     @property
-    def wordings(self) -> dict[str, Any]:
-        """Return the words of every fact in the form of a proof."""
-        worded: dict[str, Any] = {
-            name: {"true": {"clauses": [told]}, "false": {"clauses": [opposite]}}
-            for name, (told, opposite) in self.clauses.items()
-        }
-        for name, clause in self.supposed.items():
-            worded[name]["false"]["supposed"] = [clause]
-        if self.number:
-            amount = _figure(self.number["amount"]).sub("{n}", self.number["told"], count=1)
-            words = {"entity": self.number["what"], "amounts": [amount]}
-            worded[NUMBER] = words | {"unit": self.number["unit"]}
-        return worded
+    def figure(self) -> re.Pattern[str]:
+        written = f"(?:{self.amount:,}|{self.amount})"
+        return re.compile(rf"(?<![\d.,]){written}(?!\d|[.,]\d)")
 
-    def told(self, name: str) -> str:
-        return str(self.number["told"]) if name == NUMBER else self.clauses[name][0]
+    def wordings(self, supposed: str | None) -> dict[str, Any]:
+        """Return its words in the form of a proof."""
+        if self.what:
+            amount = self.figure.sub("{n}", self.told, count=1)
+            return {"entity": self.what, "amounts": [amount], "unit": self.unit}
+        other = {"clauses": [self.opposite]} | ({"supposed": [supposed]} if supposed else {})
+        return {"true": {"clauses": [self.told]}, "false": other}
 
 
-def writer_template(pack: PromptPack) -> PromptTemplate:
-    variables = {"setting", "domain", "initials", "facts", "supposed", "least", "most", "number"}
-    return pack.template("cobe/write", required=variables, optional={"twin", "latent"})
+class Written(BaseModel):
+    """A story as it was written; ``second`` is the other story of a pair."""
+
+    text: Line
+    second: Line = ""
+    facts: dict[str, Fact]
+    supposed: dict[str, Clause]
 
 
 def lengths(structure: Structure) -> tuple[int, int]:
     """Return the least and the most words of a story to a structure."""
-    facts = len(structure.told)
-    return max(_LEAST, 6 * facts), max(_MOST, _WORDS_A_FACT * facts)
+    return max(25, _LEAST * len(structure.told)), max(60, _MOST * len(structure.told))
 
 
-def writer_prompt(
-    template: PromptTemplate, structure: Structure, twin: Structure | None, initials: str
-) -> str:
-    least, most = lengths(structure)
-    return template.render(
-        setting=structure.setting,
-        domain=structure.domain,
-        initials=initials,
-        facts=[*_planned(structure)],
-        twin=[*_planned(twin, structure)] if twin else [],
-        latent=LATENT,
-        supposed=list(structure.supposed),
-        least=least,
-        most=most,
-        number=NUMBER if NUMBER in structure.gates else "",
-    )
-
-
-def _planned(structure: Structure, but: Structure | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the facts as the writer's plan has them, of a twin only those that are otherwise."""
-    effects = {cause for causes in structure.causes.values() for cause in causes}
-    for name, gate in structure.gates.items():
-        if but is None or gate != but.gates[name]:
-            form = "latent" if name == LATENT else gate.form
-            aside = gate.form == "root" and name not in effects
-            yield {"label": name, "form": form, "causes": list(gate.causes), "aside": aside}
-
-
-def writer_schema(structure: Structure, twin: Structure | None) -> ResponseSchema:
-    text = JSONSchema(type="string")
-    event = {"told": text, "opposite": text}
-    number = {"told": text, "what": text, "amount": JSONSchema(type="integer"), "unit": text}
-    facts = {n: closed_object(number if n == NUMBER else event) for n in structure.gates}
-    fields = {"plan": text, "text": text, **({"second": text} if twin else {})}
-    fields |= {
-        "facts": closed_object(facts),
-        "supposed": closed_object(dict.fromkeys(structure.supposed, text)),
+def written_shape(structure: Structure, second: bool) -> dict[str, Any]:
+    """Return the writer's reply in outline."""
+    event, number = ("told", "opposite"), {"told": "…", "what": "…", "amount": 0, "unit": "…"}
+    return {
+        **dict.fromkeys(("plan", "text", *(["second"] if second else [])), "…"),
+        "facts": {n: number if n == NUMBER else dict.fromkeys(event, "…") for n in structure.gates},
+        "supposed": dict.fromkeys(structure.supposed, "…"),
     }
-    return SharedSchema(name="story", json_schema=closed_object(fields), strict=True)
 
 
-def read_written(reply: str, structure: Structure, twin: Structure | None) -> list[Written]:
-    """Return the story in a reply, and the second one of a pair.
+def schema_of(name: str, shape: Mapping[str, Any]) -> ResponseSchema:
+    """Return the schema of a reply by its outline: objects, numbers, texts, and words to choose."""
 
-    Raises:
-        InputError: The reply is not as asked.
-    """
-    value = read_json_object(reply).value
-    if value is None:
-        raise InputError("the reply is no JSON object as asked")
+    def schema(part: Any) -> JSONSchema:
+        if isinstance(part, Mapping):
+            return closed_object({key: schema(value) for key, value in part.items()})
+        if isinstance(part, int):
+            return JSONSchema(type="integer")
+        words = part.split("|")
+        return JSONSchema(type="string", enum=words if len(words) > 1 else None)
+
+    return SharedSchema(name=name, json_schema=schema(shape), strict=True)
+
+
+def read_written(reply: str, structure: Structure) -> Written:
+    """Return what a reply holds; `InputError` if it is not as asked."""
     try:
-        facts = {name: value["facts"][name] for name in structure.gates}
-        clauses = {
-            name: (_clause(one["told"]), _clause(one["opposite"]))
-            for name, one in facts.items()
-            if name != NUMBER
-        }
-        number = dict(facts.get(NUMBER, {}))
-        if number:
-            number |= {name: _clause(number[name]) for name in ("told", "what", "unit")}
-            number["amount"] = int(number["amount"])
-        supposed = {name: _clause(value["supposed"][name]) for name in structure.supposed}
-        texts = [_clean(value[name]) for name in ("text", *(["second"] if twin else []))]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the reply lacks or misuses {error}") from None
-    return [Written(text, clauses, supposed, number) for text in texts]
+        written = Written.model_validate(read_json_object(reply).value)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise InputError(
+            f"the reply is not as asked at '{where}': {error.errors()[0]['msg']}"
+        ) from None
+    for given, due in ((written.facts, structure.gates), (written.supposed, structure.supposed)):
+        if {*given} != {*due}:
+            raise InputError(f"the reply has {sorted(given)}, not {sorted(due)}")
+    return written
 
 
-def problems_of(written: Written, structure: Structure) -> Iterator[str]:
-    """Yield what rules find wrong with a story, in words for its writer."""
+def problems_of(written: Written, text: str, structure: Structure) -> Iterator[str]:
+    """Yield what rules find wrong with one of the stories, in words for its writer."""
     least, most = lengths(structure)
-    words = len(written.text.split())
-    if not least <= words <= most:
-        yield f"the story has {words} words, not {least} to {most}"
-    for match in _RULES.finditer(written.text):
+    if not least <= len(text.split()) <= most:
+        yield f"the story has {len(text.split())} words, not {least} to {most}"
+    for match in _RULES.finditer(text):
         yield f"the story reasons, or tells a rule: '{match[0]}'"
     seen: set[str] = set()
-    for name in structure.told:
-        told = written.told(name)
-        if (share := quoted_share(told, written.text)) < QUOTED:
-            yield f"{name}: the story does not hold the clause '{told}' ({share:.0%} of its words)"
-        for clause in (told,) if name == NUMBER else written.clauses[name]:
-            if clause.casefold() in seen or not clause:
-                yield f"{name}: the clause '{clause}' is empty or stands twice"
+    for name, fact in written.facts.items():
+        share = quoted_share(fact.told, text)
+        if share < QUOTED and name != LATENT:
+            yield f"{name}: the story does not hold the clause '{fact.told}' ({share:.0%} of it)"
+        if share == 1.0 and name == LATENT:
+            yield f"{name}: the story states '{fact.told}'"
+        for clause in (fact.told,) if name == NUMBER else (fact.told, fact.opposite):
+            if not clause or clause.casefold() in seen:
+                yield f"{name}: the clause '{clause}' is empty, or stands twice"
             seen.add(clause.casefold())
-    if LATENT in structure.gates and quoted_share(written.clauses[LATENT][0], written.text) == 1.0:
-        yield f"{LATENT}: the story states '{written.clauses[LATENT][0]}'"
-    if written.number:
-        amount, found = written.number["amount"], _figure(written.number["amount"])
-        if amount < 3 or len(found.findall(written.text)) != 1:
-            yield f"{NUMBER}: the story does not have {amount:,} once, in digits"
-        if len(found.findall(written.number["told"])) != 1:
-            yield f"{NUMBER}: 'told' does not have {amount:,} once, in digits"
+        if name == NUMBER and (fact.amount < 3 or not fact.what):
+            yield f"{name}: 'what' is empty, or the amount below 3"
+        if name == NUMBER and {len(fact.figure.findall(one)) for one in (text, fact.told)} != {1}:
+            yield f"{name}: {fact.amount:,} does not stand once, in digits, in story and clause"
     try:
         queries(list(written.supposed.values()))
     except InputError as error:
@@ -190,52 +150,74 @@ def problems_of(written: Written, structure: Structure) -> Iterator[str]:
 def story_row(
     structure: Structure,
     written: Written,
+    text: str,
     readings: Sequence[Mapping[str, Any]],
-    core: int,
-    variation: int,
+    id: str,
 ) -> dict[str, Any]:
     """Return a story in the paper's schema, with its proof from the structure.
 
     Raises:
         ValueError: The clauses cannot be told apart.
     """
-    number = int(written.number.get("amount", 100))
-    text = structure.scm(number)
-    consequences: dict[str, dict[str, Any]] = {}
-    for name, one in structure.after(structure.supposed).items():
-        if name == NUMBER:
-            consequences[name] = {"kind": one.kind, "direction": one.direction}
-        else:
-            consequences[name] = {"kind": one.kind, "after": one.after}
-    proof: dict[str, Any] = {
+    number = written.facts[NUMBER].amount if NUMBER in written.facts else 100
+    scm, (core, variation) = structure.scm(number), id.split("v")
+    moved = {
+        name: {"kind": one.kind}
+        | ({"direction": one.direction} if name == NUMBER else {"after": one.after})
+        for name, one in structure.after(structure.supposed).items()
+    }
+    proof = {
         "format": 3,
         "basis": STRUCTURE,
         "template": f"written {core}",
-        "graph": text.graph,
+        "graph": scm.graph,
         "forms": {name: gate.form for name, gate in structure.gates.items()},
-        "mechanisms": text.mechanisms,
-        "noise": text.noise,
+        "mechanisms": scm.mechanisms,
+        "noise": scm.noise,
         "told": list(structure.told),
-        "quantities": list(text.quantities),
-        "wordings": written.wordings,
+        "quantities": list(scm.quantities),
+        "wordings": {n: f.wordings(written.supposed.get(n)) for n, f in written.facts.items()},
         "relations": [],
         "facts": structure.facts(number),
-        "intervention": dict.fromkeys(structure.supposed, SUPPOSED),
-        "consequences": consequences,
+        "intervention": dict.fromkeys(structure.supposed, False),
+        "consequences": moved,
         "traps": list(structure.traps),
         "readings": list(readings),
     }
-    row = {
-        "Core Set ID": core,
-        "Variation ID": variation,
+    row: dict[str, Any] = {
+        "Core Set ID": int(core),
+        "Variation ID": int(variation),
         "Domain": structure.domain,
-        "Variation text": written.text,
+        "Variation text": text,
         "Query": list(queries([written.supposed[name] for name in structure.supposed])),
         "Graph type": structure.graph,
         "Failure modes": list(structure.failure_modes),
         "Proof": proof,
     }
     return row | {"Evaluation criteria": criteria_of_facts(situation_of(row))}
+
+
+def told_of(facts: Facts, name: str) -> str:
+    """Return the clause by which a written story tells a fact."""
+    forms = facts.reader.wordings[name]
+    if name != NUMBER:
+        return str(forms["true"]["clauses"][0])
+    return str(forms["amounts"][0]).replace("{n}", f"{facts.proof.facts[name]:,}")
+
+
+def criteria_of_facts(facts: Facts) -> list[str]:
+    """Return the criteria of a written story, as a file lists them, in the words of its facts."""
+    told = {
+        key: " ".join(sentence(told_of(facts, name)) for name in about)
+        for key, about in facts.about.items()
+    }
+    numerical = [
+        f"{data.NUMERICAL} {facts.reader.wordings[name]['entity']} is "
+        f"{'higher' if way == 'up' else 'lower'} than in the story ({facts.proof.facts[name]:,})."
+        for name, way in facts.about["E4"].items()
+    ]
+    latent = [f"{data.LATENT} {told['E5']}"] if told["E5"] else []
+    return [told["E1"], told["E2"], *numerical, *latent]
 
 
 def quoted_share(clause: str, text: str) -> float:
@@ -245,45 +227,4 @@ def quoted_share(clause: str, text: str) -> float:
 
 
 def _stems(text: str) -> set[str]:
-    words = (word.casefold() for word in _WORD.findall(text))
-    return {stem(word) for word in words if word not in _EMPTY}
-
-
-def criteria_of_facts(facts: Facts) -> list[str]:
-    """Return the criteria of a written story, as a file lists them, in the words of its facts."""
-
-    def told(name: str) -> str:
-        forms = facts.reader.wordings[name]
-        if name != NUMBER:
-            return str(forms["true"]["clauses"][0])
-        return str(forms["amounts"][0]).replace("{n}", f"{facts.proof.facts[name]:,}")
-
-    about = facts.about
-    listed = [" ".join(_sentence(told(name)) for name in about[key]) for key in ("E1", "E2")]
-    for name, way in about["E4"].items():
-        forms = facts.reader.wordings[name]
-        before = f"{facts.proof.facts[name]:,} {forms['unit']}".strip()
-        than = "higher" if way == "up" else "lower"
-        moves = _sentence(f"{forms['entity']} is {than} than {before}")
-        listed.append(f"{MARK_NUMERICAL} {moves}")
-    if about["E5"]:
-        listed.append(f"{MARK_LATENT} {' '.join(_sentence(told(name)) for name in about['E5'])}")
-    return listed
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[0].upper()}{clause[1:]}."
-
-
-def _figure(amount: int) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\d.,]){amount:,}(?![\d]|[.,]\d)|(?<![\d.,]){amount}(?![\d]|[.,]\d)")
-
-
-def _clean(text: str) -> str:
-    if not isinstance(text, str):
-        raise TypeError("a text")
-    return replace_surrogates(" ".join(text.split()))
-
-
-def _clause(text: str) -> str:
-    return _clean(text).rstrip(" .")
+    return {stem(word) for word in _WORD.findall(_EMPTY.sub("", text.casefold()))}

@@ -1,10 +1,15 @@
 """``contrafact cobe write``: stories written by a model to drawn structures."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 from contrafact.options import SAMPLING, CallOptions, absolute, command, option
 from contrafact.stages.run import stage_command
+
+if TYPE_CHECKING:
+    from contrafact.families.cobe.write.stage import Plan, WriteStage
 
 __all__ = ["write"]
 
@@ -12,12 +17,37 @@ FIRST_CORE = 5001
 """The core set id of the first structure; drawn and hand-written stories have smaller ones."""
 
 
-class _Options(CallOptions):
-    n: int = option(..., "How many structures to draw.", ge=1, metavar="N")
+class WriterOptions(CallOptions):
+    """The options of commands that write stories."""
+
     model: str = option(..., "The writer, an Inspect model.", metavar="M")
     reader: list[str] = option(..., "A model that reads the stories; repeatable.", metavar="R")
     out: str = option(..., "The stories to write, JSON Lines.", metavar="FILE")
-    seed: int = option(0, "Seed of the structures.", ge=0, metavar="S")
+    seed: int = option(0, "Seed of what is drawn.", ge=0, metavar="S")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    temperature: float | None = option(None, "Of the writer.", panel=SAMPLING, ge=0)
+    max_tokens: int | None = option(None, "Of the writer.", panel=SAMPLING, ge=1)
+    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
+    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
+
+    def stage(self, plans: "Sequence[Plan]", name: str, more: Mapping[str, Any]) -> "WriteStage":
+        from contrafact.families.cobe.write.stage import WriteStage
+
+        return WriteStage(
+            plans,
+            self.model,
+            tuple(dict.fromkeys(self.reader)) or (self.model,),
+            absolute(self.prompts),
+            self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True),
+            self.max_connections,
+            self.bounds,
+            more,
+            name,
+        )
+
+
+class _Options(WriterOptions):
+    n: int = option(..., "How many structures to draw.", ge=1, metavar="N")
     graph: str | None = option(
         None, "Only this type: chain, collider, correlated, diamond, fork or hybrid.", metavar="G"
     )
@@ -25,11 +55,6 @@ class _Options(CallOptions):
     level: int | None = option(
         None, "Only structures of this level, 0 (easy) to 6; small ones if not given.", metavar="L"
     )
-    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
-    temperature: float | None = option(None, "Of the writer.", panel=SAMPLING, ge=0)
-    max_tokens: int | None = option(None, "Of the writer.", panel=SAMPLING, ge=1)
-    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
-    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
 
 @command
@@ -45,21 +70,13 @@ def write(options: _Options) -> None:
     --reader anthropic/claude-haiku-4-5 --reader openai/gpt-5-mini --out written.jsonl
     """
     from contrafact.families.cobe.synth.difficulty import level_named
-    from contrafact.families.cobe.write.stage import Plan, WriteStage
+    from contrafact.families.cobe.write.stage import Plan
     from contrafact.families.cobe.write.structure import draw_structures, twin_of
 
     wanted = None if options.level is None else level_named(options.level)
     drawn = draw_structures(options.n, options.seed, options.graph, options.domain, wanted)
     rng = Random(f"twins {options.seed}")
     plans = [Plan(n, 1, one, twin_of(one, rng)) for n, one in enumerate(drawn, FIRST_CORE)]
-    stage = WriteStage(
-        plans,
-        options.model,
-        tuple(dict.fromkeys(options.reader)),
-        absolute(options.prompts),
-        options.model_dump(include={"temperature", "max_tokens"}, exclude_none=True),
-        options.max_connections,
-        options.bounds,
-    )
+    stage = options.stage(plans, "`cobe write`", {})
     rows = [{"core": plan.core} for plan in plans]
     stage_command(stage, rows, options.out, estimate=options.estimate, yes=options.yes)

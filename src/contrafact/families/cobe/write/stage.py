@@ -264,6 +264,8 @@ class _Desk:
                     fails = next(name for name, passed in verdicts.items() if not passed)
                     why = {"fails": fails, "why": "is right for the other story of the pair"}
                     row["Wrong answers"].append({**one, **why, "verdicts": verdicts})
+        if self.plan.parts:  # what causes what in the story that is varied is not known
+            rows = [{key: row[key] for key in row if key != "Proof"} for row in rows]
         return [row for row in rows if row["Right answers"]]
 
     async def _attempt(self, number: int, written: Written, text: str, attempt: int) -> list[str]:

@@ -5,6 +5,7 @@ a fact as the story tells it (true), which may be that something did *not* happe
 up or down by its cause; a latent is implied and untold.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +18,15 @@ from typing import Any, NamedTuple
 from contrafact.causal.counterfactual import Consequence, consequences
 from contrafact.causal.model import Graph, Value
 from contrafact.errors import InputError
-from contrafact.families.cobe.records import DOMAINS, GRAPHS
+from contrafact.families.cobe.phrasing import condition_of
+from contrafact.families.cobe.records import DOMAINS, GRAPHS, Story
 from contrafact.families.cobe.synth.difficulty import Difficulty
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 
 LABELS = "ABCDEFGHIJKLMN"
 NUMBER, LATENT = "Q", "Z"
 """The labels of a number, and of what is implied and untold."""
+_SENTENCE = re.compile(r"[^.!?]+[.!?]?")
 _USUAL = Difficulty(facts=(3, 6), suppositions=(1, 1))
 _TRIES, _TWINS = 4_000, 200
 _HIDDEN, _HELD, _NUMBER = 0.25, 0.25, 0.4
@@ -175,6 +178,42 @@ def structure_of(row: Mapping[str, Any], setting: str = "", domain: str = "") ->
     gates = {name: Gate(form, tuple(proof["graph"][name])) for name, form in proof["forms"].items()}
     supposed = tuple(proof["intervention"])
     return Structure(row["Graph type"], domain or row["Domain"], setting, gates, supposed)
+
+
+def structure_of_story(story: Story, rng: Random) -> tuple[Structure, dict[str, str]]:
+    """Return a structure for a variation of a story, and the story's words for each fact.
+
+    It is that of the story's proof; else what its criteria say: what is supposed, what changes with
+    it, what stays, which way a number goes, and what is implied by a fact that stays.
+
+    Raises:
+        InputError: No query states what is supposed in the form of its phrasing.
+    """
+    domain = rng.choice([name for name in DOMAINS if name != story.domain])
+    setting = rng.choice(settings()[domain])
+    proof = dict((story.proof or {}).items())
+    if "forms" in proof:
+        row = {"Proof": proof, "Graph type": story.graph, "Domain": story.domain}
+        return structure_of(row, setting, domain), {}
+    condition = condition_of(story.queries[1])
+    if condition is None:
+        raise InputError("its queries are in free form, and do not state what is supposed")
+    stays, changes = (_SENTENCE.findall(one) for one in (story.unchanged, story.changed))
+    parts = {"A": f"(not) {condition}"}
+    gates = {"A": Gate("root")}
+    for label, sentence in zip(LABELS[1:], [*stays, *changes[1:]], strict=False):
+        parts[label] = sentence
+        gates[label] = Gate("root") if sentence in stays else Gate("one", ("A",))
+    if story.numerical:
+        up = re.search(
+            r"\b(?:up|higher|more|above|rise|increase|longer|later)", story.numerical, re.I
+        )
+        parts[NUMBER], gates[NUMBER] = story.numerical, Gate("down" if up else "up", ("A",))
+    if story.latent:
+        bearer = "B" if stays else "A"
+        parts[LATENT] = story.latent
+        gates = {LATENT: Gate("root"), **gates, bearer: Gate("one", (LATENT,))}
+    return Structure(story.graph or "chain", domain, setting, gates, ("A",)), parts
 
 
 def draw_structures(

@@ -18,7 +18,7 @@ from contrafact.families.cobe.synth.prove import (
     prove_rows,
     with_proofs,
 )
-from contrafact.families.cobe.write.check import check_written
+from contrafact.families.cobe.write.answers import check_written
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import read_rows, write_rows
 from contrafact.options import Options, argument, command, option
@@ -52,10 +52,8 @@ def prove(options: _ProveOptions) -> None:
     """
     file = options.file
     checks = {TEXT: check_story, STRUCTURE: check_written}
-    failed = 0
-    proven: Counter[str] = Counter()
-    answers: Counter[str] = Counter()
-    cases: dict[str, set[str]] = {}
+    failed, counts = 0, {basis: Counter[str]() for basis in checks}
+    cases: dict[str, set[str]] = {basis: set() for basis in checks}
     rows = ((line, opened_row(row)) for line, row in read_rows(file))
     with Progress("stories", None) as steps:
         for line, result in prove_rows(with_proofs(rows, file), checks):
@@ -64,20 +62,17 @@ def prove(options: _ProveOptions) -> None:
                 if failed <= _SHOWN:
                     typer.echo(f"{file}:{line}: {result.problems[0]}")
             else:
-                proven[result.basis] += 1
-                answers[result.basis] += result.answers
-                cases.setdefault(result.basis, set()).add(result.case)
+                counts[result.basis].update(stories=1, answers=result.answers)
+            cases.setdefault(result.basis, set()).add(result.case)
             steps.step()
-    for basis, number in proven.items() or [(TEXT, 0)]:
-        distinct = len(cases.get(basis, ()))
-        typer.echo(
-            f"{number:,} stories of {distinct:,} distinct cases with {answers[basis]:,} answers "
-            f"proven by enumeration and by the twin network (basis: {basis})"
-        )
-        if number:
-            typer.echo(f"{number:,} stories {_BASES[basis]}")
-    if failed:
-        typer.echo(f"{failed:,} not proven")
+    for basis, count in counts.items():
+        if count:
+            typer.echo(
+                f"{count['stories']:,} stories of {len(cases[basis]):,} distinct cases with "
+                f"{count['answers']:,} answers proven by enumeration and by the twin network "
+                f"(basis: {basis}): they {_BASES[basis]}"
+            )
+    typer.echo(f"{failed:,} not proven")
     if failed:
         raise typer.Exit(1)
 

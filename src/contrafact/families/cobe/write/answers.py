@@ -1,10 +1,11 @@
 """Answers of known verdict to a written story: right ones, and wrong ones by what models do.
 
 CoBe, section 3.2 and appendix B.1. Rules say which facts an answer tells, and the writer writes it;
-a reader reads it, and `contrafact.families.cobe.verifier` decides, as for any response.
+a reader reads it, and `contrafact.families.cobe.verifier` decides, as for any response. The check
+of a file holds all that stands in it, readers' answers too, to the structure in it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -12,16 +13,24 @@ from inspect_ai.model import ResponseSchema
 
 from contrafact.causal.model import Graph, Value
 from contrafact.families.cobe.data import read_story, subject_of
-from contrafact.families.cobe.synth.prove import Facts
+from contrafact.families.cobe.synth.prove import Facts, record_problems, situation_of
 from contrafact.families.cobe.verifier import decisions
-from contrafact.families.cobe.write.story import schema_of
-from contrafact.families.cobe.write.structure import NUMBER
+from contrafact.families.cobe.write.reading import disagreements
+from contrafact.families.cobe.write.story import (
+    QUOTED,
+    criteria_of_facts,
+    quoted_share,
+    schema_of,
+    told_of,
+)
+from contrafact.families.cobe.write.structure import NUMBER, structure_of
 from contrafact.prompts import PromptTemplate
 from contrafact.text.delimit import delimit
 
 TURNED = "turns connectors"
 _RIGHT, _WRONG = 3, 4
 """How many right answers are written, and mistakes of those that a story allows."""
+ANSWERS = _RIGHT + _WRONG
 
 
 class AnswerPlan(NamedTuple):
@@ -97,3 +106,41 @@ def verdicts_of(
     subject = {**subject_of(read_story(row), text), "readings": readings}
     decided = {name: decisions(subject)[name].passed for name in subject["criteria"]}
     return None if None in decided.values() else {n: bool(one) for n, one in decided.items()}
+
+
+def check_written(row: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a written story; nothing if its structure proves it."""
+    try:
+        facts = situation_of(row)
+    except ValueError as error:
+        return [str(error)]
+    return [*record_problems(facts, row), *_story_problems(facts, row), *_answer_problems(row)]
+
+
+def _story_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
+    structure, readings = structure_of(row), row["Proof"]["readings"]
+    number = next((facts.proof.facts[name] for name in facts.text.quantities), 100)
+    if structure.scm(int(number)).mechanisms != facts.text.mechanisms:
+        yield "the mechanisms are not those of the structure's forms"
+    for told in (told_of(facts, name) for name in facts.text.told):
+        if quoted_share(told, row["Variation text"]) < QUOTED:
+            yield f"the text does not hold '{told}'"
+    if list(row["Evaluation criteria"]) != criteria_of_facts(facts):
+        yield f"the criteria are not {criteria_of_facts(facts)}"
+    for reader in dict.fromkeys(one["reader"] for one in readings) or [""]:
+        if {tuple(o["suppose"]) for o in readings if o["reader"] == reader} != {*structure.cases}:
+            yield f"the reader '{reader}' did not answer every case"
+    for kind, name, *away in disagreements(structure, readings):
+        yield f"readers take '{name}' as '{kind}' with {' and '.join(away)} away"
+
+
+def _answer_problems(row: Mapping[str, Any]) -> Iterator[str]:
+    right, wrong = row["Right answers"], row.get("Wrong answers") or ()
+    if not right or right[0]["text"] != row["Representative answer"]:
+        yield "the representative answer is not the first right answer"
+    for answer in (*right, *wrong):
+        verdicts = verdicts_of(row, answer["text"], answer["readings"])
+        due = answer["verdicts"]
+        named = due.get(answer.get("fails"), answer in right)
+        if verdicts != due or all(due.values()) != (answer in right) or named != (answer in right):
+            yield f"an answer is read as {verdicts}, not {due}: {answer['text']}"

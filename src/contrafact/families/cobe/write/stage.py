@@ -6,7 +6,7 @@ CoBe, section 3.1: stories are written, and those of which the relations are amb
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
@@ -27,10 +27,14 @@ from contrafact.families.cobe.data import read_story, subject_of
 from contrafact.families.cobe.read.question import reader_template
 from contrafact.families.cobe.read.reader import question
 from contrafact.families.cobe.synth.prove import situation_of
-from contrafact.families.cobe.write.answers import answer_plans, answers_prompt, verdicts_of
+from contrafact.families.cobe.write.answers import (
+    ANSWERS,
+    answer_plans,
+    answers_prompt,
+    verdicts_of,
+)
 from contrafact.families.cobe.write.reading import StoryReading, disagreements, story_question
 from contrafact.families.cobe.write.story import (
-    Fact,
     Written,
     lengths,
     problems_of,
@@ -126,8 +130,7 @@ class WriteStage(RowStage):
             name: pack.template(f"cobe/{name}", required={*variables.split()})
             for name, variables in _TEMPLATES.items()
         }
-        reader_template(pack)
-        return opened, pack.used_hash
+        return opened | {"read": reader_template(pack)}, pack.used_hash
 
     def facts(self) -> dict[str, Any]:
         """Return the settings that replies depend on."""
@@ -139,30 +142,27 @@ class WriteStage(RowStage):
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
         """Return the estimated cost of one attempt for every story, and of reading it."""
-        templates, some = self.templates()[0], sampled(rows)
-        times = len(rows) / max(1, len(some))
-        calls, prompts = [], []
-        for plan in (row.value for row in some):
-            calls += [PlannedCall(writer_prompt(templates["write"], plan), _TOKENS)]
-            for one in plan.both:
-                calls += [PlannedCall("word " * 500, _TOKENS)]  # the answers
-                fact = Fact(told="a clause of some eight words or so", opposite="its opposite")
-                written = Written(text="", facts=dict.fromkeys(one.gates, fact), supposed={})
-                text = "word " * lengths(one)[1]
-                prompts += [story_question(templates["write-read"], one, written, text, "").prompt]
-        return [
-            *subject_estimates([self.model], {"write": calls}, {"write": times}, tokens=tokens),
-            *judge_estimates(
-                self.readers, prompts, times, reply_tokens=_TOKENS, tokens=tokens, role="reader"
-            ),
+        templates, some = self.templates()[0], [row.value for row in sampled(rows)]
+        times, stories = len(rows) / max(1, len(some)), sum(len(plan.both) for plan in some)
+        prompts = {name: [one.source] * stories for name, one in templates.items()}
+        prompts["write"] = [writer_prompt(templates["write"], plan) for plan in some]
+        calls = [
+            PlannedCall(one, _TOKENS) for n in ("write", "write-answers") for one in prompts[n]
         ]
+        costs = subject_estimates([self.model], {"write": calls}, {"write": times}, tokens=tokens)
+        for role, readers, asked in (
+            ("reader of stories", self.readers, prompts["write-read"]),
+            ("reader of answers", self.readers[:1], prompts["read"] * ANSWERS),
+        ):
+            half = _TOKENS // 2
+            costs += judge_estimates(
+                readers, asked, times, reply_tokens=half, tokens=tokens, role=role
+            )
+        return costs
 
     @property
     def estimate_notes(self) -> Sequence[str]:
-        return (
-            f"Each story is counted once; there may be {_ATTEMPTS} attempts. The first reader also "
-            "reads each answer, in some seven calls for a kept story.",
-        )
+        return (f"Each story is counted once, and written up to {_ATTEMPTS} times.",)
 
     def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
         """Open the models, and return the function that writes the stories of one plan."""
@@ -198,19 +198,14 @@ class WriteStage(RowStage):
 
 
 def writer_prompt(template: PromptTemplate, plan: Plan) -> str:
-    structure = plan.structure
-    least, most = lengths(structure)
-    number = NUMBER if NUMBER in structure.gates else ""
-    return template.render(
-        plan=plan,
-        structure=structure,
-        second=plan.second,
-        least=least,
-        most=most,
-        number=number,
-        latent=LATENT,
-        shape=json.dumps(written_shape(structure, plan.second is not None), ensure_ascii=False),
+    structure, shape = plan.structure, written_shape(plan.structure, plan.second is not None)
+    number, shown = (
+        NUMBER if NUMBER in structure.gates else "",
+        json.dumps(shape, ensure_ascii=False),
     )
+    given = {"plan": plan, "structure": structure, "second": plan.second, "shape": shown}
+    least, most = lengths(structure)
+    return template.render(**given, least=least, most=most, number=number, latent=LATENT)
 
 
 @dataclass
@@ -223,137 +218,113 @@ class _Desk:
     plan: Plan
     made: StageOutput
     index: int
-    kept: dict[int, tuple[Written, str, dict[str, StoryReading]]] = field(default_factory=dict)
+    kept: dict[int, tuple[Written, str, list[StoryReading]]] = field(default_factory=dict)
 
     async def stories(self) -> list[dict[str, Any]]:
         """Return the stories that readers took as meant, with answers."""
-        both = self.plan.both
-        messages: list[ChatMessage] = [
-            self._message(writer_prompt(self.templates["write"], self.plan))
-        ]
-        shape = written_shape(self.plan.structure, self.plan.second is not None)
-        schema = schema_of("story", shape)
+        plan, prompt = self.plan, writer_prompt(self.templates["write"], self.plan)
+        messages: list[ChatMessage] = [self._message(prompt)]
+        schema = schema_of("story", written_shape(plan.structure, plan.second is not None))
         for attempt in range(1, _ATTEMPTS + 1):
             reply = await self._ask(self.writer, messages, schema)
+            problems: list[Any] = []
             try:
-                written = read_written(reply, self.plan.structure)
-                problems = [
-                    f"{which}: {problem}"
-                    for number, (which, text) in enumerate(
-                        zip(
-                            ("the story", "the second story"),
-                            (written.text, written.second),
-                            strict=True,
-                        )
-                    )
-                    if number < len(both) and number not in self.kept
-                    for problem in await self._attempt(number, written, text, attempt)
-                ]
+                written = read_written(reply, plan.structure)
             except InputError as error:
                 problems = self._reject(0, attempt, "a reply", [error.problem], {"reply": reply})
-            if len(self.kept) == len(both):
+            else:
+                for number in range(len(plan.both)):
+                    if number not in self.kept:
+                        problems += await self._attempt(number, written, attempt)
+            if len(self.kept) == len(plan.both):
                 break
             kept = "".join(("first", "second")[number] for number in self.kept)
             again = self.templates["write-again"].render(problems=problems, kept=kept)
             messages += [ChatMessageAssistant(content=reply), self._message(again)]
         rows = [await self._answered(number) for number in sorted(self.kept)]
-        for row in rows:
-            for one in (o for other in rows if other is not row for o in other["Right answers"]):
-                verdicts = verdicts_of(row, one["text"], one["readings"])
-                if verdicts and not all(verdicts.values()):
-                    fails = next(name for name, passed in verdicts.items() if not passed)
-                    why = {"fails": fails, "why": "is right for the other story of the pair"}
+        for row, other in (rows, rows[::-1]) if len(rows) == 2 else ():
+            for one in other["Right answers"]:
+                verdicts = verdicts_of(row, one["text"], one["readings"]) or {}
+                if failed := [name for name, passed in verdicts.items() if not passed]:
+                    why = {"why": "is right for the other story of the pair", "fails": failed[0]}
                     row["Wrong answers"].append({**one, **why, "verdicts": verdicts})
-        if self.plan.parts:  # what causes what in the story that is varied is not known
+        if plan.parts:  # what causes what in the story that is varied is not known
             rows = [{key: row[key] for key in row if key != "Proof"} for row in rows]
         return [row for row in rows if row["Right answers"]]
 
-    async def _attempt(self, number: int, written: Written, text: str, attempt: int) -> list[str]:
+    async def _attempt(self, number: int, written: Written, attempt: int) -> list[Any]:
         """Check and read a story; return what its writer has to mend."""
-        structure = self.plan.both[number]
+        structure, text = self.plan.both[number], (written.text, written.second)[number]
         if self.kept:  # what is kept settled the facts
-            written = next(iter(self.kept.values()))[0]
+            written, *_ = next(iter(self.kept.values()))
         more: dict[str, Any] = {
             "text": text,
             "facts": {n: f.told for n, f in written.facts.items()},
         }
         if problems := [*problems_of(written, text, structure)]:
             return self._reject(number, attempt, "by rule", problems, more)
-        read = await asyncio.gather(
-            *(self._read(structure, written, text, name) for name in self.readers)
+        template = self.templates["write-read"]
+        asked = [story_question(template, structure, written, text, name) for name in self.readers]
+        replies = await asyncio.gather(
+            *(
+                self._ask(reader, [ChatMessageUser(content=one.prompt)], one.schema)
+                for reader, one in zip(self.readers.values(), asked, strict=True)
+            )
         )
-        readings = dict(zip(self.readers, read, strict=True))
-        rows = [row for reading in read for row in reading.rows]
-        more["readings"] = {name: one._asdict() for name, one in readings.items()}
-        untold = [("untold", name) for one in read for name in one.untold]
-        if taken := untold or disagreements(structure, rows):
-            ((kind, _),) = Counter(entry[0] for entry in taken).most_common(1)
-            problems = list(dict.fromkeys(_in_words(written, taken)))
-            return self._reject(number, attempt, f"read as '{kind}'", problems, more)
-        odd = [one for one in read if one.sense != "sane"]
-        if len(odd) * 2 > len(read) or any(one.sense == "absurd" for one in odd):
-            problems = [f"a reader calls it {one.sense}: {one.why}" for one in odd]
-            return self._reject(number, attempt, "called odd", problems, more)
-        try:
-            story_row(structure, written, text, rows, "0v0")
-        except ValueError as error:
-            return self._reject(number, attempt, "by rule", [str(error)], more)
+        read = [one.read(*two) for one, *two in zip(asked, replies, self.readers, strict=True)]
+        if unread := [one for one in read if isinstance(one, str)]:
+            return self._reject(number, attempt, "a reader's reply", unread, more)
+        readings = [one for one in read if not isinstance(one, str)]
+        more["readings"] = [one._asdict() for one in readings]
+        rows = [row for one in readings for row in one.rows]
+        taken: list[tuple[str, ...]] = [("untold", name) for one in readings for name in one.untold]
+        if found := taken or disagreements(structure, rows):
+            ((kind, _),) = Counter(entry[0] for entry in found).most_common(1)
+            said = [
+                (how, written.facts[name].told, [written.facts[one].opposite for one in away])
+                for how, name, *away in dict.fromkeys(found)
+            ]
+            return self._reject(number, attempt, f"read as '{kind}'", said, more)
+        odd = [
+            f"it is {one.sense}, says a reader: {one.why}"
+            for one in readings
+            if one.sense != "sane"
+        ]
+        if len(odd) * 2 > len(readings) or any(one.sense == "absurd" for one in readings):
+            return self._reject(number, attempt, "called odd", odd, more)
         self.kept[number] = written, text, readings
         self.made.counts["kept", str(attempt)] += 1
         return []
 
-    async def _read(
-        self, structure: Structure, written: Written, text: str, name: str
-    ) -> StoryReading:
-        asked = story_question(self.templates["write-read"], structure, written, text, name)
-        for attempt in range(2):
-            message = ChatMessageUser(content=asked.prompt, metadata={"attempt": attempt})
-            reading = asked.read(await self._ask(self.readers[name], [message], asked.schema), name)
-            if isinstance(reading, StoryReading):
-                return reading
-        raise InputError(f"{name}: {reading}")
-
     async def _answered(self, number: int) -> dict[str, Any]:
         """Return a kept story with the answers that are read as planned."""
         written, text, readings = self.kept[number]
-        rows = [row for reading in readings.values() for row in reading.rows]
-        id = f"{self.plan.core}v{self.plan.variation + number}"
-        row = story_row(self.plan.both[number], written, text, rows, id)
-        senses = {name: {"sense": one.sense, "why": one.why} for name, one in readings.items()}
-        row["Proof"] |= {
-            "writer": str(self.writer),
-            "senses": senses,
-            "answers read by": next(iter(self.readers)),
-        }
-        answers: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+        told = [row for one in readings for row in one.rows]
+        row = story_row(self.plan.both[number], written, text, told, self._id(number))
+        senses = [
+            {"reader": r, "sense": one.sense} for r, one in zip(self.readers, readings, strict=True)
+        ]
+        row["Proof"] |= {"writer": str(self.writer), "senses": senses}
+        answers: dict[str, list[dict[str, Any]]] = {"R": [], "W": []}
         plans = answer_plans(situation_of(row))
         for attempt in range(_ANSWERED):
             prompt, schema = answers_prompt(self.templates["write-answers"], row, plans)
-            message = self._message(prompt, attempt)
-            said = read_json_object(await self._ask(self.writer, [message], schema)).value or {}
+            reply = await self._ask(self.writer, [self._message(prompt, attempt)], schema)
+            said = read_json_object(reply).value or {}
             for plan in plans:
-                said_so = " ".join(str(said.get(plan.label, "")).split())
-                replies = await self._replies(row, said_so) if said_so else []
-                verdicts = verdicts_of(row, said_so, replies) or {}
-                if all(verdicts.values()) != bool(plan.fails) and not verdicts.get(
-                    plan.fails, False
-                ):
-                    known = {
-                        "text": said_so,
-                        "why": plan.why,
-                        "verdicts": verdicts,
-                        "readings": replies,
-                    }
-                    answers[not plan.fails].append(
-                        known | ({"fails": plan.fails} if plan.fails else {})
-                    )
-            if answers[True]:
+                text = " ".join(str(said.get(plan.label, "")).split())
+                replies = await self._replies(row, text) if text else []
+                known = verdicts_of(row, text, replies)
+                if known and not (known[plan.fails] if plan.fails else not all(known.values())):
+                    kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}
+                    kept |= {"fails": plan.fails} if plan.fails else {}
+                    answers[plan.label[0]].append(kept)
+            if answers["R"]:
                 break
-        else:
-            self._reject(number, 0, "no right answer", [], {"text": text})
-        best = answers[True][0]["text"] if answers[True] else ""
-        row |= {"Representative answer": best, "Right answers": answers[True]}
-        return row | {"Wrong answers": answers[False]}
+        if not answers["R"]:
+            self._reject(number, 0, "no right answer", [], row)
+        row["Representative answer"] = answers["R"][0]["text"] if answers["R"] else ""
+        return row | {"Right answers": answers["R"], "Wrong answers": answers["W"]}
 
     async def _replies(self, row: Mapping[str, Any], text: str) -> list[str]:
         """Return the first reader's replies about an answer, to the questions of `read.reader`."""
@@ -367,8 +338,10 @@ class _Desk:
 
     def _message(self, text: str, attempt: int = 0) -> ChatMessageUser:
         # Two plans may be asked for in the same words.
-        about = {"plan": f"{self.plan.core}v{self.plan.variation}", "attempt": attempt}
-        return ChatMessageUser(content=text, metadata=about)
+        return ChatMessageUser(content=text, metadata={"plan": self._id(0), "attempt": attempt})
+
+    def _id(self, number: int) -> str:
+        return f"{self.plan.core}v{self.plan.variation + number}"
 
     async def _ask(
         self, model: Model, messages: Sequence[ChatMessage], schema: ResponseSchema
@@ -379,25 +352,11 @@ class _Desk:
         return kept_reply(output)
 
     def _reject(
-        self, number: int, attempt: int, why: str, problems: list[str], more: Mapping[str, Any]
-    ) -> list[str]:
+        self, number: int, attempt: int, why: str, problems: list[Any], more: Mapping[str, Any]
+    ) -> list[Any]:
         structure = self.plan.both[number]
-        about = {"id": f"{self.plan.core}v{self.plan.variation + number}", "attempt": attempt}
-        about |= {"why": why, "problems": problems, "gates": structure.gates}
+        about = {"id": self._id(number), "attempt": attempt, "why": why, "problems": problems}
+        about |= {"gates": structure.gates, "supposed": structure.supposed}
         self.made.counts["why", why] += 1
-        self.made.add(REJECTS, self.index, {**about, "supposed": structure.supposed, **more})
+        self.made.add(REJECTS, self.index, {**about, **more})
         return problems
-
-
-def _in_words(written: Written, taken: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    said = {
-        "untold": "does not hold in the story, or is left in doubt",
-        "stays": "would have been so all the same",
-        "changes": "would not have been so",
-        "open": "could have gone either way",
-    }
-    for kind, name, *away in taken:
-        what = f"a reader takes it that '{written.facts[name].told}' ({name})"
-        case = " and ".join(f"'{written.facts[one].opposite}'" for one in away)
-        given = f"suppose {case}: " if away else ""
-        yield f"{given}{what} {said.get(kind, f'would have been {kind}')}, which is not the plan"

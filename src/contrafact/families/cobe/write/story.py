@@ -6,6 +6,7 @@ supposed as a clause; the three phrasings, the criteria and the proof are made f
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from inspect_ai.model import ResponseSchema
@@ -109,10 +110,7 @@ def read_written(reply: str, structure: Structure) -> Written:
     try:
         written = Written.model_validate(read_json_object(reply).value)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise InputError(
-            f"the reply is not as asked at '{where}': {error.errors()[0]['msg']}"
-        ) from None
+        raise InputError(f"the reply is not as asked: {error.errors()[0]['loc']}") from None
     for given, due in ((written.facts, structure.gates), (written.supposed, structure.supposed)):
         if {*given} != {*due}:
             raise InputError(f"the reply has {sorted(given)}, not {sorted(due)}")
@@ -167,22 +165,17 @@ def story_row(
         for name, one in structure.after(structure.supposed).items()
     }
     proof = {
-        "format": 3,
         "basis": STRUCTURE,
         "template": f"written {core}",
-        "graph": scm.graph,
+        **asdict(scm),
         "forms": {name: gate.form for name, gate in structure.gates.items()},
-        "mechanisms": scm.mechanisms,
-        "noise": scm.noise,
-        "told": list(structure.told),
-        "quantities": list(scm.quantities),
         "wordings": {n: f.wordings(written.supposed.get(n)) for n, f in written.facts.items()},
         "relations": [],
         "facts": structure.facts(number),
         "intervention": dict.fromkeys(structure.supposed, False),
         "consequences": moved,
-        "traps": list(structure.traps),
-        "readings": list(readings),
+        "traps": structure.traps,
+        "readings": readings,
     }
     row: dict[str, Any] = {
         "Core Set ID": int(core),
@@ -191,7 +184,7 @@ def story_row(
         "Variation text": text,
         "Query": list(queries([written.supposed[name] for name in structure.supposed])),
         "Graph type": structure.graph,
-        "Failure modes": list(structure.failure_modes),
+        "Failure modes": structure.failure_modes,
         "Proof": proof,
     }
     return row | {"Evaluation criteria": criteria_of_facts(situation_of(row))}

@@ -113,40 +113,40 @@ class Structure:
     def _changed(self) -> set[str]:
         return {n for n, c in self.after(self.supposed).items() if c.kind in ("set", "changes")}
 
-    @property
-    def traps(self) -> tuple[str, ...]:
+    @cached_property
+    def traps(self) -> list[str]:
         """What a careless edit gets wrong in it, by the names of `synth.difficulty.TRAPS`."""
-        changed, graph = self._changed, Graph(self.causes)
-        moved = [n for n in self.told if changed & {*self.causes[n]}]
-        steps = dict.fromkeys(self.supposed, 0)
-        for name in graph.order:
+        changed, steps = self._changed, dict.fromkeys(self.supposed, 0)
+        for name in Graph(self.causes).order:
             if near := [steps[cause] + 1 for cause in self.causes[name] if cause in steps]:
                 steps.setdefault(name, min(near))
-        stays = {n: self.gates[n].form for n in moved if n not in changed}
+        moved = {name for name in self.told if changed & {*self.causes[name]}}
+        stays = {self.gates[name].form for name in moved - changed}
         found = {
-            "suffices": {*stays.values()} & {"any", "all"},
+            "suffices": stays & {"any", "all"},
             "stands": [n for n in self.supposed if self.causes[n] and n not in moved],
-            "held back": "held" in stays.values(),
+            "held back": "held" in stays,
             "together": len({*self.shared} & changed) == 1 < len(self.shared),
-            "far": any(number > 2 and name in changed for name, number in steps.items()),
+            "far": [n for n in changed if steps.get(n, 0) > 2],
             "number stays": NUMBER in steps and NUMBER not in changed,
         }
-        return tuple(name for name, holds in found.items() if holds)
+        return [name for name, holds in found.items() if holds]
 
     @property
-    def failure_modes(self) -> tuple[int, ...]:
+    def failure_modes(self) -> list[int]:
         """The failure modes of appendix B.1 that it probes, by the paper's numbers."""
-        changed, supposed = self._changed, {*self.supposed}
-        below = Graph(self.causes).descendants(supposed) - supposed
-        causes = {cause for name in supposed for cause in self.causes[name]}
+        below = {*Graph(self.causes).descendants(self.supposed)} - {*self.supposed}
+        causes = {cause for name in self.supposed for cause in self.causes[name]}
+        stays = {*self.told} - self._changed
+        joined = [name for name in below if len(self.causes[name]) > 1]
         modes = {
-            1: bool(causes) or bool(below - changed),
-            2: any({*self.causes[name]} & causes for name in {*self.told} - changed),
-            3: bool(below & changed),
+            1: causes or below & stays,
+            2: [name for name in stays if {*self.causes[name]} & causes],
+            3: below - stays,
             5: LATENT in self.gates,
-            7: any(len(self.causes[n]) > 1 and {*self.causes[n]} - changed for n in below),
+            7: [name for name in joined if {*self.causes[name]} & stays],
         }
-        return tuple(mode for mode, holds in modes.items() if holds)
+        return [mode for mode, holds in modes.items() if holds]
 
     def fits(self, wanted: Difficulty) -> bool:
         """Return whether it is of its type of graph and of a difficulty.

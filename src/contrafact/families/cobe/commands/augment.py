@@ -8,6 +8,7 @@ import typer
 from contrafact.errors import InputError
 from contrafact.families.cobe.commands.write import WriterOptions
 from contrafact.families.cobe.data import APPROVAL, load_stories
+from contrafact.files.atomic import guard_output
 from contrafact.files.tables import read_rows
 from contrafact.options import argument, command, option
 from contrafact.stages.run import stage_command
@@ -32,6 +33,7 @@ def augment(options: _Options) -> None:
     from contrafact.families.cobe.write.stage import Plan
     from contrafact.families.cobe.write.structure import structure_of_story
 
+    guard_output(options.out, options.file)
     stories = load_stories(options.file)
     cores = {story.core_set_id: story for story in reversed(stories)}
     plans = []

@@ -50,7 +50,7 @@ from contrafact.models.asking import PlannedCall, answer, kept_reply
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.prices import Tokens
-from contrafact.prompts import PromptTemplate, open_pack
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.stages.stage import (
     KEPT,
     REJECTS,
@@ -123,26 +123,22 @@ class WriteStage(RowStage):
     def asked(self) -> Asked:
         return Asked(self.model, self.max_connections, self.readers)
 
-    def templates(self) -> tuple[dict[str, PromptTemplate], str]:
-        """Return the templates by name, and the hash of the prompts that are used."""
-        pack = open_pack(self.prompts)
-        opened = {
-            name: pack.template(f"cobe/{name}", required={*variables.split()})
-            for name, variables in _TEMPLATES.items()
-        }
-        return opened | {"read": reader_template(pack)}, pack.used_hash
-
     def facts(self) -> dict[str, Any]:
         """Return the settings that replies depend on."""
+        pack = open_pack(self.prompts)
+        open_templates(pack)
         models = {"model": self.model, "readers": list(self.readers)}
-        return {**models, "prompts": self.templates()[1], **self.writing}
+        return {**models, "prompts": pack.used_hash, **self.writing}
 
     def read(self, row: InputRow, notes: RowNotes | None = None) -> None:
         row.value = self.plans[row.index]
 
     def estimates(self, rows: Sequence[InputRow], *, tokens: bool = True) -> list[CallEstimate]:
         """Return the estimated cost of one attempt for every story, and of reading it."""
-        templates, some = self.templates()[0], [row.value for row in sampled(rows)]
+        templates, some = (
+            open_templates(open_pack(self.prompts)),
+            [row.value for row in sampled(rows)],
+        )
         times, stories = len(rows) / max(1, len(some)), sum(len(plan.both) for plan in some)
         prompts = {name: [one.source] * stories for name, one in templates.items()}
         prompts["write"] = [writer_prompt(templates["write"], plan) for plan in some]
@@ -169,7 +165,7 @@ class WriteStage(RowStage):
         config = call_config(self.max_connections, **self.bounds)
         writer = wrap(open_model(self.model, config=config.merge(GenerateConfig(**self.writing))))
         readers = {name: wrap(open_model(name, config=config)) for name in self.readers}
-        templates = self.templates()[0]
+        templates = open_templates(open_pack(self.prompts))
 
         async def work(made: StageOutput, row: InputRow) -> None:
             made.counts["asked"] += len(row.value.both)
@@ -195,6 +191,14 @@ class WriteStage(RowStage):
             each = f", {counts[name] / kept:,.1f} for each kept story" if kept else ""
             typer.echo(f"{name}: {counts[name]:,}{each}")
         result.code = int(not kept)
+
+
+def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
+    opened = {
+        name: pack.template(f"cobe/{name}", required={*variables.split()})
+        for name, variables in _TEMPLATES.items()
+    }
+    return opened | {"read": reader_template(pack)}
 
 
 def writer_prompt(template: PromptTemplate, plan: Plan) -> str:

@@ -233,8 +233,8 @@ def _known(data: ChapterData) -> Table | None:
     caption = (
         f"{REFERENCE} is the answers proven from the stories' texts, judged like any response: the "
         "best result possible with this judge. It does not show that a reader can know the "
-        "answers; the readers do. They are language models with fresh contexts that knew neither rules nor "
-        "proofs. Small "
+        "answers; the readers do. They are language models with fresh contexts that knew neither "
+        "rules nor proofs. Small "
         f"figures are {data.percent_level} intervals."
     )
     frame = pd.DataFrame([line], columns=keys)

@@ -51,8 +51,7 @@ def augment(options: _Options) -> None:
         raise InputError("no story states what is supposed", file=options.file, hint=hint)
     for line, row in read_rows(options.out) if Path(options.out).exists() else ():
         if not row.get(APPROVAL):
-            hint = "name another file with --out, so that nobody's work is lost"
-            problem = "holds a story that does not await approval"
+            problem, hint = "holds a story that does not await approval", "name another file"
             raise InputError(problem, file=options.out, line=line, hint=hint)
     stage = options.stage(plans, "`cobe augment`", {APPROVAL: True})
     rows = [{"id": f"{plan.core}v{plan.variation}"} for plan in plans]

@@ -215,11 +215,8 @@ a number which way it goes, "nowhere" if it is as told."""
 def family_read(parents: Mapping[str, Sequence[str]], readings: Readings) -> Family:
     """Return all causal models of facts, each told to be so, that agree with readings.
 
-    A reading of every fact under one supposition is a row of every mechanism: what becomes of a
-    fact where its causes are as they are read. A number counts as an event, as told or otherwise.
-
-    Raises:
-        ValueError: No mechanism of a fact agrees with the facts and the readings.
+    A reading of every fact under one supposition is a row of every mechanism. A number counts as an
+    event, as told or otherwise. Two readings of one row are a ValueError.
     """
     facts: dict[str, Value] = dict.fromkeys(parents, True)
     by_name: dict[str, dict[int, set[bool]]] = {name: {} for name in parents}

@@ -77,17 +77,17 @@ def answer_plans(facts: Facts) -> list[AnswerPlan]:
 
 def _tells(facts: Facts, told: Mapping[str, Value | None]) -> list[str]:
     """Return what an answer has to say: of each fact whether it is as told, None left open."""
-    said = []
+    listed = []
     for name, then in told.items():
         forms = facts.reader.wordings[name]
         if name == NUMBER:
             way = {"up": "higher than", "down": "lower than"}.get(str(then), "still")
-            said.append(f"{forms['entity']}: {way} {facts.proof.facts[name]:,}")
+            listed.append(f"{forms['entity']}: {way} {facts.proof.facts[name]:,}")
         elif then is None:
-            said.append(f"left open: whether {forms['true']['clauses'][0]}")
+            listed.append(f"left open: whether {forms['true']['clauses'][0]}")
         else:
-            said.append(forms[str(bool(then)).lower()]["clauses"][0])
-    return said
+            listed.append(forms[str(bool(then)).lower()]["clauses"][0])
+    return listed
 
 
 def answers_prompt(

@@ -34,13 +34,10 @@ def _words(name: str) -> Mapping[str, Value | None]:
 
 
 class StoryReading(NamedTuple):
-    """A reader's reading of a story.
+    """A reader's reading of a story: facts that do not hold in it, whether it is sane, and why not.
 
-    Attributes:
-        untold: The facts that do not hold in the story, by the reader.
-        rows: For every case, as a proof holds it, what becomes of every fact that it does not
-            suppose: as told or otherwise, of a number the way it goes; None where it is open.
-        sense: "sane", "odd" or "absurd"; ``why`` is what jars.
+    ``rows`` has, as a proof holds it, what becomes of every fact in every case: as told or
+    otherwise, of a number the way it goes; None where it is open.
     """
 
     untold: list[str]

@@ -64,8 +64,8 @@ from contrafact.stages.stage import (
     below,
 )
 
-_ATTEMPTS, _ANSWERED = 3, 2
-"""How often a story is written until its readers agree, and its answers until one is right."""
+_ATTEMPTS = 3
+"""How often a story is written until its readers agree."""
 _TOKENS = 700
 """About how many tokens a reply of a writer or a reader has."""
 _LETTERS = "ABCDEFGHIJKLMNOPRSTVW"
@@ -101,11 +101,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class WriteStage(RowStage):
-    """Plans in, stories out; replies are kept beside them, and what readers took otherwise.
-
-    It counts stories ``asked`` and ``kept`` at each attempt, why attempts failed (``why``), calls
-    and tokens. ``more`` are further keys of each story.
-    """
+    """Plans in, stories out, with ``more`` keys; what readers took otherwise goes beside them."""
 
     plans: Sequence[Plan]
     model: str
@@ -281,14 +277,16 @@ class _Desk:
         readings = [one for one in read if not isinstance(one, str)]
         more["readings"] = [one._asdict() for one in readings]
         rows = [row for one in readings for row in one.rows]
-        taken: list[tuple[str, ...]] = [("untold", name) for one in readings for name in one.untold]
-        if found := taken or disagreements(structure, rows):
+        untold: list[tuple[str, ...]] = [
+            ("untold", name) for one in readings for name in one.untold
+        ]
+        if found := untold or disagreements(structure, rows):
             ((kind, _),) = Counter(entry[0] for entry in found).most_common(1)
-            said = [
+            taken = [
                 (how, written.facts[name].told, [written.facts[one].opposite for one in away])
                 for how, name, *away in dict.fromkeys(found)
             ]
-            return self._reject(number, attempt, f"read as '{kind}'", said, more)
+            return self._reject(number, attempt, f"read as '{kind}'", taken, more)
         odd = [
             f"it is {one.sense}, says a reader: {one.why}"
             for one in readings
@@ -311,20 +309,17 @@ class _Desk:
         row["Proof"] |= {"writer": str(self.writer), "senses": senses}
         answers: dict[str, list[dict[str, Any]]] = {"R": [], "W": []}
         plans = answer_plans(situation_of(row))
-        for attempt in range(_ANSWERED):
-            prompt, schema = answers_prompt(self.templates["write-answers"], row, plans)
-            reply = await self._ask(self.writer, [self._message(prompt, attempt)], schema)
-            said = read_json_object(reply).value or {}
-            for plan in plans:
-                text = " ".join(str(said.get(plan.label, "")).split())
-                replies = await self._replies(row, text) if text else []
-                known = verdicts_of(row, text, replies)
-                if known and not (known[plan.fails] if plan.fails else not all(known.values())):
-                    kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}
-                    kept |= {"fails": plan.fails} if plan.fails else {}
-                    answers[plan.label[0]].append(kept)
-            if answers["R"]:
-                break
+        prompt, schema = answers_prompt(self.templates["write-answers"], row, plans)
+        reply = await self._ask(self.writer, [self._message(prompt)], schema)
+        given = read_json_object(reply).value or {}
+        for plan in plans:
+            text = " ".join(str(given.get(plan.label, "")).split())
+            replies = await self._replies(row, text) if text else []
+            known = verdicts_of(row, text, replies)
+            if known and not (known[plan.fails] if plan.fails else not all(known.values())):
+                kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}
+                kept |= {"fails": plan.fails} if plan.fails else {}
+                answers[plan.label[0]].append(kept)
         if not answers["R"]:
             self._reject(number, 0, "no right answer", [], row)
         row["Representative answer"] = answers["R"][0]["text"] if answers["R"] else ""
@@ -340,9 +335,9 @@ class _Desk:
             replies.append(await self._ask(reader, [message], asked.schema))
         return replies
 
-    def _message(self, text: str, attempt: int = 0) -> ChatMessageUser:
+    def _message(self, text: str) -> ChatMessageUser:
         # Two plans may be asked for in the same words.
-        return ChatMessageUser(content=text, metadata={"plan": self._id(0), "attempt": attempt})
+        return ChatMessageUser(content=text, metadata={"plan": self._id(0)})
 
     def _id(self, number: int) -> str:
         return f"{self.plan.core}v{self.plan.variation + number}"

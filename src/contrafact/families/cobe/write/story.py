@@ -152,11 +152,7 @@ def story_row(
     readings: Sequence[Mapping[str, Any]],
     id: str,
 ) -> dict[str, Any]:
-    """Return a story in the paper's schema, with its proof from the structure.
-
-    Raises:
-        ValueError: The clauses cannot be told apart.
-    """
+    """Return a story in the paper's schema, with its proof from the structure."""
     number = written.facts[NUMBER].amount if NUMBER in written.facts else 100
     scm, (core, variation) = structure.scm(number), id.split("v")
     moved = {

@@ -149,10 +149,9 @@ class Structure:
         return [mode for mode, holds in modes.items() if holds]
 
     def fits(self, wanted: Difficulty) -> bool:
-        """Return whether it is of its type of graph and of a difficulty.
+        """Return whether it is of its type of graph and of a difficulty, and can be told.
 
-        All facts but one hang together, and of several causes of a fact none brings about another,
-        as these could not be told apart.
+        All facts but one hang together, and no cause of a fact brings about another cause of it.
         """
         graph = Graph(self.causes)
         told = {name: tuple(c for c in self.causes[name] if c != LATENT) for name in self.told}
@@ -183,11 +182,7 @@ def structure_of(row: Mapping[str, Any], setting: str = "", domain: str = "") ->
 def structure_of_story(story: Story, rng: Random) -> tuple[Structure, dict[str, str]]:
     """Return a structure for a variation of a story, and the story's words for each fact.
 
-    It is that of the story's proof; else what its criteria say: what is supposed, what changes with
-    it, what stays, which way a number goes, and what is implied by a fact that stays.
-
-    Raises:
-        InputError: No query states what is supposed in the form of its phrasing.
+    It is that of its proof, or what its criteria say; `InputError` if no query states the change.
     """
     domain = rng.choice([name for name in DOMAINS if name != story.domain])
     setting = rng.choice(settings()[domain])
@@ -221,8 +216,7 @@ def draw_structures(
 ) -> list[Structure]:
     """Return structures over graphs and domains in equal shares, each with a domain once.
 
-    Raises:
-        InputError: There is no such graph or domain, or no further structure of the difficulty.
+    `InputError` if there is no such graph or domain, or no further structure of the difficulty.
     """
     rng, wanted = Random(f"write {seed}"), wanted or _USUAL
     for what, name, known in (("graph type", graph, GRAPHS), ("domain", domain, DOMAINS)):

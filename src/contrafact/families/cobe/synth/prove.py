@@ -491,7 +491,7 @@ def with_proofs(
     raise InputError(
         "no story in it has a proof",
         file=file,
-        hint="give what `contrafact cobe synth` or `cobe write` wrote",
+        hint="give what `contrafact cobe synth` wrote",
     )
 
 

@@ -79,15 +79,15 @@ def open_training(pack):
 
 
 def open_cobe(pack):
-    from contrafact.families.cobe.augment import augment_template
     from contrafact.families.cobe.judging import Judging
     from contrafact.families.cobe.methods import METHODS
+    from contrafact.families.cobe.write.stage import open_templates
     from contrafact.family.method import MethodContext
 
     for name in METHODS.names():
         METHODS.make(f"{name} · stated:1", MethodContext(pack=pack))
     Judging(pack, context=True, causes=True, reads=True)
-    augment_template(pack)
+    open_templates(pack)
 
 
 def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):

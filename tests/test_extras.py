@@ -61,7 +61,6 @@ def base(contrafact, tmp_path, service):
         ("tokens", "rfc rewrite labelled.jsonl --model M --out pairs.out.jsonl"),
         ("nlp", "generate news.csv --method counterfactual-distil --model M --out out.csv"),
         ("nlp", "run finforce --method counterfactual-distil --model M --limit 1"),
-        ("corpus", "cobe augment stories.json --model M --out more.json"),
         ("whitebox", "run finforce --method lm-counterfactuals --model whitebox/smollm2-135m"),
         ("train", "train srlm tiny --data news.csv"),
         ("embedded", "generate news.csv --model embedded/smollm2-135m --out out.csv"),

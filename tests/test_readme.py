@@ -37,8 +37,13 @@ SENTENCES = (
 )
 
 
-def test_the_python_of_the_readme_prints_what_it_says_with_the_base_package_alone(tmp_path):
-    paths = os.pathsep.join((hide(tmp_path / "hidden", *EXTRAS), str(ROOT / "src")))
+def test_the_python_of_the_readme_prints_what_it_says_with_the_base_and_tokens_alone(tmp_path):
+    paths = os.pathsep.join(
+        (
+            hide(tmp_path / "hidden", *(name for name in EXTRAS if name != "bpe_openai")),
+            str(ROOT / "src"),
+        )
+    )
     done = subprocess.run(
         [sys.executable, ROOT / "tools/readme.py", README],
         env={**os.environ, "PYTHONPATH": paths},
@@ -62,9 +67,11 @@ def test_a_sentence_of_ones_own_is_rewritten_or_a_line_says_why_not(text):
         assert str(error).startswith("data:1: the title is empty")
         return
     rewritten = found.items["rewritten"].tolist()
-    assert len(rewritten) + len(found.notes) == 1
+    undecided = [note for note in found.notes if re.match(r"1 undecided: \S", note)]
+    assert len(rewritten) + len(found.notes) - len(undecided) == 1
     assert all(one != text for one in rewritten)
-    assert all(re.match(r"1 dropped: \S", note) and "\n" not in note for note in found.notes)
+    for note in found.notes:
+        assert re.match(r"1 (?:dropped|undecided): \S", note) and "\n" not in note
 
 
 @pytest.mark.slow

@@ -382,3 +382,13 @@ def test_many_paid_calls_are_asked_about_first_at_a_terminal(start_contrafact, s
     assert code != 0
     assert not service.stats()["answered"]
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("words", ["generate h.csv --out o.csv", "run finforce --data h.csv"])
+def test_a_server_that_is_down_is_named(quick_contrafact, tmp_path, words):
+    (tmp_path / "h.csv").write_text("headline\nTern & Vale raises its dividend\n")
+    address = {"DESK_BASE_URL": "http://ann:hush@127.0.0.1:9/v1", "DESK_API_KEY": "none"}
+    asked = (*words.split(), "--model", "openai-api/desk/m", "--max-retries", "0")
+    done = quick_contrafact(*asked, env={**os.environ, **address}, code=1)
+    assert "no connection to http://127.0.0.1:9/v1: is the server up?" in done.stderr
+    assert "hush" not in done.stderr

@@ -214,6 +214,8 @@ WRONG = {
     "cobe augment none.json --model M --out o.json": "none.json: no such file",
     "cobe augment folder --model M --out o.json": "folder: is a folder",
     "cobe augment nohead.jsonl --model M --out o.json": "nohead.jsonl:1: the key 'Variation te",
+    "cobe write --n 1 --model M --out o.jsonl": "Missing option '--reader'",
+    "cobe write --n 1 --model M --reader R --out folder": "folder: is a folder",
     "cobe study sample": "Missing argument 'FILE|RUN",
     "cobe study sample none --out o.csv": "none: is not a run folder",
     "cobe study sample folder --out o.csv": "folder: is not a run folder",

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +25,8 @@ from inspect_ai.model import (
 )
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.augment import plan_variations, read_variation
-from contrafact.families.cobe.data import bundled_stories
+from contrafact.families.cobe.write.story import read_written
+from contrafact.families.cobe.write.structure import Gate, Structure
 from contrafact.families.finforce.generation import read_pair
 from contrafact.families.finforce.screen import proposal_from_reply
 from contrafact.families.finforce.training import read_headline
@@ -118,22 +117,23 @@ def rewritten(output: ModelOutput) -> object:
     return asyncio.run(replace(writer(), model=model).rewrite(work)).rewritten
 
 
+TOLD = Structure("chain", "", "", {"A": Gate("root"), "B": Gate("one", ("A",))}, ("B",))
+
+
 def variation(output: ModelOutput) -> object:
-    (planned,) = plan_variations([bundled_stories()[1]], 1, np.random.default_rng(0))
     try:
-        return read_variation(kept_reply(output), planned).answer
+        return read_written(kept_reply(output), TOLD).text
     except InputError:
         return None
 
 
-def varied(answer: str) -> dict[str, str]:
-    return {
-        "text": "The violinist had a cold and the hall was freezing, so she broke off the recital.",
-        "intervention": "the violinist had finished the recital",
-        "unchanged": "The violinist had a cold and the hall was freezing.",
-        "changed": "The violinist broke off the recital.",
-        "answer": answer,
+def varied(text: str) -> dict[str, object]:
+    facts = {
+        "A": {"told": "the violinist had a cold", "opposite": "she was well"},
+        "B": {"told": "she broke off the recital", "opposite": "she finished it"},
     }
+    supposed = {"B": "the violinist had finished the recital"}
+    return {"plan": "", "text": text, "facts": facts, "supposed": supposed}
 
 
 def screening(category: str) -> dict[str, object]:

@@ -45,6 +45,7 @@ COMMANDS = {
     "rfc rewrite --judge": "rfc rewrite labelled.jsonl --model mockllm/model --judge NAME "
     "--out new.jsonl",
     "cobe augment --model": "cobe augment stories.json --model NAME --out augmented.json",
+    "cobe write --model": "cobe write --n 1 --model NAME --reader mockllm/model --out w.jsonl",
     "whatif --model": "whatif --model NAME --factual-prompt a --text b --counterfactual-prompt c",
     "train edit --model": "train edit few.yaml --model NAME --out out",
     "train srlm --model": "train srlm tiny --model NAME --out out",

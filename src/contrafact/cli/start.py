@@ -97,8 +97,8 @@ class _Import(Options):
 def import_(options: _Import) -> None:
     """Write a prompt pack from a text with headed sections, such as a paper's appendix.
 
-    A section begins with `# TEMPLATE`, as in `# rfc/detect`; {paragraph} or [paragraph] there is
-    the variable of that name, and {shots} the examples. Use the pack with `--prompts DIR`.
+    A section begins with `# FAMILY/TEMPLATE`; {headline} or [headline] there is the variable of
+    that name, and {shots} the examples. Use the pack with `--prompts DIR`.
 
     Example: contrafact prompts import appendix.md my-prompts
     """

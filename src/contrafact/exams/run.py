@@ -187,7 +187,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         judges=judges,
         seed=options.seed,
         settings={**settings, **examiner.settings, **asked},
-        level=str(getattr(own, "level", "")),
+        level=str(getattr(own, "level", None) or ""),
     )
 
 

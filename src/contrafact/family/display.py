@@ -64,9 +64,11 @@ PUBLISHED = "published"
 reference's or a control's, which is never marked as the best; or a paper's."""
 
 MISSING = "–"
-VALID, STRICT = "_valid", "_strict"
+VALID = "_valid"
+STRICT = "_strict"
 """The ends of the keys of a measure's columns in either form."""
-VALID_HEADING, BOTH_HEADING = "Over valid outputs", "Valid and strict"
+VALID_HEADING = "Over valid outputs"
+BOTH_HEADING = "Valid and strict"
 
 
 def missing(value: object) -> bool:

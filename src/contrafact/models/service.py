@@ -98,6 +98,10 @@ def guard(model: Model, arguments: Mapping[str, Any] | None = None) -> Model:
     return model
 
 
+_UNREACHED = re.compile(r"APIConnectionError|Connect(?:Error|Timeout)")
+"""Names of errors of clients that reached no server."""
+
+
 def is_service(model: Model) -> bool:
     """Return whether a model is one of a service, guarded by `guard`."""
     return isinstance(getattr(model, "api", None), _Guarded)
@@ -192,6 +196,14 @@ class _Guarded(ModelAPI):
             refused = bool(replies) and replies[-1].status in _REFUSED
             if not refused or (name := lacking(words, asked)) is None:
                 _say_why(output, replies, asked)
+                if not replies and _UNREACHED.search(type(output).__name__):
+                    client = getattr(getattr(self, "client", None), "base_url", None)
+                    where = (
+                        self.base_url or without_secrets(client and str(client)) or "the service"
+                    )
+                    words = f"no connection to {where}: is the server up? ({_text_of(output)})"
+                    output = NoAnswer(words[:_KEPT_WORDS])
+                    made = (output, *call)
                 if not call:
                     raise output
                 return made

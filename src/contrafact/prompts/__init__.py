@@ -276,8 +276,8 @@ _EXAMPLES = re.compile(r"\{% for shot in shots %\}.*?\{% endfor %\}", re.DOTALL)
 def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
     """Write the sections of a text as a pack's templates, for a paper's exact words.
 
-    A section begins with a heading that names a template of the default pack (``# rfc/detect``). In
-    it ``{paragraph}`` or ``[paragraph]`` is the variable of that name, and ``{shots}`` the default
+    A section begins with a heading that names a template of the default pack (``# FAMILY/NAME``).
+    In it ``{headline}`` or ``[headline]`` is the variable of that name, and ``{shots}`` the default
     template's examples; all else, braces too, is the prompt's own text.
 
     Returns:
@@ -293,12 +293,14 @@ def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
         raise InputError(f"not UTF-8 text ({error.reason})", file=file) from None
     names, known = [name.removesuffix(SUFFIX) for name in found[::2]], default_templates()
     if before.strip() or not names:
-        hint = "head each section with a template's name, such as # rfc/detect"
+        hint = f"head each section with a template's name, such as # {next(iter(known))}"
         raise InputError("does not begin with a section", file=file, hint=hint)
     for name in names:
         if name not in known or names.count(name) > 1:
             problem = "is there twice" if name in known else "is no template"
-            hint = f"use, each once, {', '.join(get_close_matches(name, known)) or 'rfc/detect'}"
+            hint = (
+                f"use, each once, {', '.join(get_close_matches(name, known)) or next(iter(known))}"
+            )
             raise InputError(f"'{name}' {problem}", file=file, hint=hint)
     lacking: dict[str, list[str]] = {}
     for name, text in zip(names, found[1::2], strict=True):

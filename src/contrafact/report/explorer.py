@@ -27,6 +27,7 @@ MOST_ITEMS = 20_000
 CHUNK = 200
 """The number of samples whose prompts and replies are unpacked at once."""
 _NOT_MEASURED = -1
+_OPEN = "left open, "
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def pack_items(
         **_texts(items, data),
         "state": np.where(invalid, 1, np.where(items["degenerate"].notna(), 2, 0)).tolist(),
         "why": _coded(reasons.where(invalid, items["degenerate"])),
-        "said": _coded(_said(items, data)),
+        "said": _coded(_votes(items, data)),
         "pair": _column(items, data.spec.explorer.pair)["codes"],
         "filters": _filters(items, data),
         "flags": _flags(items, data),
@@ -114,32 +115,31 @@ def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
     }
 
 
-def _said(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
-    """Return who left which verdict of an output open and why, and how a panel's judges voted."""
-    spec = data.spec
-    words = {1.0: "passed", 0.0: "failed"}
-    key = ["system", "draw", *spec.key]
-    said: dict[tuple[str, ...], list[str]] = {}
-
-    def add(of: Sequence[object], criterion: str, judge: object, vote: float, why: object) -> None:
-        label = labels.get(criterion, criterion)
-        verdict = words.get(vote) or f"left open: {'no reason kept' if missing(why) else why}"
-        said.setdefault(tuple(map(str, of)), []).append(f"{label}, {judge}: {verdict}")
-
-    labels = {one.column: one.short or one.label for one in spec.criteria}
-    votes = data.meta.panel
-    judged_one_by_one = set() if votes is None else set(votes["system"])
-    if votes is not None:
-        columns = [*key, "criterion", "judge", "passed", "invalid"]
-        for *of, criterion, judge, vote, why in votes[columns].itertuples(index=False):
-            add(of, criterion, judge, vote, why)
-    rest = items[~items["system"].isin(judged_one_by_one)]
+def _votes(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
+    """Return who left which verdicts of an output open and why, and how a panel's judges voted."""
+    key = ["system", "draw", *data.spec.key]
+    labels = {one.column: one.short or one.label for one in data.spec.criteria}
+    votes = pd.DataFrame() if data.meta.panel is None else data.meta.panel
+    parts = [votes]
+    rest = items if votes.empty else items[~items["system"].isin(votes["system"])]
     for criterion in labels:
-        if (column := f"{criterion}_invalid") in rest.columns:
-            for *of, judge, why in rest.dropna(subset=column)[[*key, "judge", column]].to_numpy():
-                add(of, criterion, judge, math.nan, why)
+        if (why := f"{criterion}_invalid") in rest.columns:
+            unread = rest.dropna(subset=why).rename(columns={why: "why"})
+            unread = unread[[*key, "judge", "why"]].rename(columns={"why": "invalid"})
+            parts.append(unread.assign(criterion=criterion, passed=math.nan))
+    by_output: dict[tuple[str, ...], dict[tuple[str, str], list[str]]] = {}
+    columns = [*key, "criterion", "judge", "passed", "invalid"]
+    for *of, criterion, judge, vote, why in pd.concat(parts).reindex(columns=columns).to_numpy():
+        verdict = {1.0: "passed", 0.0: "failed"}.get(vote) or f"{_OPEN}{why or 'no reason kept'}"
+        by_verdict = by_output.setdefault(tuple(map(str, of)), {})
+        by_verdict.setdefault((str(judge), verdict), []).append(labels.get(criterion, criterion))
     keys = items[key].astype(str).itertuples(index=False, name=None)
-    return ["\n".join(said[of]) if of in said else None for of in keys]
+    return [
+        "\n".join(f"{', '.join(n)}, {judge}: {v}" for (judge, v), n in by_output[of].items())
+        if of in by_output
+        else None
+        for of in keys
+    ]
 
 
 def _filters(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:

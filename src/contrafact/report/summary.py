@@ -28,7 +28,7 @@ from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tes
 from contrafact.report.tables import votes_by_judge
 from contrafact.report.words import judge_options, not_examined, sentence
 from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
-from contrafact.stats.paired import clusters_to_tell
+from contrafact.stats.paired import clusters_needed
 
 _SIGNIFICANT = 0.05
 """The adjusted p-value below which a paired difference is called more than chance."""
@@ -97,6 +97,10 @@ class _Bounds:
         """The least and the greatest share that can pass."""
         number = max(1, self.judged)
         return self.passed / number, (self.passed + self.opened) / number
+
+    @property
+    def lies(self) -> str:
+        return f"lies between {self.text.replace(' to ', '% and ')}" if self.opened else "is known"
 
     @property
     def text(self) -> str:
@@ -339,7 +343,7 @@ def _sentence(finding: _Finding) -> Reason:
     low = finding.measure is not None and finding.measure.better == "low"
     within = [
         f"of {name}, {one.judged - one.opened} of {one.judged} {what} are decided and {one.passed} "
-        f"right, so it lies between {one.text.replace(' to ', '% and ')}"
+        f"right, so it {one.lies}"
         for name in ranked["system"][:_MOST_BARS]
         if (one := finding.bounds.get(str(name)))
     ]
@@ -509,7 +513,7 @@ def _wanted(finding: _Finding) -> str:
     """Return how many clusters would tell the best system from one that it is not told from."""
     spec = finding.data.spec
     numbers = [
-        clusters_to_tell(test, int(test[spec.clusters]), tests=int(test["tests"]))
+        clusters_needed(test.to_dict(), int(test[spec.clusters]), tests=int(test["tests"]))
         for test in finding.not_apart
     ]
     if not any(numbers):

@@ -156,8 +156,8 @@ def votes_by_judge(data: ChapterData) -> pd.DataFrame:
     judged_now = {name: data.meta.judges_of(name) for name in votes["system"].unique()}
     skipped = {"judge", "passed", "invalid", "read", "probability", "mass"}
     unit = [name for name in votes.columns if name not in skipped]
-    wide = votes.groupby([*unit, "judge"], sort=False, dropna=False)["passed"].first()
-    wide = pd.to_numeric(wide).unstack("judge")
+    passed = votes.groupby([*unit, "judge"], sort=False, dropna=False)["passed"].first()
+    wide = pd.to_numeric(passed).unstack("judge")
     systems = wide.index.get_level_values("system")
     asked = votes.groupby("judge", sort=False).size()
     is_now = pd.DataFrame(
@@ -168,9 +168,9 @@ def votes_by_judge(data: ChapterData) -> pd.DataFrame:
     by_now = (known & is_now[wide.columns]).sum(axis="columns")
     repeats = repeated_judges(asked.index)
     lines = []
-    for judge, number in asked.items():
+    for judge, number in zip(map(str, asked.index), asked, strict=True):
         own, mine = known[judge], is_now[judge]
-        again = repeats.get(str(judge))
+        again = repeats.get(judge)
         others = [again] if again else [one for one in wide if one != judge and one not in repeats]
         pairs = [(wide[judge] == wide[one])[own & known[one]] for one in others]
         same = pd.concat(pairs) if pairs else pd.Series(dtype=float)

@@ -55,7 +55,7 @@ def facts(data: ChapterData) -> list[Fact]:
         Fact(
             spec.output[1].capitalize(),
             format_number(asked, "count"),
-            f"{format_number(valid, 'count')} valid ({percent(valid / asked)})",
+            f"{format_number(valid, 'count')} valid ({percent(valid / asked)})" + _left_open(data),
         ),
         Fact("Systems", format_number(roles["asked"], "count"), ", ".join(below)),
     ]
@@ -68,6 +68,12 @@ def facts(data: ChapterData) -> list[Fact]:
     if any(measure.fluency for measure in spec.measures):
         shown.append(Fact("Fluency model", _first_of(meta.fluency_models), is_name=True))
     return shown
+
+
+def _left_open(data: ChapterData) -> str:
+    unread = data.items.reindex(columns=[f"{one.column}_invalid" for one in data.spec.criteria])
+    number = int((unread.notna().any(axis="columns") & data.items["valid"].eq(1)).sum())
+    return f", {number:,} with an open verdict" if number else ""
 
 
 def _first_of(names: Sequence[str]) -> str:

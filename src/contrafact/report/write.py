@@ -119,8 +119,9 @@ def _rows(frame: pd.DataFrame, table: Table, printed: bool) -> tuple[Row, ...]:
     unranked = printed or (table.clusters in frame and frame[table.clusters].max() <= 1)
     ranked = frame.mask(frame["source"].eq(MARK)) if "source" in frame.columns else frame
     best = {c.key: None if unranked else _best(ranked, c) for c in table.shown}
+    more = {c.key: _more_digits(frame, c) if printed else 0 for c in table.shown}
     return tuple(
-        tuple(_cell(line, column, best[column.key] == i, printed) for column in table.shown)
+        tuple(_cell(line, c, best[c.key] == i, more[c.key]) for c in table.shown)
         for i, line in enumerate(frame.to_dict("records"))
     )
 
@@ -129,11 +130,17 @@ _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
 """The kinds of figures that papers may print with one more decimal than this report."""
 
 
-def _cell(line: Mapping[Hashable, object], column: Column, best: bool, printed: bool) -> Cell:
+def _more_digits(frame: pd.DataFrame, column: Column) -> int:
+    """Return 1 if the figures that a paper prints have one more decimal than this report's."""
+    if column.kind not in _PRINTED or column.key not in frame:
+        return 0
+    scaled = frame[column.key].astype(float) * (100 if column.kind in ("share", "points") else 1)
+    return int((scaled.round(1) - scaled.round(2)).abs().gt(1e-6).any())
+
+
+def _cell(line: Mapping[Hashable, object], column: Column, best: bool, more_digits: int) -> Cell:
     key, kind = column.key, column.kind
-    text = format_number(line.get(key), kind, more_digits=int(printed and kind in _PRINTED))
-    if printed and kind in _PRINTED:
-        text = text.removesuffix("0") if text.partition(".")[2] != "0" else text
+    text = format_number(line.get(key), kind, more_digits=more_digits)
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
     signed = kind in ("points", "signed", "coefficient") or low.startswith("−")
     between = " to " if signed else "–"
@@ -234,11 +241,11 @@ def _tex_parts(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[li
     rows = [row for group in groups for row in group.rows]
     first = [0] if columns[0].kind == "text" else []
     parts, room = [[*first]], _TEX_ROOM - _TEX_TEXT * len(first)
-    left = room
+    left: float = room
     for place in range(len(first), len(columns)):
         column, cells = columns[place], [row[place] for row in rows]
         if column.kind == "text":
-            wide = _TEX_TEXT
+            wide: float = _TEX_TEXT
         else:
             words = [*column.heading.split(), *(cell.text for cell in cells)]
             small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]

@@ -416,7 +416,7 @@ def agreement(
     """
     import pandas as pd
 
-    functions = {
+    functions: dict[str, Callable[..., float]] = {
         "Agreement of pairs": coefficients.percent_agreement,
         "Gwet's AC1": partial(coefficients.gwet_ac1, categories=(0.0, 1.0)),
         "Fleiss' kappa": coefficients.fleiss_kappa,

@@ -36,7 +36,7 @@ from contrafact.stats.intervals import (
     resampling,
 )
 
-__all__ = ["clusters_to_tell", "holm", "paired_comparison", "ranked"]
+__all__ = ["clusters_needed", "holm", "paired_comparison", "ranked"]
 
 EXACT_CLUSTERS = 16
 """Up to this many clusters that differ, all sign patterns are enumerated (65,536 at most)."""
@@ -135,8 +135,8 @@ def _sign_flip_p_value(
     return p_value, how
 
 
-def clusters_to_tell(
-    result: Mapping[str, Any], clusters: int, *, tests: int, level: float = 0.95
+def clusters_needed(
+    result: Mapping[Any, Any], clusters: int, *, tests: int, level: float = 0.95
 ) -> int:
     """Return how many clusters would make a difference significant, if it is the observed one.
 

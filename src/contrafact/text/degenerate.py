@@ -99,7 +99,7 @@ _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 # A sentence without a mark of its own input fits any input if a system gives it, or one that has
 # most of its words in the same order, to at least this many inputs.
 _ANY_ITEMS = 3
-_MOST_BESIDE = 6  # with more words beside the sentences that decline, a text answers all the same
+_MOST_OTHERS = 6  # with more words beside the sentences that decline, a text answers all the same
 _JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
 _SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
@@ -359,8 +359,8 @@ def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
     """Return the reason that an English text shows in its own words, or None."""
     patterns = _patterns()
     sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    beside = [one for one in sentences if not patterns["refuses"].search(one)]
-    if len(beside) < len(sentences) and sum(len(words(one)) for one in beside) <= _MOST_BESIDE:
+    others = [one for one in sentences if not patterns["refuses"].search(one)]
+    if len(others) < len(sentences) and sum(len(words(one)) for one in others) <= _MOST_OTHERS:
         return REFUSAL
     if directed and patterns["both"].search(text):
         return BOTH

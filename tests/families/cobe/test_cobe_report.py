@@ -245,6 +245,9 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
 
     shown = warned(meta(embedded_judge=True))
     assert "embedded-judge" in shown
+    assert "one-answer" not in shown, "all may be right"
+    items.loc[items.index[:4], "degenerate"] = "repeats its input"
+    shown = warned(meta(embedded_judge=True))
     assert f"On E1, {JUDGE} answered T 100.0%" in shown["one-answer"]
     assert "all criteria" not in shown["one-answer"]
     assert f"exam --judge {JUDGE} --family cobe" in shown["not-examined"]
@@ -287,7 +290,7 @@ def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_pat
     overall = pd.read_csv(tables / "overall.csv")
     assert not any("corrected" in name or "rank" in name for name in overall.columns)
     assert page.count("was not examined") == 1
-    assert results["opening"]["codes"][-1] == "examine"
+    assert results["opening"]["codes"][-1] == "label", "no exam corrects accuracy"
     assert {row["why_code"] for row in results["judged_rates"]} == {"not-examined"}
     assert not (tables / "corrected.csv").exists()
 
@@ -362,7 +365,9 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     data = chapter_data(TaskRuns("cobe", items, meta()), Options(resamples=400))
     summary = summarise(data)
     assert (summary.sentence.code, summary.next.code) == ("open", "decide")
-    assert f"{GOOD} 50.0 to 100.0% (36 of 72 decided, 36 right)" in summary.sentence.text
+    counts = "36 of 72 responses are decided and 36 right"
+    said = f"of {GOOD}, {counts}, so it lies between 50.0% and 100.0%"
+    assert said in summary.sentence.text
     assert {said.code for said in summary.more}.isdisjoint({"apart", "not-apart"})
     bar = next(bar for bar in summary.bars if bar.system == GOOD)
     assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)

@@ -196,23 +196,3 @@ def test_data_check_gives_the_tables_and_tells_violations(quick_contrafact, tmp_
     assert ran.returncode == 1
     assert "14 rows, 13 stories that can be used" in ran.stdout
     assert "'Graph type' is 'ring'" in ran.stdout
-
-
-def test_augment_tells_what_it_did_not_keep(quick_contrafact, service, tmp_path):
-    from contrafact.families.cobe.data import bundled_stories, write_stories
-
-    write_stories(bundled_stories()[:2], tmp_path / "core.json")
-    ran = quick_contrafact(
-        "cobe", "augment", "core.json", "--model", service.model, "--n", "2", "--out", "new.json",
-        env=service.environment,
-    )  # fmt: skip
-    assert ran.returncode == 1, "nothing was kept"
-    assert "0 of 4 variations" in ran.stdout
-    rejects = (tmp_path / "new.rejected.jsonl").read_text(encoding="utf-8").splitlines()
-    assert {json.loads(line)["reason"] for line in rejects} == {"'text' is missing or empty"}
-    ran = quick_contrafact(
-        "cobe", "augment", "core.json", "--model", service.model, "--out", "core.json",
-        env=service.environment,
-    )  # fmt: skip
-    assert ran.returncode == 2
-    assert "is the input as well" in ran.stderr

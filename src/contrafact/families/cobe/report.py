@@ -207,9 +207,10 @@ def _read_by(data: ChapterData) -> Table | None:
         ),
     )
     caption = (
-        "The proof decides what follows; what a response says is read by the grammar of the "
-        "story's file, or by a language model (--reader). What neither could read is undecided: "
-        "valid figures leave it out, strict ones count it as failed."
+        "The proof decides what follows, from a drawn story's text or a written one's structure; "
+        "what a response says is read by the grammar of the story's file, or by a language model "
+        "(--reader). What neither could read is undecided: valid figures leave it out, strict ones "
+        "count it as failed."
     )
     return Table("read_by", "Who read the responses", caption, columns, frame)
 
@@ -233,9 +234,10 @@ def _known(data: ChapterData) -> Table | None:
         Column("right", "Right, %", "share", ranked=False),
     )
     caption = (
-        f"{REFERENCE} is the proven answers, judged like any response: the best result possible "
-        "with this judge. It does not show that a reader can know the answers; the readers do. "
-        "They are language models with fresh contexts that knew neither rules nor proofs. Small "
+        f"{REFERENCE} is the answers proven from the stories' texts, judged like any response: the "
+        "best result possible with this judge. It does not show that a reader can know the "
+        "answers; the readers do. They are language models with fresh contexts that knew neither "
+        "rules nor proofs. Small "
         f"figures are {data.percent_level} intervals."
     )
     frame = pd.DataFrame([line], columns=keys)

@@ -368,7 +368,8 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
             line |= interval.columns(key[0] if key[0] == "perplexity" else "_".join(key))
     systems = [str(label["system"]), other]
     pairs = data.pairs
-    for _, row in pairs[pairs[["first", "second"]].isin(systems).all(axis=1)].iterrows():
+    own = pairs[pairs[["first", "second"]].isin(systems).all(axis=1)] if len(pairs) else pairs
+    for _, row in own.iterrows():
         line[f"p_{row['measure']}_{row['form']}"] = row["p_adjusted"]
     return line
 

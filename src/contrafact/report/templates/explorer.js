@@ -371,7 +371,8 @@
       const row = this.rows[place];
       const said = index.state[row] === 1 ? valueOf(index.why, row) : valueOf(index.answer, row);
       const opened = index.flags.some((flag) => flag.codes[row] === 2)
-        && (valueOf(index.said, row) || "").split("\n").find((line) => line.includes(": left open: "));
+        && (valueOf(index.said, row) || "").split("\n").filter((line) => line.includes(": left open, "))
+          .map((line) => line.split(": left open, ").reverse().join(" · "))[0];
       const text = [said, opened, valueOf(index.text, row)].filter(Boolean).join(" · ");
       const several = index.systems.length > 1 ? ` · ${index.systems[index.system[row]]}` : "";
       const signs = index.flags.map((flag) => ({ 1: "✓", 0: "✗", 2: "?" })[flag.codes[row]] || "·").join("");

@@ -46,7 +46,7 @@ from contrafact.review.web.studio import (
 )
 from contrafact.review.workflow import settle
 
-__all__ = ["bind", "create_app", "serve"]
+__all__ = ["bind", "create_app", "public_name", "running_address", "serve"]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
 EVERY = 60.0  # seconds between two checks for stages that are due

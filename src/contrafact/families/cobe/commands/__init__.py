@@ -2,7 +2,7 @@
 
 import typer
 
-from contrafact.families.cobe.commands import augment, prove, synth
+from contrafact.families.cobe.commands import augment, prove, synth, write
 
 __all__ = ["app"]
 
@@ -13,4 +13,5 @@ app = typer.Typer(
 app.command("synth")(synth.synth)
 app.command("prove")(prove.prove)
 app.command("leak")(prove.leak)
+app.command("write")(write.write)
 app.command("augment")(augment.augment)

@@ -1,5 +1,6 @@
 """``contrafact cobe prove`` and ``cobe leak``: checks of stories with known answers."""
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,14 @@ from contrafact.console import Progress, show_table
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import load_known, opened_row
 from contrafact.families.cobe.exam import leak_item
-from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
+from contrafact.families.cobe.synth.prove import (
+    STRUCTURE,
+    TEXT,
+    check_story,
+    prove_rows,
+    with_proofs,
+)
+from contrafact.families.cobe.write.answers import check_written
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import read_rows, write_rows
 from contrafact.options import Options, argument, command, option
@@ -19,6 +27,11 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakRow
 
 _SHOWN = 20
+_BASES = {
+    TEXT: "hold in every causal model that agrees with their text",
+    STRUCTURE: "follow from the structure in the file; that their text tells it was read by the "
+    "readers named there",
+}
 
 
 class _ProveOptions(Options):
@@ -29,32 +42,37 @@ class _ProveOptions(Options):
 def prove(options: _ProveOptions) -> None:
     """Prove the known answers of every story in a file, by two independent algorithms.
 
-    Only the file is used: its wordings to read the texts, and its causal model to compute the
-    consequences, which are compared with the claimed verdicts of every answer. The verdicts must
-    also hold in every causal model that agrees with the text, and every sentence must be
-    understood. Stories that fail are named by line, and the exit code is 1 if there are any.
+    Only the file is used. Stories whose basis is the text: its wordings to read the texts, and its
+    causal model to compute the consequences, which are compared with the claimed verdicts of every
+    answer; they must also hold in every causal model that agrees with the text. Stories whose basis
+    is a structure: the consequences follow from it, and the answers of the readers named in the
+    file agree with it. Stories that fail are named by line; the exit code is 1 if there are any.
 
     Example: contrafact cobe prove stories.jsonl
     """
     file = options.file
-    proven = answers = failed = 0
-    cases: set[str] = set()
+    checks = {TEXT: check_story, STRUCTURE: check_written}
+    failed, counts = 0, {basis: Counter[str]() for basis in checks}
+    cases: dict[str, set[str]] = {basis: set() for basis in checks}
     rows = ((line, opened_row(row)) for line, row in read_rows(file))
     with Progress("stories", None) as steps:
-        for line, result in prove_rows(with_proofs(rows, file)):
-            proven += not result.problems
-            failed += bool(result.problems)
-            answers += result.answers
-            cases.add(result.case)
-            if result.problems and failed <= _SHOWN:
-                typer.echo(f"{file}:{line}: {result.problems[0]}")
+        for line, result in prove_rows(with_proofs(rows, file), checks):
+            if result.problems:
+                failed += 1
+                if failed <= _SHOWN:
+                    typer.echo(f"{file}:{line}: {result.problems[0]}")
+            else:
+                counts[result.basis].update(stories=1, answers=result.answers)
+            cases.setdefault(result.basis, set()).add(result.case)
             steps.step()
-    typer.echo(
-        f"{proven:,} stories of {len(cases):,} distinct cases with {answers:,} answers proven by "
-        f"enumeration and by the twin network; {failed:,} not proven"
-    )
-    if proven:
-        typer.echo(f"{proven:,} stories hold in every causal model that agrees with their text")
+    for basis, count in counts.items():
+        if count:
+            typer.echo(
+                f"{count['stories']:,} stories of {len(cases[basis]):,} distinct cases with "
+                f"{count['answers']:,} answers proven by enumeration and by the twin network "
+                f"(basis: {basis}): they {_BASES[basis]}"
+            )
+    typer.echo(f"{failed:,} not proven")
     if failed:
         raise typer.Exit(1)
 

@@ -69,6 +69,8 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
     If a sentence cannot be read, two things are open: the facts that it may be about or that no
     other sentence tells, and whether all links were seen.
     """
+    if facts.responses is None:
+        return "the story is written, and responses to it are read by a reader alone"
     read = facts.responses.read(response)
     if isinstance(read, str):
         return read

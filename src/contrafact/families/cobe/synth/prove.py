@@ -9,7 +9,7 @@ rules for English connectors.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,9 +18,16 @@ from typing import Any
 from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
 from contrafact.causal.model import Model, Value
 from contrafact.errors import InputError
+from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 from contrafact.families.cobe.synth.reading import NUMBER, Claim, Reader, Reading
-from contrafact.families.cobe.synth.relations import ConnectorClaim, Family, Relation, family_of
+from contrafact.families.cobe.synth.relations import (
+    ConnectorClaim,
+    Family,
+    Relation,
+    family_of,
+    family_read,
+)
 from contrafact.families.cobe.synth.response import ResponseReader
 from contrafact.records import content_id
 
@@ -31,13 +38,22 @@ _WAYS = {
 }
 _GOES = {"below": "down", "above": "up"}
 
+TEXT, STRUCTURE = "text", "structure"
+"""What a proof rests on: every model that agrees with the text; or the structure in the file, which
+readers who are named in it found told by the text."""
+
+
+def basis_of(proof: Mapping[str, Any] | None) -> str:
+    """Return what a proof rests on; `TEXT` where it does not say so, as in files before."""
+    return str((proof or {}).get("basis", TEXT))
+
 
 @dataclass(frozen=True)
 class Facts:
     """What a story tells, what its queries suppose, and what follows.
 
     Attributes:
-        responses: Reads responses to the story whole, or not at all.
+        responses: Reads responses to the story whole, or not at all; None if only a reader can.
         family: The models that agree with the text.
         settings: The sentences of the file that tell no fact: where the story is, and the rules.
     """
@@ -45,7 +61,7 @@ class Facts:
     text: ScmText
     model: Model
     reader: Reader
-    responses: ResponseReader
+    responses: ResponseReader | None
     proof: Proof
     family: Family
     settings: tuple[str, ...]
@@ -125,9 +141,11 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     if not isinstance(proof, Mapping):
         raise ValueError("there is no 'Proof'")
     try:
+        if basis_of(proof) == STRUCTURE:
+            return _situation_by_structure(row["Query"], proof)
         text, model, reader, responses = _opened(json.dumps([proof[name] for name in _PARTS]))
         relations = [Relation.of(fields) for fields in proof["relations"]]
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, InputError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
     # Section 1, step 1, the factual events: what the text tells, read in two ways that must agree.
     story = row["Variation text"]
@@ -162,6 +180,29 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     told = [relation for relation in relations if relation.says in story]
     family = family_of(facts, parents, text.quantities, told, claims)
     return Facts(text, model, reader, responses, derived, family, tuple(settings))
+
+
+def _situation_by_structure(asked: Sequence[str], proof: Mapping[str, Any]) -> Facts:
+    """Return what a written story is about, from the structure in its file.
+
+    That the text tells it was read by readers; their readings are the rows of its mechanisms.
+    """
+    text = ScmText(*(proof[name] for name in _PARTS[:-1]))
+    model, wordings, supposed = build(text), proof["wordings"], dict(proof["intervention"])
+    clauses = [wordings[name]["false"]["supposed"][0] for name in supposed]
+    if not supposed or any(value is not False for value in supposed.values()):
+        raise ValueError("what is supposed is not that told events are otherwise")
+    if list(asked) != list(queries(clauses)):
+        raise ValueError("the queries do not state the intervention")
+    facts = {name: proof["facts"][name] for name in text.told}
+    try:
+        derived = consequences(model, facts, supposed)
+    except (ImpossibleFacts, Disagreement) as error:
+        raise ValueError(str(error)) from None
+    parents = {name: model.graph.parents[name] for name in model.order if name in wordings}
+    rows = ((one["suppose"], one["after"]) for one in proof["readings"])
+    family = family_read(parents, [(dict.fromkeys(names, False), after) for names, after in rows])
+    return Facts(text, model, Reader(wordings), None, derived, family, ())
 
 
 def _facts_told(reading: Reading, reader: Reader, text: ScmText) -> dict[str, Value]:
@@ -358,7 +399,7 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
     except ValueError as error:
         return [str(error)]
     problems = list(_open_problems(facts))
-    problems += _record_problems(facts, row)
+    problems += record_problems(facts, row)
     problems += _criteria_problems(facts, row["Evaluation criteria"])
     reading = facts.reader.read(_without(row["Variation text"], facts.settings))
     problems += [f"the story: '{text}' joins nothing" for text in reading.loose]
@@ -432,11 +473,13 @@ class Proven:
     """The result of proving one story.
 
     ``case`` is an id of its graph, mechanisms, facts and intervention; empty without a proof.
+    ``basis`` is what the proof rests on.
     """
 
     problems: tuple[str, ...]
     answers: int
     case: str
+    basis: str
 
 
 def with_proofs(
@@ -452,21 +495,35 @@ def with_proofs(
             yield from remaining
             return
     raise InputError(
-        "no story in it has a proof", file=file, hint="give what `contrafact cobe synth` wrote"
+        "no story in it has a proof",
+        file=file,
+        hint="give what `contrafact cobe synth` wrote",
     )
 
 
-def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
+Check = Callable[[Mapping[str, Any]], list[str]]
+"""Returns what is wrong with a story, its criteria or its answers."""
+
+
+def prove_rows(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], checks: Mapping[str, Check] | None = None
+) -> Iterator[tuple[int, Proven]]:
+    """Prove each story by the check for its basis; by the text alone without ``checks``."""
+    checks = checks or {TEXT: check_story}
     for line, row in rows:
-        if not isinstance(row.get("Proof"), Mapping):
-            yield line, Proven(("the story has no proof",), 0, case_of(row))
+        proof = row.get("Proof")
+        if not isinstance(proof, Mapping):
+            yield line, Proven(("the story has no proof",), 0, case_of(row), TEXT)
             continue
+        basis = basis_of(proof)
         try:
-            problems = tuple(check_story(row))
+            problems = (
+                tuple(checks[basis](row)) if basis in checks else (f"its basis is '{basis}'",)
+            )
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             problems = (f"the story is incomplete: {type(error).__name__}: {error}",)
         answers = sum(len(row.get(key) or ()) for key in ("Right answers", "Wrong answers"))
-        yield line, Proven(problems, answers, case_of(row))
+        yield line, Proven(problems, answers, case_of(row), basis)
 
 
 def case_of(row: Mapping[str, Any]) -> str:
@@ -488,7 +545,8 @@ def case_of(row: Mapping[str, Any]) -> str:
     return content_id(json.dumps([events, *parts], sort_keys=True), prefix="c")
 
 
-def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
+def record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a file records of its story otherwise than it is worked out."""
     proof = row["Proof"]
     if dict(facts.proof.facts) != proof["facts"]:
         yield f"the text tells {dict(facts.proof.facts)}, the proof {proof['facts']}"
@@ -512,9 +570,15 @@ def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
         if claimed is None:
             if name in facts.text.told or name in facts.implied:
                 yield f"the proof says nothing of '{name}'"
-        # A table of files has no nulls: "after" may be missing where it is not determined.
-        elif (claimed["kind"], claimed.get("after")) != (derived.kind, derived.after) or (
-            "direction" in claimed and claimed["direction"] != derived.direction
+        # A table of files has no nulls: "after" may be missing where it is not determined. By how
+        # much a number of a written story moves, no structure says.
+        elif (
+            claimed["kind"] != derived.kind
+            or (
+                claimed.get("after") != derived.after
+                and not (facts.responses is None and name in facts.text.quantities)
+            )
+            or ("direction" in claimed and claimed["direction"] != derived.direction)
         ):
             yield f"the proof says {claimed} of '{name}', which is {derived.kind}, {derived.after}"
 

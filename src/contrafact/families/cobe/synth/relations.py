@@ -66,7 +66,9 @@ _Function = tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class Choice:
+    """A function that a mechanism can be, and whether a latent holds its event back."""
+
     function: _Function
     shield: tuple[str, bool] | None
 
@@ -81,7 +83,7 @@ class Family:
 
     facts: Mapping[str, Value]
     parents: Mapping[str, tuple[str, ...]]
-    choices: Mapping[str, tuple[_Choice, ...]]
+    choices: Mapping[str, tuple[Choice, ...]]
     ways: Mapping[tuple[str, str], bool]
 
     def implied(self) -> dict[str, bool | None]:
@@ -205,13 +207,49 @@ def family_of(
     return Family(facts, {n: tuple(c) for n, c in parents.items()}, choices, ways)
 
 
+Readings = Iterable[tuple[Mapping[str, Value], Mapping[str, Value | None]]]
+"""What readers say of facts under suppositions: whether each is as told, None where it is open; of
+a number which way it goes, "nowhere" if it is as told."""
+
+
+def family_read(parents: Mapping[str, Sequence[str]], readings: Readings) -> Family:
+    """Return all causal models of facts, each told to be so, that agree with readings.
+
+    A reading of every fact under one supposition is a row of every mechanism. A number counts as an
+    event, as told or otherwise. Two readings of one row are a ValueError.
+    """
+    facts: dict[str, Value] = dict.fromkeys(parents, True)
+    by_name: dict[str, dict[int, set[bool]]] = {name: {} for name in parents}
+    for supposed, after in [({}, facts), *readings]:
+        told = {n: v == "nowhere" if isinstance(v, str) else v for n, v in after.items()}
+        values = {**told, **supposed}
+        for name, causes in parents.items():
+            known = [values.get(cause) for cause in causes]
+            then = values.get(name)
+            if name not in supposed and then is not None and None not in known:
+                row = _setting(bool(value) for value in known)
+                by_name[name].setdefault(row, set()).add(bool(then))
+    choices = {}
+    for name, causes in parents.items():
+        due = by_name[name]
+        if conflict := [row for row, values in due.items() if len(values) > 1]:
+            off = [cause for bit, cause in enumerate(causes) if not conflict[0] >> bit & 1]
+            raise ValueError(f"{name}: two answers with {off or 'nothing'} away")
+        choices[name] = tuple(
+            Choice(function, None)
+            for function in product((False, True), repeat=1 << len(causes))
+            if all({function[row]} == values for row, values in due.items())
+        )
+    return Family(facts, {n: tuple(c) for n, c in parents.items()}, choices, {})
+
+
 def _choices(
     facts: Mapping[str, Value],
     name: str,
     causes: tuple[str, ...],
     rules: Sequence[Relation],
     claims: Sequence[ConnectorClaim],
-) -> Iterator[_Choice]:
+) -> Iterator[Choice]:
     now = _setting(bool(facts[cause]) for cause in causes)
     bit = {cause: 1 << index for index, cause in enumerate(causes)}
     shields = {rule.shield for rule in rules if rule.shield}
@@ -233,7 +271,7 @@ def _choices(
             else:
                 agrees = all(function == _ruled(rule, causes) for rule in rules)
             if agrees:
-                yield _Choice(function, shield)
+                yield Choice(function, shield)
 
 
 @lru_cache(maxsize=1024)

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.sound import Sound
     from contrafact.models.estimate import CallEstimate
 
+__all__ = ["CheckStage", "undecided_reasons"]
+
 _MEANING = "no fact contradicts them, but a judge or a person must decide what they mean"
 _UNREAD = (NOT_CHECKED, OTHER_LANGUAGE)
 """Rules whose findings say why facts leave a pair open, whatever it means."""

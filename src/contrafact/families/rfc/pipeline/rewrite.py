@@ -20,6 +20,8 @@ from contrafact.families.rfc.pipeline.edits import RewriteOutcome
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation, Rewrite
 from contrafact.records import NewsItem
 
+__all__ = ["assignment_of"]
+
 BY_MODEL_ALONE = "rules write numerical pairs only; this one needs a model"
 """Why a row that rules cannot rewrite is dropped if no model is named."""
 

@@ -1,0 +1,82 @@
+"""``contrafact cobe write``: stories written by a model to drawn structures."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from contrafact.options import SAMPLING, CallOptions, absolute, command, option
+from contrafact.stages.run import stage_command
+
+if TYPE_CHECKING:
+    from contrafact.families.cobe.write.stage import Plan, WriteStage
+
+__all__ = ["write"]
+
+FIRST_CORE = 5001
+"""The core set id of the first structure; drawn and hand-written stories have smaller ones."""
+
+
+class WriterOptions(CallOptions):
+    """The options of commands that write stories."""
+
+    model: str = option(..., "The writer, an Inspect model.", metavar="M")
+    reader: list[str] = option(..., "A model that reads the stories; repeatable.", metavar="R")
+    out: str = option(..., "The stories to write, JSON Lines.", metavar="FILE")
+    seed: int = option(0, "Seed of what is drawn.", ge=0, metavar="S")
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
+    temperature: float | None = option(None, "Of the writer.", panel=SAMPLING, ge=0)
+    max_tokens: int | None = option(None, "Of the writer.", panel=SAMPLING, ge=1)
+    estimate: bool = option(False, "Say calls, tokens and cost, and call nothing.")
+    yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
+
+    def stage(self, plans: "Sequence[Plan]", name: str, more: Mapping[str, Any]) -> "WriteStage":
+        from contrafact.families.cobe.write.stage import WriteStage
+
+        return WriteStage(
+            plans,
+            self.model,
+            tuple(dict.fromkeys(self.reader)) or (self.model,),
+            absolute(self.prompts),
+            self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True),
+            self.max_connections,
+            self.bounds,
+            more,
+            name,
+        )
+
+
+class _Options(WriterOptions):
+    n: int = option(..., "How many structures to draw.", ge=1, metavar="N")
+    graph: str | None = option(
+        None, "Only this type: chain, collider, correlated, diamond, fork or hybrid.", metavar="G"
+    )
+    domain: str | None = option(None, 'Only this domain, as in "Engineering".', metavar="D")
+    level: int | None = option(
+        None, "Only structures of this level, 0 (easy) to 6; small ones if not given.", metavar="L"
+    )
+
+
+@command
+def write(options: _Options) -> None:
+    """Let a model write stories to drawn structures, and keep those that readers find to tell them.
+
+    Readers see text and facts, and say what becomes of each if others had been otherwise. A story
+    is kept if every causal model that agrees with them has the structure's consequences; else it is
+    written again, up to three times. Stories that are not kept go to FILE.dropped.jsonl, with the
+    reasons; replies are kept, so that an interrupted command goes on.
+
+    Example: contrafact cobe write --n 12 --seed 7 --model openai/gpt-5-mini
+    --reader anthropic/claude-haiku-4-5 --reader openai/gpt-5-mini --out written.jsonl
+    """
+    from contrafact.families.cobe.synth.difficulty import level_named
+    from contrafact.families.cobe.write.stage import Plan
+    from contrafact.families.cobe.write.structure import draw_structures, twin_of
+
+    wanted = None if options.level is None else level_named(options.level)
+    drawn = draw_structures(options.n, options.seed, options.graph, options.domain, wanted)
+    rng = Random(f"twins {options.seed}")
+    plans = [Plan(n, 1, one, twin_of(one, rng)) for n, one in enumerate(drawn, FIRST_CORE)]
+    stage = options.stage(plans, "`cobe write`", {})
+    rows = [{"core": plan.core} for plan in plans]
+    stage_command(stage, rows, options.out, estimate=options.estimate, yes=options.yes)

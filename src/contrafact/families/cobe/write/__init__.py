@@ -1,0 +1,1 @@
+"""Stories that a language model writes to drawn structures, and that others read back."""

@@ -13,8 +13,8 @@ FAMILY_GROUP = "contrafact.families"
 
 
 EXECUTOR_GROUP = "contrafact.executors"
-"""The group of executors: the name for ``--engine``, and a function whose last argument is
-settings."""
+"""The group of executors: the name for ``--engine``, and the engine
+(`contrafact.stages.run.Executor`)."""
 
 
 def executor_entries() -> dict[str, EntryPoint]:

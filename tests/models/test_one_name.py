@@ -52,7 +52,7 @@ COMMANDS = {
     "train srlm --judge": "train srlm tiny --judge NAME --out out",
 }
 NO_MODEL_OF_INSPECT = {
-    *("--judge-arg", "--judge-causes", "--judge-context", "--judge-faults", "--judge-positive"),
+    *("--judge-arg", "--judge-context", "--judge-faults", "--judge-positive"),
 }
 """Options with a model or a judge in their name that name none."""
 ELSEWHERE = {

@@ -86,7 +86,7 @@ def open_cobe(pack):
 
     for name in METHODS.names():
         METHODS.make(f"{name} · stated:1", MethodContext(pack=pack))
-    Judging(pack, context=True, causes=True, reads=True)
+    Judging(pack, context=True, reads=True)
     open_templates(pack)
 
 

@@ -14,7 +14,7 @@ from contrafact.families.rfc.pipeline.rewrite_stage import RewriteStage
 from contrafact.files.journal import Journal
 from contrafact.models.calls import counted_calls
 from contrafact.models.kept import kept_piece
-from contrafact.stages.run import run_stage
+from contrafact.stages.run import Executor, run_stage
 from contrafact.stages.stage import KEPT, REJECTS
 
 NEWS = [
@@ -101,3 +101,11 @@ def test_a_piece_that_no_request_makes_is_kept_whole(tmp_path):
     assert len(made) == 1
     asyncio.run(kept_piece(["scenario", "a"], work))  # no journal: nothing is kept
     assert len(made) == 2
+
+
+def test_an_engine_that_judges_no_outputs_is_refused_in_one_line():
+    def spark(*_):
+        raise AssertionError("no stage was to run")
+
+    with pytest.raises(InputError, match="--engine spark judges no outputs; leave --engine out"):
+        Executor("spark", spark, {}).score("any", {})

@@ -16,15 +16,14 @@ from contrafact.stats.agreement import (
     cohen_kappa,
     fleiss_kappa,
     gwet_ac1,
-    gwet_ac2,
     krippendorff_alpha,
     percent_agreement,
     with_interval,
 )
 
 NOMINAL = [percent_agreement, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha]
-ALL = [*NOMINAL, partial(gwet_ac2, categories=[0, 1, 2, 3])]
-IDS = ["percent", "cohen", "fleiss", "ac1", "alpha", "ac2"]
+ALL = [*NOMINAL, partial(gwet_ac1, categories=[0, 1, 2, 3])]
+IDS = ["percent", "cohen", "fleiss", "ac1", "alpha", "ac1 of four"]
 
 # Krippendorff's own example: 12 units, four observers, categories 1 to 5, missing ratings.
 FOUR_OBSERVERS = np.array(
@@ -114,35 +113,8 @@ def test_ac1_and_fleiss_of_missing_ratings_by_hand():
     assert fleiss_kappa(table) == pytest.approx((observed - fleiss_chance) / (1 - fleiss_chance))
 
 
-def test_ac2_by_hand():
-    table = [[1, 1], [1, 2], [2, 2], [3, 2], [3, 3], [1, 3]]
-    shares = np.array([4, 4, 4]) / 12
-    spread = (shares * (1 - shares)).sum() / (3 * 2)
-    # Quadratic: one step apart agrees by 3/4, two steps by 0; the matrix sums to 3 + 4 * 3/4.
-    observed, chance = (3 + 2 * 3 / 4) / 6, 6 * spread
-    assert gwet_ac2(table) == pytest.approx((observed - chance) / (1 - chance))
-
-
 def test_krippendorffs_published_example():
     assert krippendorff_alpha(FOUR_OBSERVERS) == pytest.approx(0.743, abs=5e-4)
-
-
-def test_ac2_takes_the_distances_of_numbers_and_the_ranks_of_names():
-    names = np.array([["low", "high"], ["low", "mid"], ["mid", "mid"], ["high", "high"]], object)
-    ranks = np.array([[0, 2], [0, 1], [1, 1], [2, 2]], object)
-    far = np.array([[0, 9], [0, 1], [1, 1], [9, 9]], object)
-    by_name = gwet_ac2(names, categories=["low", "mid", "high"])
-    assert by_name == pytest.approx(gwet_ac2(ranks))
-    assert gwet_ac2(far) > by_name
-    with pytest.raises(ValueError, match="give their categories in order"):
-        gwet_ac2(names)
-
-
-@given(tables(2, missing=True))
-def test_two_categories_make_ac2_ac1(table):
-    table = np.array([[None if x is None else x % 2 for x in row] for row in table], object)
-    ac2 = gwet_ac2(table, categories=[0, 1])
-    assert ac2 == pytest.approx(gwet_ac1(table, categories=[0, 1]), nan_ok=True)
 
 
 @pytest.mark.parametrize("function", ALL, ids=IDS)
@@ -188,12 +160,11 @@ def test_skewed_prevalence_breaks_kappa_and_alpha_but_not_ac1():
 
 
 def test_what_cannot_be_computed_is_nan():
-    for function in (fleiss_kappa, cohen_kappa, krippendorff_alpha, gwet_ac1, gwet_ac2):
+    for function in (fleiss_kappa, cohen_kappa, krippendorff_alpha, gwet_ac1):
         assert np.isnan(function([[1, 1], [1, 1]]))
     assert percent_agreement([[1, 1], [1, 1]]) == 1.0
-    # A category that could have been chosen and never was still defines Gwet's coefficients.
+    # A category that could have been chosen and never was still defines Gwet's coefficient.
     assert gwet_ac1([[True, True]] * 3, categories=[True, False]) == 1.0
-    assert gwet_ac2([[1, 1]] * 3, categories=[1, 2, 3]) == 1.0
     lonely = [[1, None], [None, 2], [None, None]]
     for table in (lonely, [[None, None]], np.empty((0, 2), dtype=object)):
         for function in ALL:
@@ -265,9 +236,9 @@ def test_the_order_of_items_does_not_change_a_seeded_interval():
 
 def test_options_of_a_coefficient_reach_its_interval():
     table = rng(1).choice(["poor", "fair", "good"], size=(50, 2)).astype(object)
-    ordered = partial(gwet_ac2, categories=["poor", "fair", "good"])
-    interval = with_interval(ordered, table, rng=rng())
-    assert interval.estimate == ordered(table)
+    of_four = partial(gwet_ac1, categories=["poor", "fair", "good", "best"])
+    interval = with_interval(of_four, table, rng=rng())
+    assert interval.estimate == of_four(table)
     assert interval.low < interval.estimate < interval.high
 
 

@@ -178,7 +178,7 @@ def agreement(
         count: A column with the number of items that each row represents.
         missing: Words for a missing rating, as in ``["NA"]``.
         columns: The data's column for each name that differs, as in ``{"item": "story"}``.
-        categories: All categories in their order, for Gwet's AC2.
+        categories: All categories that raters could choose, for Gwet's AC1.
         reference: The rater whose ratings count as true, with whom the others are compared.
         positive: The positive one of two categories.
         seed: Seed of the intervals.

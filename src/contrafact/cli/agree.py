@@ -28,7 +28,7 @@ class _Options(Options):
     )
     positive: str | None = option(None, "Of two categories, the positive one.", metavar="C")
     categories: str | None = option(
-        None, "All categories in their order, for Gwet's AC2.", metavar="A,B,C"
+        None, "All categories that raters could choose, for Gwet's AC1.", metavar="A,B,C"
     )
     missing: str | None = option(
         None, "Words that stand for no rating, besides empty cells and NULL.", metavar="A,B"

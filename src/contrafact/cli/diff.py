@@ -44,19 +44,14 @@ class _Options(Options):
     json_out: Path | None = option(
         None, "Write everything as JSON; - for stdout.", flags=("--json",), metavar="FILE"
     )
-    junit: Path | None = option(
-        None, "Write what --fail-on-regression finds as JUnit XML.", metavar="FILE"
-    )
     show: int = option(5, "Flipped outputs shown on the terminal.", ge=0, metavar="N")
 
     def check(self) -> None:
-        for path in (self.json_out, self.junit):
-            if path is not None and str(path) != "-":
-                guard_output(path)
-        if not self.fail_on_regression and (self.junit or self.rule != "difference"):
-            what = "--junit" if self.junit else f"--rule {self.rule}"
+        if self.json_out is not None and str(self.json_out) != "-":
+            guard_output(self.json_out)
+        if not self.fail_on_regression and self.rule != "difference":
             raise InputError(
-                f"{what} applies only to a named measure",
+                f"--rule {self.rule} applies only to a named measure",
                 hint="add --fail-on-regression MEASURE",
             )
 
@@ -75,7 +70,7 @@ def diff(options: _Options) -> None:
     for folder in (options.run_a, options.run_b):
         read_manifest(folder)  # refuses a folder that is not a run before anything heavy is loaded
     from contrafact.report.diff_tables import diff_json
-    from contrafact.report.regression import check_runs, junit_of_findings
+    from contrafact.report.regression import check_runs
     from contrafact.report.write import render_json
 
     json_out = options.json_out
@@ -87,8 +82,6 @@ def diff(options: _Options) -> None:
         rule=options.rule,
         systems=options.system or (),
     )
-    if options.junit is not None:
-        write_text(options.junit, junit_of_findings(findings, found.task))
     if json_out is not None:
         text = render_json(diff_json(found, findings, options.rule))
         if to_stdout:
@@ -97,9 +90,8 @@ def diff(options: _Options) -> None:
             write_text(json_out, text)
     if not to_stdout:
         _show_diff(found, shown=options.show)
-        for path in (json_out, options.junit):
-            if path is not None:
-                typer.echo(f"written: {path}")
+        if json_out is not None:
+            typer.echo(f"written: {json_out}")
     for finding in findings:
         if not finding.regressed:
             typer.echo(f"no regression: {_plain(finding.text)}", err=True)

@@ -13,12 +13,11 @@ from pydantic import create_model
 
 from contrafact.cli.lazy import TaskGroup, command_of
 from contrafact.cli.run import given_options, options_of, run_and_report
-from contrafact.errors import InputError
 from contrafact.family import Task, task_named
 from contrafact.files.tables import require_tables
 from contrafact.options import ModelBulkOptions, argument, as_command, parameters_of
 from contrafact.runs.config import Source, make_config, score_model
-from contrafact.stages.run import Executor, executor, stage_command
+from contrafact.stages.run import executor
 
 
 class ScoreGroup(TaskGroup):
@@ -59,7 +58,7 @@ def _score_file(task: Task) -> Callable[..., None]:
     def score(**values: Any) -> None:
         by_ray = {one.name: values.pop(one.name) for one in bulk if one.name in values}
         if elsewhere := executor(ModelBulkOptions(**by_ray)):
-            _in_bulk(task.name, values, elsewhere)
+            elsewhere.score(task.name, values)
         else:
             _score(task.name, values)
 
@@ -95,43 +94,3 @@ def _source(name: str, metavar: str, kind: type) -> inspect.Parameter:
 def _score(task: str, values: Mapping[str, Any]) -> None:
     require_tables(values.get("score"), values.get("data"))
     run_and_report(make_config(task, given_options(values)))
-
-
-_OF_A_RUN = (
-    "partial",
-    "limit",
-    "estimate",
-    "dry_run",
-    "with_published",
-    "batch",
-    "cache",
-    "fluency_model",
-)
-
-
-def _in_bulk(task: str, values: Mapping[str, Any], elsewhere: Executor) -> None:
-    """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
-    from contrafact.runs.score_stage import ScoreStage
-
-    for name in _OF_A_RUN:
-        if values.get(name):
-            option = "--" + name.replace("_", "-")
-            raise InputError(f"{option} has no effect with --engine ray", hint="leave it out")
-    file, out = str(values["score"]), values.get("out")
-    if out is None:
-        raise InputError("--engine ray writes a folder", hint="name one with --out")
-    config = make_config(
-        task, given_options({name: value for name, value in values.items() if name != "out"})
-    )
-    given = config.values()
-    options, source = given.pop("options", {}), config.source
-    stage = ScoreStage(
-        task,
-        Path(file.partition("?")[0].rstrip("/").rpartition("/")[2]).stem or "outputs",
-        source.system if source else None,
-        (source and source.columns) or {},
-        given,
-        options,
-    )
-    stage.open_judges()  # reports an unusable judge before anything is begun
-    stage_command(stage, file, out, elsewhere)

@@ -19,7 +19,6 @@ _FILES = {
     "headlines.csv": "headlines.csv",
     "run.yaml": "run.yaml",
     "mine/terse.py": "method.txt",
-    "tests/test_regression.py": "test.txt",
     ".github/workflows/check.yml": "workflow.yml",
 }
 """The files of the project, with their names in the package."""

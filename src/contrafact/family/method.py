@@ -130,9 +130,9 @@ class Methods:
     def spec(self, spec: str, generation: Mapping[str, Any] | None = None) -> str:
         """Return a method's name with its options, in canonical form.
 
-        A method with an option ``temperature`` samples by itself, unless its module sets
-        ``SAMPLES_ITSELF = False``. The run's sampling settings (``generation``: ``temperature``,
-        ``max_tokens``, …) would not reach it, so they become its options, unless these are given.
+        A method with an option ``temperature`` samples by itself. The run's sampling settings
+        (``generation``: ``temperature``, ``max_tokens``, …) would not reach it, so they become its
+        options, unless these are given.
 
         Raises:
             InputError: If there is no such method or option, or the method lacks a setting.
@@ -140,15 +140,12 @@ class Methods:
         chosen = self._choose(spec)
         if "temperature" not in chosen.known:
             return chosen.spec
-        by_itself = getattr(_module(chosen.path, chosen.name), "SAMPLES_ITSELF", True)
         given = dict(chosen.given)
         for key, value in (generation or {}).items():
             option = key.replace("_", "-")
             if option == "seed":
                 continue
             if option not in chosen.known:
-                if not by_itself:
-                    continue
                 raise InputError(
                     f"--{option} does not reach {chosen.name}, which samples by itself",
                     hint="leave it out, or run that method in a run of its own",

@@ -1,7 +1,4 @@
-"""Check whether a run got worse by a measure, for commands and tests that fail if it did.
-
-Build servers get JUnit XML: a case for each check of a comparison.
-"""
+"""Check whether a run got worse by a measure, for ``contrafact diff --fail-on-regression``."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +6,6 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Literal, get_args
-from xml.etree import ElementTree
 
 import pandas as pd
 
@@ -24,9 +20,8 @@ from contrafact.report.diff import (
     diff_runs,
 )
 from contrafact.runs.folder import read_manifest
-from contrafact.text.delimit import visible_text
 
-__all__ = ["Finding", "Rule", "check_runs", "junit_of_findings"]
+__all__ = ["Finding", "Rule", "check_runs"]
 
 Rule = Literal["difference", "interval", "non-inferiority"]
 """When a run counts as worse: by ``difference`` if the difference is beyond the margin; by
@@ -193,25 +188,3 @@ def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
     )
     systems = str(row["system_a"]), str(row["system_b"])
     return Finding(check, *systems, difference, low, high, int(row["n"]), regressed, text)
-
-
-def junit_of_findings(findings: Sequence[Finding], task: str) -> str:
-    """Return JUnit XML with one suite: a case for each check of each pair of systems.
-
-    Characters that XML cannot hold become visible tokens.
-    """
-    root = ElementTree.Element("testsuites")
-    failures = sum(finding.regressed for finding in findings)
-    counts = {"tests": len(findings), "failures": failures, "errors": 0, "skipped": 0}
-    suite = ElementTree.SubElement(root, "testsuite", _shown(name="contrafact diff", **counts))
-    for finding in findings:
-        name = f"{finding.check.name}: B · {finding.system_b}"
-        case = ElementTree.SubElement(suite, "testcase", _shown(classname=task, name=name))
-        if finding.regressed:
-            ElementTree.SubElement(case, "failure", _shown(message=finding.text))
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
-
-
-def _shown(**attributes: object) -> dict[str, str]:
-    return {name: visible_text(str(value)) for name, value in attributes.items()}

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -73,8 +73,37 @@ _SHOWN = 20  # bad rows shown one by one; the rest are counted
 Source = str | Path | Iterable[Mapping[str, Any]]
 """A file, ``-`` for standard input, or rows in memory, such as a data frame's."""
 
-Executor = Callable[[Stage, str, str], StageResult]
-"""Runs a stage elsewhere, given the stage, the input and the output as named by the user."""
+
+@dataclass(frozen=True)
+class Executor:
+    """An engine, found through its entry point, with the settings that the user gave it.
+
+    Attributes:
+        name: The name for ``--engine``.
+        engine: What the entry point names: a function that runs a stage. Its method ``score``, if
+            it has one, judges outputs.
+        settings: `contrafact.options.BulkOptions.settings`.
+    """
+
+    name: str
+    engine: Any
+    settings: Mapping[str, Any]
+
+    def __call__(self, stage: Stage, source: str, out: str) -> StageResult:
+        """Run a stage, given the input and the output as named by the user."""
+        result: StageResult = self.engine(stage, source, out, self.settings)
+        return result
+
+    def score(self, task: str, values: Mapping[str, Any]) -> None:
+        """Judge outputs, given the options of ``contrafact score TASK FILE`` by name.
+
+        Raises:
+            InputError: The engine judges no outputs, or an option is unusable.
+        """
+        if not hasattr(self.engine, "score"):
+            problem = f"--engine {self.name} judges no outputs"
+            raise InputError(problem, hint="leave --engine out")
+        self.engine.score(task, values, self)
 
 
 def executor(options: BulkOptions) -> Executor | None:
@@ -88,8 +117,7 @@ def executor(options: BulkOptions) -> Executor | None:
         return None
     entries, name = executor_entries(), str(options.engine)
     if name in entries:
-        engine: Callable[..., StageResult] = entries[name].load()
-        return lambda stage, source, out: engine(stage, source, out, settings)
+        return Executor(name, entries[name].load(), settings)
     if name == "ray":
         problem = "--engine ray needs contrafact-ray, which is not installed"
         raise InputError(problem, hint="run: pip install contrafact-ray")

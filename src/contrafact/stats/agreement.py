@@ -46,7 +46,6 @@ __all__ = [
     "encode",
     "fleiss_kappa",
     "gwet_ac1",
-    "gwet_ac2",
     "krippendorff_alpha",
     "percent_agreement",
     "with_interval",
@@ -57,7 +56,7 @@ Ratings = NDArray[Any] | Sequence[Sequence[Hashable]]
 
 
 def encode(
-    ratings: Ratings, categories: Sequence[Hashable] | None = None, *, ordered: bool = False
+    ratings: Ratings, categories: Sequence[Hashable] | None = None
 ) -> tuple[NDArray[np.intp], list[Hashable]]:
     """Return the ratings as codes, -1 if missing, and the categories of the codes.
 
@@ -65,8 +64,7 @@ def encode(
     order that does not depend on the rows.
 
     Raises:
-        ValueError: If ratings are not a table, a rating is not among the given categories, or
-            ``ordered`` categories are neither given nor numbers.
+        ValueError: If ratings are not a table, or a rating is not among the given categories.
     """
     table = np.asarray(ratings, dtype=object)
     if table.ndim != 2:
@@ -75,9 +73,7 @@ def encode(
     missing = [cell is None or cell != cell for cell in cells]
     seen = {cell for cell, absent in zip(cells, missing, strict=True) if not absent}
     if categories is None:
-        numeric = _are_numbers(seen)
-        if ordered and not numeric:
-            raise ValueError("the ratings are not numbers: give their categories in order")
+        numeric = all(isinstance(cell, Real | np.bool_) for cell in seen)
         key = None if numeric else (lambda cell: (type(cell).__name__, repr(cell)))
         used: list[Hashable] = sorted(seen, key=key)
     else:
@@ -96,22 +92,6 @@ def _item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64
     items, raters = np.nonzero(codes >= 0)
     np.add.at(counts, (items, codes[items, raters]), 1.0)
     return counts
-
-
-def _closeness(categories: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Return the agreement of each pair of categories, shape (categories, categories), 1 to 0.
-
-    Agreement falls by the square of the distance between the categories: of their values if all
-    are numbers, else of their ranks (Gwet, 2014, section 3.5).
-    """
-    q = len(categories)
-    values = np.array(categories if _are_numbers(categories) else range(q), dtype=np.float64)
-    loss = (values[:, None] - values[None, :]) ** 2
-    return 1.0 - loss / max(1.0, float(loss.max(initial=0.0))) if q else np.eye(0)
-
-
-def _are_numbers(categories: Sequence[Hashable] | set[Hashable]) -> bool:
-    return all(isinstance(category, Real | np.bool_) for category in categories)
 
 
 Floats = NDArray[np.float64]
@@ -148,15 +128,12 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
     return ratio(observed - expected, 1.0 - expected)
 
 
-def _agreement_features(counts: Floats, closeness: Floats) -> Floats:
-    """Return the columns of each item: q category shares, its agreement, and 1 if it has a pair.
-
-    ``closeness`` (q, q) is the agreement of two categories: the identity for nominal ones.
-    """
+def _agreement_features(counts: Floats) -> Floats:
+    """Return the columns of each item: q category shares, its agreement, and 1 if it has a pair."""
     rated = counts.sum(axis=1)
     shares = counts / np.maximum(rated, 1.0)[:, None]
     paired = rated >= 2
-    agreeing = (counts * (counts @ closeness - 1.0)).sum(axis=1)
+    agreeing = (counts * (counts - 1.0)).sum(axis=1)
     pairs = np.where(paired, rated * (rated - 1.0), 1.0)
     agreement = np.where(paired, agreeing / pairs, 0.0)
     return np.column_stack([shares, agreement, paired.astype(np.float64)])
@@ -173,7 +150,7 @@ def percent_agreement(ratings: Ratings) -> _Coefficient:
     """Return the share of agreeing pairs of ratings, averaged over items with at least two."""
     codes, categories = encode(ratings)
     counts = _item_counts(codes, len(categories))
-    features = _agreement_features(counts, np.eye(len(categories)))[:, -2:]
+    features = _agreement_features(counts)[:, -2:]
     return _Coefficient(features, lambda sums: ratio(sums[..., 0], sums[..., 1]))
 
 
@@ -218,20 +195,7 @@ def fleiss_kappa(ratings: Ratings) -> _Coefficient:
         shares, observed = _shares_and_observed(sums)
         return _corrected(observed, (shares**2).sum(axis=-1))
 
-    return _Coefficient(_agreement_features(_item_counts(codes, q), np.eye(q)), of_sums)
-
-
-def _gwet(codes: NDArray[np.intp], closeness: Floats) -> _Coefficient:
-    q = len(closeness)
-
-    def of_sums(sums: Floats) -> Floats:
-        shares, observed = _shares_and_observed(sums)
-        if q < 2:
-            return np.full_like(observed, np.nan)
-        spread = (shares * (1.0 - shares)).sum(axis=-1)
-        return _corrected(observed, closeness.sum() * spread / (q * (q - 1)))
-
-    return _Coefficient(_agreement_features(_item_counts(codes, q), closeness), of_sums)
+    return _Coefficient(_agreement_features(_item_counts(codes, q)), of_sums)
 
 
 @_coefficient
@@ -242,21 +206,15 @@ def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficient
     those that occur (Gwet, British Journal of Mathematical and Statistical Psychology 61, 2008).
     """
     codes, used = encode(ratings, categories)
-    return _gwet(codes, np.eye(len(used)))
+    q = len(used)
 
+    def of_sums(sums: Floats) -> Floats:
+        shares, observed = _shares_and_observed(sums)
+        if q < 2:
+            return np.full_like(observed, np.nan)
+        return _corrected(observed, (shares * (1.0 - shares)).sum(axis=-1) / (q - 1))
 
-@_coefficient
-def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficient:
-    """Return Gwet's AC2: AC1 for ordered categories, where near misses count in part.
-
-    Categories must be given in their order, or be numbers (Gwet, Handbook of Inter-Rater
-    Reliability, 4th edition, 2014, chapter 3).
-
-    Raises:
-        ValueError: If categories have no order; see `encode`.
-    """
-    codes, used = encode(ratings, categories, ordered=True)
-    return _gwet(codes, _closeness(used))
+    return _Coefficient(_agreement_features(_item_counts(codes, q)), of_sums)
 
 
 @_coefficient

@@ -17,7 +17,6 @@ from contrafact.stats.agreement import (
     cohen_kappa,
     fleiss_kappa,
     gwet_ac1,
-    gwet_ac2,
     krippendorff_alpha,
     percent_agreement,
     with_interval,
@@ -59,7 +58,6 @@ _LABELS = {
     "percent": "agreement",
     "fleiss_kappa": "Fleiss' kappa",
     "gwet_ac1": "Gwet's AC1",
-    "gwet_ac2": "Gwet's AC2",
     "krippendorff_alpha": "Krippendorff's alpha",
     "cohen_kappa": "Cohen's kappa",
     "f1": "F1",
@@ -442,7 +440,7 @@ class Agreement:
 
     ``items``, ``ratings`` and ``missing`` (cells) are counts; ``prevalence`` is each category's
     share of all ratings, ``by_rater`` of each rater's. Coefficients are percent agreement, Fleiss'
-    kappa, Gwet's AC1 and AC2 and Krippendorff's alpha of all raters, percent agreement and Cohen's
+    kappa, Gwet's AC1 and Krippendorff's alpha of all raters, percent agreement and Cohen's
     kappa of every pair; ``against`` compares every other rater with the reference, if one is named.
     ``disagreements`` have an ``item`` that is rated differently, its ``ratings`` by rater (None if
     missing), and ``count``, how many such items there are.
@@ -473,9 +471,9 @@ def agreement(
 ) -> Agreement:
     """Return how far the raters of a table agree.
 
-    ``categories`` are all that raters could choose, in order; by default they are the categories
-    that occur, ordered only if they are numbers. The other raters are compared with the
-    ``reference``; ``positive`` names the positive one of two categories.
+    ``categories`` are all that raters could choose; by default they are the categories that occur.
+    The other raters are compared with the ``reference``; ``positive`` names the positive one of
+    two categories.
 
     Raises:
         InputError: A rating is not among the categories, the reference is unknown, or a comparison
@@ -506,7 +504,7 @@ def agreement(
         categories=tuple(known),
         prevalence=_shares(given, known),
         by_rater={rater: _shares(table.column(rater), known) for rater in table.raters},
-        coefficients=tuple(_coefficients(table, known, bool(categories), seed, how)),
+        coefficients=tuple(_coefficients(table, known, seed, how)),
         against=tuple(against),
         disagreements=tuple(_disagreements(table)),
         notes=table.notes,
@@ -514,7 +512,7 @@ def agreement(
 
 
 def _coefficients(
-    table: RatingsTable, known: list[Rating], in_order: bool, seed: int, how: Mapping[str, Any]
+    table: RatingsTable, known: list[Rating], seed: int, how: Mapping[str, Any]
 ) -> Iterator[Coefficient]:
     """Yield the coefficients for all raters together, then for every pair of raters."""
     cells = np.array([list(row) for row in table.cells], dtype=object)
@@ -531,13 +529,6 @@ def _coefficients(
     yield made("percent", percent_agreement, table.raters, 1)
     yield made("fleiss_kappa", fleiss_kappa, table.raters, 2)
     yield made("gwet_ac1", partial(gwet_ac1, categories=known), table.raters, 3)
-    # The order of two categories does not matter.
-    if table.numbers or in_order or len(known) <= 2:
-        yield made("gwet_ac2", partial(gwet_ac2, categories=known), table.raters, 4)
-    else:
-        why = "the categories have no order; give it with --categories"
-        nan = math.nan
-        yield Coefficient("gwet_ac2", table.raters, nan, nan, nan, 0, why)
     yield made("krippendorff_alpha", krippendorff_alpha, table.raters, 5)
     for pair in combinations(table.raters, 2):
         yield made("cohen_kappa", cohen_kappa, pair, 6)

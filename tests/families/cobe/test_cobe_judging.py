@@ -59,17 +59,6 @@ def test_what_a_story_lacks_is_not_asked_and_each_criterion_is_one_call(story, n
     assert "E1" not in judged(bare, judge({})).panel
 
 
-def test_causes_are_asked_besides_on_request_with_story_and_query():
-    story = STORIES["13v1"]
-    texts = (story, story.queries[1], "A response to judge.")
-    usual, more = (Judging(open_pack(), causes=causes).prompts(*texts) for causes in (False, True))
-    assert more[:-1] == usual and len(usual) == len(criteria_of(story)) == 5
-    for part in (story.text, story.queries[1], "<response>A response to judge.</response>"):
-        assert part in more[-1]
-    assert "judge-causes" not in str(Judging(open_pack()))
-    assert suggested_mode({"causes"}, story) == 6
-
-
 def test_the_judge_sees_criterion_and_response_and_more_only_when_given():
     story = STORIES["13v1"]
     seen = []

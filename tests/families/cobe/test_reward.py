@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 
-import pandas as pd
 import pytest
 from tests.support.replies import says
 
@@ -118,58 +117,3 @@ def test_both_rewards_of_the_proof_agree_and_what_is_left_out_is_not_paid(form):
         assert set(paid) == {1.0}
         assert min(rest[: len(partial)]) < 1  # but a consequence may be left out (E2)
         assert max(rest[len(partial) :]) < 1
-
-
-@pytest.mark.slow
-def test_runs_exam_reward_study_and_proof_agree_on_the_causes_that_answers_name(
-    quick_contrafact, tmp_path
-):
-    from contrafact.families.cobe.data import load_known, subject_of
-    from contrafact.families.cobe.exam import cobe_items
-    from contrafact.families.cobe.verifier import proof
-
-    def done(*words):
-        ran = quick_contrafact(*words)
-        assert ran.returncode == 0, ran.stderr
-
-    done("cobe", "synth", "--n", "8", "--seed", "5", "--out", "s.jsonl")
-    rows = []
-    known = load_known(tmp_path / "s.jsonl")
-    for one in known:
-        for place, answer in enumerate((*one.right[:1], *one.wrong[:4])):
-            row = {"system": f"answer {place}", "id": one.story.id, "phrasing": "A"}
-            rows.append(row | {"response": answer.text})
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    done("score", "cobe", "a.jsonl", "--data", "s.jsonl", "--judge", "proof", "--judge-causes",
-         "--out", "run")  # fmt: skip
-    items = pd.read_parquet(tmp_path / "run" / "items.parquet").dropna(subset="text")
-    ran = {(row["sample_id"], row["text"]): row for _, row in items.iterrows()}
-    assert {row["causes"] for row in ran.values()} >= {0.0, 1.0}
-    stories = {one.story.id: one.story for one in known}
-
-    examined = cobe_items(known, causes=True)
-    assert {one.known.get("causes") for one in examined} == {True, False, None}
-    for one in examined:
-        if (row := ran.get((one.material.id, one.text))) is not None:
-            assert one.known.get("causes", row["causes"]) == row["causes"]
-            assert one.whole == row["correct"]
-    for (story, text), row in ran.items():
-        assert row["causes"] == proof("causes", subject_of(stories[story], text)).passed
-    reward = edit_reward("proof", causes=True)
-    given = reward([""] * len(ran), [text for _, text in ran], story=[stories[s] for s, _ in ran])
-    assert given == [row["correct"] for row in ran.values()]
-
-    done("cobe", "study", "sample", "run", "--sheet", "causes", "--n", "40", "--out", "sheet.csv")
-    assert "causes" in pd.read_csv(tmp_path / "sheet.csv")
-    key = pd.read_csv(tmp_path / "sheet.key.csv")
-    both = key.merge(items, on=["sample_id", "system", "phrasing"])
-    assert len(both) == 40
-    assert (both["judge_causes"] == both["causes"].eq(1)).all()
-
-    done("score", "cobe", "a.jsonl", "--data", "s.jsonl", "--judge", "proof", "--out", "usual")
-    usual = pd.read_parquet(tmp_path / "usual" / "items.parquet")
-    assert not [name for name in usual.columns if "causes" in name]
-    # What counts a response's verdicts counts one more where ``causes`` is asked.
-    kept = [name for name in usual.columns if name != "correct" and not name.startswith("by_")]
-    pd.testing.assert_frame_equal(usual[kept], pd.read_parquet(
-        tmp_path / "run" / "items.parquet")[kept])  # fmt: skip

@@ -17,6 +17,7 @@ from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
 from contrafact.files.lock import locked
 from contrafact.judges.verifier import is_verifier
+from contrafact.stages.run import Executor
 from contrafact.stages.stage import (
     FAILURES,
     KEPT,
@@ -108,11 +109,32 @@ def counts_in(written: Any) -> Counter[Count]:
     return Counter({key if isinstance(key, str) else tuple(key): n for key, n in written})
 
 
-def run_on_ray(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
+class Ray:
+    """The engine ``ray``: called, it runs a stage; ``score`` judges outputs.
+
+    `contrafact.stages.run.executor` finds it as an entry point.
+    """
+
+    def __call__(
+        self, stage: Stage, given: str, out: str, settings: Mapping[str, Any]
+    ) -> StageResult:
+        """Run a stage as `run` does."""
+        return run(stage, given, out, settings)
+
+    def score(self, task: str, values: Mapping[str, Any], executor: Executor) -> None:
+        """Judge outputs as ``contrafact score TASK FILE`` does, but without a run or report."""
+        from contrafact_ray.score import score
+
+        score(task, values, executor)
+
+
+run_on_ray = Ray()
+
+
+def run(stage: Stage, given: str, out: str, settings: Mapping[str, Any]) -> StageResult:
     """Run a stage on an input, partition by partition, and return the result.
 
-    Finished partitions of an earlier run are kept. ``--engine ray`` runs this function
-    (`contrafact.stages.run.executor`).
+    Finished partitions of an earlier run are kept.
 
     Args:
         given: The input: a file, folder, glob or URI.

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import criteria_of, known_story, load_known, subject_of
+from contrafact.families.cobe.data import criteria_of, known_story, load_known
 from contrafact.families.cobe.records import Story
-from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.synth.difficulty import level_named
-from contrafact.families.cobe.verifier import proof
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import ReaderOptions
 from contrafact.judges.verifier import Subject
@@ -53,18 +51,13 @@ class CobeExamOptions(ReaderOptions):
     judge_context: bool = Field(
         default=False, description="Also show the judge the story and the query."
     )
-    judge_causes: bool = Field(
-        default=False,
-        description="Also ask whether the causes named are causes in the story.",
-    )
 
 
-def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list[ExamItem]:
+def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
     """Return every known answer of the stories as an item.
 
     The kind of a wrong answer is the criterion that it fails (``fails E2``); that of a right one is
-    ``right``, with the reason where several stories give it. With ``causes``, that criterion is
-    known as well where `proof` decides it.
+    ``right``, with the reason where several stories give it.
 
     Raises:
         InputError: There are no right answers, or no wrong ones.
@@ -75,9 +68,6 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
         story = known.story
         for answer in (*known.right, *known.wrong):
             verdicts = known.verdicts(answer)
-            if causes and verdicts.get("E3", True):
-                named = proof(CAUSES, subject_of(story, answer.text)).passed
-                verdicts |= {} if named is None else {CAUSES: named}
             failed = [name for name, passes in verdicts.items() if not passes]
             if answer.fails is not None and not failed:
                 continue
@@ -128,17 +118,15 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     from contrafact.judges.rubric import letter
 
     reads = options.reader is not None
-    judging = Judging(pack, options.judge_context, causes=options.judge_causes, reads=reads)
-    seen = options.judge_context or options.judge_causes
+    judging = Judging(pack, options.judge_context, reads=reads)
 
     def prompts(item: ExamItem) -> Mapping[str, str]:
-        names = [*criteria_of(item.material), *([CAUSES] if options.judge_causes else [])]
         asked = judging.prompts(item.material, item.material.queries[0], item.text)
-        every = zip(names, asked, strict=True)
+        every = zip(criteria_of(item.material), asked, strict=True)
         return {name: prompt for name, prompt in every if name in item.known}
 
     def shown(item: ExamItem) -> Sequence[str]:
-        context = (item.about, item.material.queries[0]) if seen else ()
+        context = (item.about, item.material.queries[0]) if options.judge_context else ()
         return [delimit(text) for text in (item.text, *context)]
 
     def subject(item: ExamItem) -> Subject:
@@ -172,25 +160,24 @@ def leak_item(story: Story, text: str, verdicts: Mapping[str, bool]) -> "LeakIte
 
 
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
-    causes = options.judge_causes
     if options.level is not None and (options.data is not None or options.retold):
         raise InputError(
             "--level draws stories, and --data and --retold bring theirs", hint="give one of them"
         )
     if options.data is not None:
-        return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)
+        return draw_crossed(cobe_items(load_known(options.data)), n, seed)
     if options.retold or (options.retold is None and options.reader and options.level is None):
-        return draw_crossed(cobe_items(retold_known(), causes=causes), n, seed)
+        return draw_crossed(cobe_items(retold_known()), n, seed)
     n = n or _DRAWN
     # Two items for each story, so that there are many stories and each weighs little: a text is
     # asked about in the story for which it is right, and in one for which it is wrong.
     drawn = drawn_known(max(10, (n + 1) // 2), seed, options.level)
-    return draw_crossed(cobe_items(drawn, causes=causes), n, seed)
+    return draw_crossed(cobe_items(drawn), n, seed)
 
 
 EXAM = ExamSpec(
     task="cobe",
-    criteria={**{f"E{n}": f"E{n}" for n in range(1, 6)}, CAUSES: CAUSES, "correct": RESPONSE},
+    criteria={**{f"E{n}": f"E{n}" for n in range(1, 6)}, "correct": RESPONSE},
     items=_items,
     examiner=examiner,
     options=CobeExamOptions,

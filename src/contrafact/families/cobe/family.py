@@ -29,7 +29,6 @@ FAMILY = Family(
         "rating": Lazy(f"{_HERE}.study:STUDY"),
         "criteria": Lazy(f"{_HERE}.study:CRITERIA"),
         "reading": Lazy(f"{_HERE}.reading_study:READING"),
-        "causes": Lazy(f"{_HERE}.study:CAUSES_STUDY"),
     },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     editing=Lazy(f"{_HERE}.editing:EDITING"),

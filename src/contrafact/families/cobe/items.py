@@ -41,7 +41,6 @@ none, and the run reports it. The columns, in this order:
                        a response that failed; NaN elsewhere
 ``answer``             the representative answer, or None
 ``unchanged``          the text of E1, or None; ``changed`` E2, ``numerical`` E4, ``latent`` E5
-``causes`` …           as E1, where ``--judge-causes`` asks it; else there are no such columns
 ``by_grammar`` …       how many criteria a verifier decided on what its grammar read, ``by_reader``
                        on what a reader read, ``by_nobody`` not at all; no such columns without one
 =====================  ================================================================
@@ -60,7 +59,6 @@ from inspect_ai.log import EvalSample
 from contrafact.families.cobe.data import CRITERION_NAMES, cause_told
 from contrafact.families.cobe.methods import framing_of
 from contrafact.families.cobe.records import Story
-from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import number, score_metadata
 from contrafact.judges.verifier import is_verifier
 
@@ -124,7 +122,6 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
         for name in CRITERION_NAMES:
             row |= _verdict(name, verdicts.get(name, {}))
         row = {column: row[column] for column in ITEM_COLUMNS}
-        row |= _verdict(CAUSES, verdicts[CAUSES]) if CAUSES in verdicts else {}
         rows.append(row | _read_by(verdicts))
     return rows
 

@@ -5,8 +5,7 @@ does; with context it sees the scenario and the query too, as the paper's raters
 which system wrote the response. The question comes first in the prompt, so that prefix
 caches help.
 
-E3 judges connectors by the response alone. Whether the causes that they name hold in the story is
-a sixth criterion, ``causes``, which is always asked with scenario and query.
+E3 judges connectors by the response alone.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,6 @@ from inspect_ai.model import CachePolicy, Model
 from contrafact.families.cobe.data import criteria_of, subject_of
 from contrafact.families.cobe.read.question import reader_template
 from contrafact.families.cobe.records import Story
-from contrafact.families.cobe.settings import CAUSES
 from contrafact.judges.judge import LetterVerdict
 from contrafact.judges.rubric import Judged, Rubric, letter
 from contrafact.judges.verifier import Subject
@@ -30,7 +28,6 @@ _TEMPLATES = {
     "E3": "cobe/judge-connectors",
     "E4": "cobe/judge-numerical",
     "E5": "cobe/judge-latent",
-    CAUSES: "cobe/judge-causes",
 }
 
 
@@ -46,7 +43,6 @@ class Judging:
     context: bool = False
     logprobs: bool = True
     cache: bool | CachePolicy = False
-    causes: bool = False
     reads: bool = False
     _rubric: Rubric[LetterVerdict] = field(init=False)
 
@@ -54,10 +50,9 @@ class Judging:
         seen = frozenset(("story", "query"))
         templates = {
             path: {"response"}
-            | (seen if self.context or name == CAUSES else set())
-            | ({"criterion"} if name not in ("E3", CAUSES) else set())
+            | (seen if self.context else set())
+            | ({"criterion"} if name != "E3" else set())
             for name, path in _TEMPLATES.items()
-            if name != CAUSES or self.causes
         }
         ask = letter(logprobs=self.logprobs, cache=self.cache)
         if self.reads:  # a verifier's reader is asked by it, and so it is one of the pack's used
@@ -65,7 +60,7 @@ class Judging:
         self._rubric = Rubric(self.pack, templates, ask, optional=seen)
 
     def prompts(self, story: Story, query: str, response: str) -> list[str]:
-        """Return one prompt per criterion, in the order of `criteria_of`, and ``causes`` last."""
+        """Return one prompt per criterion, in the order of `criteria_of`."""
         texts = {"story": story.text, "query": query, "response": response}
         return [prompt for _, prompt in self._rubric.prompts(self.asked(story), **texts)]
 
@@ -88,10 +83,9 @@ class Judging:
         return {**subject_of(story, response), **({"prompts": source} if source else {})}
 
     def asked(self, story: Story) -> list[Criterion]:
-        texts = criteria_of(story) | ({CAUSES: ""} if self.causes else {})
         return [
             Criterion(name=name, template=_TEMPLATES[name], text=text)
-            for name, text in texts.items()
+            for name, text in criteria_of(story).items()
         ]
 
 

@@ -19,7 +19,6 @@ from contrafact.families.cobe.phrasing import PLAIN
 from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
-from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.verifier import RECORD
 from contrafact.family.display import (
     VALID_HEADING,
@@ -55,7 +54,6 @@ CRITERION_LABELS: Mapping[str, str] = {
     "E3": "E3 connectors",
     "E4": "E4 quantities",
     "E5": "E5 latent facts stay",
-    CAUSES: "Named causes are there",
 }
 _SCOPES = {
     "graph": "type of graph",
@@ -95,11 +93,9 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
         "was_judged": judged,
         "correct_strict": items["correct"].fillna(0.0).mask(none, 0.0).where(judged),
     }
-    for name in (name for name in CRITERION_LABELS if name in items):
-        # A criterion that a story lacks is not asked; E3 always is; ``causes`` is in whole runs.
+    for name in CRITERION_LABELS:
+        # A criterion that a story lacks is not asked; E3 always is.
         has: Any = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
-        if name == CAUSES:
-            has = items[name].notna().groupby(items["system"]).transform("any")
         unread = items[f"{name}_invalid"].notna() | ((~valid | none) & has)
         added[f"{name}_fails"] = 1.0 - items[name]
         added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)

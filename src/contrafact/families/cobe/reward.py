@@ -43,7 +43,6 @@ def edit_reward(
     *,
     form: Form = "conjunction",
     context: bool = False,
-    causes: bool = False,
     reader: str | None = None,
     pack: PromptPack | None = None,
 ) -> _RewardFunction:
@@ -58,7 +57,6 @@ def edit_reward(
         form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
             ``share``: the share that pass of all criteria asked, a denser signal.
         context: Whether the judge sees scenario and query as well.
-        causes: Whether ``causes`` is one of the criteria, as with ``--judge-causes``.
         reader: The model that reads for ``proof`` what its grammar cannot; what then stays open
             gets None.
 
@@ -77,7 +75,7 @@ def edit_reward(
     named = [judges] if isinstance(judges, str | Model) else list(judges)
     models = [judge for judge in named if isinstance(judge, Model)]
     names = with_reader(judge_names([judge for judge in named if isinstance(judge, str)]), reader)
-    judging = Judging(pack or open_pack(), context, causes=causes)
+    judging = Judging(pack or open_pack(), context)
 
     def cobe_reward(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any

@@ -6,7 +6,7 @@ In the paper, people mapped failures to the seven modes of appendix B.1 by hand.
 modes as labels of what they probe, and every failed response gets a *suggestion*, by a rule that
 looks only at which criteria failed and at the story's labels and type of graph:
 
-1. Of the criteria that failed, take them in the order E5, E1, E2, E4, E3, ``causes``.
+1. Of the criteria that failed, take them in the order E5, E1, E2, E4, E3.
 2. If the story is labelled with a mode that one of them can be a sign of, suggest that label: that
    of the first such criterion, and there the first in the rule's list.
 3. Else take the first failed criterion, and suggest the mode that goes with the story's type of
@@ -72,7 +72,6 @@ def _data() -> dict[str, Any]:
 def judged_edit(
     judged: bool = True,
     judge_context: bool = False,
-    judge_causes: bool = False,
     judge_logprobs: bool = True,
     prompts: str | None = None,
     cache_scope: str | None = None,
@@ -84,7 +83,7 @@ def judged_edit(
     judging = None
     if judged:
         cache = cache_policy(cache_scope)
-        judging = Judging(open_pack(prompts), judge_context, judge_logprobs, cache, judge_causes)
+        judging = Judging(open_pack(prompts), judge_context, judge_logprobs, cache)
 
     async def score(state: TaskState, target: Target) -> Score:
         question, edited = query_of(state.metadata), output_of(state)

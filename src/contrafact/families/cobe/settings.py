@@ -20,17 +20,10 @@ def _in_full(names: tuple[str, ...]) -> tuple[str, ...]:
 Framings = Annotated[Names, AfterValidator(_in_full)]
 """Names of framings, in full, each once."""
 
-CAUSES = "causes"
-"""The additional criterion, asked on request with story and query: would the causes that connectors
-name hold if the supposed change had happened?"""
-
 
 class CobeOptions(ShotOptions, StructuredOptions, ReaderOptions):
     judge_context: bool = Field(
         default=False, description="Show the judge the scenario and the query too."
-    )
-    judge_causes: bool = Field(
-        default=False, description="Also ask whether the named causes hold in the story."
     )
     framing: Framings = Field(
         default=(),

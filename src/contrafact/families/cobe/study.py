@@ -3,21 +3,15 @@
 CoBe, appendix C.3: 100 responses, three raters, strict majority. The paper drew at random from the
 responses of one system; here every system gets its share, stories are not repeated before all have
 been drawn (each in a random phrasing and draw), and figures are of the sample as drawn. Responses
-with an open verdict can be drawn, too. The criterion of ``--judge-causes`` has a sheet of its own.
+with an open verdict can be drawn, too.
 """
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES
-from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.published import published_facts
 from contrafact.family.study import Question, StudySpec, StudyTable, spread_over
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def _published() -> list[StudyTable | str]:
@@ -59,24 +53,6 @@ STUDY = StudySpec(
     labels=("judge", "system", "draw", "sample_id", "phrasing"),
     published=_published,
 )
-
-
-def _asked(items: "pd.DataFrame") -> "pd.DataFrame":
-    if CAUSES not in items:
-        raise InputError("no judge was asked about 'causes'", hint="run them with --judge-causes")
-    return items[items[CAUSES].notna() | items[f"{CAUSES}_invalid"].notna()]
-
-
-CAUSES_STUDY = replace(
-    STUDY,
-    summary="whether the causes that edits name are there",
-    questions=(Question(CAUSES, verdict="judge_causes", criterion=CAUSES),),
-    guidelines=Path(__file__).with_name("study_causes.txt"),
-    key=("kind", *(name for name in STUDY.key if name != "judge_verdict"), "judge_causes"),
-    pool=_asked,
-    published=None,
-)
-"""``contrafact cobe study sample RUN --sheet causes``."""
 
 CRITERIA = replace(
     STUDY,

@@ -82,7 +82,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         options, why = _options(settings), "there is no --judge"
         refuse([
             ("--judge-context", options.judge_context and not settings.judges, why),
-            ("--judge-causes", options.judge_causes and not settings.judges, why),
         ])  # fmt: skip
 
     def settled(self, settings: RunSettings) -> tuple[RunSettings, list[str]]:
@@ -98,7 +97,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         options = _options(settings)
         reads = options.reader is not None
-        return Judging(pack, options.judge_context, causes=options.judge_causes, reads=reads)
+        return Judging(pack, options.judge_context, reads=reads)
 
     def judge_prompts(self, judging: Judging, unit: StoryQuery) -> Sequence[str]:
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)
@@ -147,7 +146,7 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        names = ("judged", "judge_context", "judge_causes", "judge_logprobs", "prompts")
+        names = ("judged", "judge_context", "judge_logprobs", "prompts")
         chosen = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
         return judged_edit(**chosen)
 

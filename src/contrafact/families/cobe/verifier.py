@@ -30,7 +30,7 @@ _KEPT = 64
 
 
 def proof(criterion: str, subject: Subject) -> Decision:
-    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, about a subject of `data.subject_of`."""
+    """Decide a criterion, ``E1`` to ``E5``, about a subject of `data.subject_of`."""
     return decisions(subject)[criterion]
 
 

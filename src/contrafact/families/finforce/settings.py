@@ -39,7 +39,7 @@ DEMO = (
         "be read, what is no answer, and the texts. Perplexity is left to runs with the extra "
         "'whitebox' (PyTorch).",
         # Without examples so small a model writes little that can be read.
-        methods=("few-shot", "zero-shot", "best-of:n=3,temperature=0.8"),
+        methods=("few-shot", "zero-shot"),
         compared=Lazy("contrafact.families.finforce.compared:compared_texts"),
         options={"fluency_model": None},
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),

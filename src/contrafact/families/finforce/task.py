@@ -25,7 +25,6 @@ from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import Generation, check_texts, read_pair, read_side
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.methods.best_of import draft_details
 from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family import ShownText
@@ -179,8 +178,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
                 }
                 if "base_distance" in trace:  # from a method that writes a factual text first
                     row |= {"base": trace["base"], "base_distance": trace["base_distance"][side]}
-                if details := draft_details(trace, side):
-                    row["details"] = json.dumps(details, ensure_ascii=False)
                 row |= verdict_columns(panels.get(side, {}), (*CRITERIA, *FAULTS))
                 for name in FAULTS:
                     del row[f"{name}_invalid"]

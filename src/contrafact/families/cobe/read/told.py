@@ -27,14 +27,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from contrafact.causal.model import Model, Value
-from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.synth.prove import Facts, criterion_problem, direction_of, edge_sign
 from contrafact.families.cobe.synth.reading import Claim
 from contrafact.judges.verifier import Decision
 
 __all__ = ["CRITERIA", "ToldReading", "decide", "read_by_grammar"]
 
-CRITERIA = ("E1", "E2", "E3", "E4", "E5", CAUSES)
+CRITERIA = ("E1", "E2", "E3", "E4", "E5")
 
 _HOLDS = {
     "E1": "all that must stay is there",
@@ -42,7 +41,6 @@ _HOLDS = {
     "E3": "no connector is wrong",
     "E4": "it moves in the right direction",
     "E5": "no implied fact is denied",
-    CAUSES: "every named cause holds",
 }
 
 
@@ -109,7 +107,7 @@ def read_by_grammar(facts: Facts, response: str) -> ToldReading | str:
 
 def decide(facts: Facts, reading: ToldReading) -> dict[str, Decision]:
     """Decide every criterion by what a text tells, including those that the story does not ask."""
-    decided = {"E3": _connectors(facts, reading), CAUSES: _causes(facts, reading)}
+    decided = {"E3": _connectors(facts, reading)}
     for criterion, variables in facts.about.items():
         each = [_fact(facts, reading, criterion, name) for name in variables]
         decided[criterion] = _first(each, criterion)
@@ -204,26 +202,3 @@ def _paths(model: Model, cause: str, effect: str) -> Iterator[int]:
             yield edge
         else:
             yield from (edge * before for before in _paths(model, cause, parent))
-
-
-def _causes(facts: Facts, reading: ToldReading) -> Decision:
-    """Decide whether the causes that connectors name hold in the story after the intervention.
-
-    An event set by the intervention has no cause. What an outcome happens in spite of must hold,
-    too.
-    """
-    each = [Decision(None, reading.unclear)] if reading.unclear else []
-    for claim in reading.claims:
-        if claim.follows and claim.effect.name in facts.proof.intervention:
-            why = "it is the supposed change, and no fact that is told causes it"
-            return Decision(False, f"'{facts.words(claim.effect.name)}': {why}")
-        for cause in claim.causes:
-            name, words = cause.name, f"'{facts.words(cause.name)}'"
-            criterion = next((key for key, about in facts.about.items() if name in about), "")
-            if not criterion or cause.value is None or name in reading.unread:
-                each.append(Decision(None, f"{words}, which is named as a cause, is left open"))
-            elif len(reading.told.get(name, ())) > 1:
-                each.append(Decision(None, f"{words}, a named cause, is told in two ways"))
-            elif criterion_problem(facts, criterion, name, {cause.value}):
-                each.append(Decision(False, f"{words}, which is named as a cause, does not hold"))
-    return _first(each, CAUSES)

@@ -10,9 +10,9 @@ from tests.support.stages import made_by, part_rows
 
 from contrafact.errors import InputError
 from contrafact.runs.items import VOTES
-from contrafact.runs.score_stage import ScoreStage
 from contrafact.stages.stage import KEPT, REJECTS, InputRow
 from contrafact_ray.run import run_on_ray
+from contrafact_ray.score import ScoreStage
 from contrafact_ray.tables import from_bytes, part_bytes
 
 SAMPLES = Path(__file__).parents[2] / "src" / "contrafact" / "families"

@@ -1,4 +1,4 @@
-"""The stage that judges outputs in the rows of a file or of a partition, under ``--engine ray``."""
+"""``contrafact score --engine ray``: the stage that judges outputs, partition by partition."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from inspect_ai.log import EvalSample
 from inspect_ai.model import GenerateConfig, Model
 
+from contrafact.cli.run import given_options
 from contrafact.console import show_table
 from contrafact.errors import InputError
 from contrafact.family.manifest import hash_file
@@ -20,12 +21,13 @@ from contrafact.files.fields import rename_row
 from contrafact.judges.verifier import is_verifier
 from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
-from contrafact.runs.config import task_options
+from contrafact.runs.config import make_config, task_options
 from contrafact.runs.folder import place
 from contrafact.runs.items import VOTES, sample_rows, with_verdicts
 from contrafact.runs.judging import OutputJudge, RecordedSample, recorded_samples
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
+from contrafact.stages.run import Executor, stage_command
 from contrafact.stages.stage import (
     INDEX,
     KEPT,
@@ -39,12 +41,49 @@ from contrafact.stages.stage import (
     Wrap,
 )
 
-__all__ = ["ScoreStage"]
+__all__ = ["ScoreStage", "score"]
+
+_OF_A_RUN = (
+    "limit",
+    "estimate",
+    "dry_run",
+    "with_published",
+    "batch",
+    "cache",
+    "fluency_model",
+)
+"""Options of ``contrafact score`` that only a run uses."""
 
 _NO_FACTS = ("transport", "shared_cache", "preset", "task", "judges", "judge_args", "limit")
 """Settings that do not affect verdicts, or that are facts of their own."""
 
 _PASSED = {1.0: "passed", 0.0: "failed"}
+
+
+def score(task: str, values: Mapping[str, Any], executor: Executor) -> None:
+    """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
+    for name in _OF_A_RUN:
+        if values.get(name):
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} has no effect with --engine ray", hint="leave it out")
+    file, out = str(values["score"]), values.get("out")
+    if out is None:
+        raise InputError("--engine ray writes a folder", hint="name one with --out")
+    config = make_config(
+        task, given_options({name: value for name, value in values.items() if name != "out"})
+    )
+    given = config.values()
+    options, source = given.pop("options", {}), config.source
+    stage = ScoreStage(
+        task,
+        Path(file.partition("?")[0].rstrip("/").rpartition("/")[2]).stem or "outputs",
+        source.system if source else None,
+        (source and source.columns) or {},
+        given,
+        options,
+    )
+    stage.open_judges()  # reports an unusable judge before anything is begun
+    stage_command(stage, file, out, executor)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def check_best(made, replies):
 
 
 ONE_ANSWER = (
-    *("zero-shot", "guided", "few-shot", "llms-for-cfs", "counterfactual-distil"),
+    *("zero-shot", "few-shot", "llms-for-cfs", "counterfactual-distil"),
     *("metacognitive", "least-to-most", "best-of:n=2"),
 )
 """Every method whose reply is one pair."""

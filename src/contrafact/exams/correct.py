@@ -35,11 +35,9 @@ from contrafact.stats.sampling import verdict_levels
 
 __all__ = [
     "LABELS_DECIDE",
-    "NEEDS_LABELS",
     "NOT_EXAMINED",
     "corrected_by_labels",
     "corrected_scores",
-    "exam_gives",
     "examined_criteria",
     "ranked_systems",
     "what_corrects",

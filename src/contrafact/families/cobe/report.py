@@ -40,6 +40,7 @@ from contrafact.family.report import (
     ReportSpec,
     Section,
     TerminalColumn,
+    report_terms,
 )
 from contrafact.family.settings import UNDER
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
@@ -464,38 +465,7 @@ SPEC = ReportSpec(
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
         before="story",
     ),
-    how=(
-        (
-            "The task",
-            "A short story is to be rewritten as it would have gone had one thing been different: "
-            "what follows from that thing changes, and everything else stays. Every story is "
-            "asked in three phrasings.",
-        ),
-        (
-            "Framing",
-            "How the request is put: plain, as in the paper; or stated:1 to stated:3, which say in "
-            "one sentence behind it that the change comes from outside. Stories that tell rules as "
-            "laws are asked stated:1 if nothing else is named.",
-        ),
-        (
-            "E1 to E5",
-            "E1: what does not depend on the change stays. E2: the change, and what follows from "
-            "it, is stated. E3: connectors state the relation that now holds. E4: quantities move "
-            "the right way. E5: unsaid facts stay as they were. Each is one question to the judge; "
-            "a criterion that a story lacks is not asked.",
-        ),
-        ("Acc.", "The share of responses that pass all criteria asked of them."),
-        (
-            "± phrasings",
-            "The standard deviation of the accuracies of the three phrasings. It is no interval: "
-            "it says how much the wording of the query matters.",
-        ),
-        (
-            "Failure modes",
-            "The seven of the paper's appendix B.1. Stories carry them as labels of what they "
-            "probe; a failed response gets a suggestion by rule.",
-        ),
-    ),
+    how=tuple(report_terms(_PAPER).items()),
     records={f"{VERIFIER}proof": RECORD},
     harder="draw harder stories (`contrafact cobe synth --level 6 --n 200 --out FILE`), or more",
     terminal=(

@@ -331,15 +331,11 @@ def _word_list(name: str) -> frozenset[str]:
 
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
-    lists = _lists()
-    opposed = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
-    return {
-        name: re.compile(
-            (opposed if name == "open" else lists[name]).replace("\n", ""),
-            re.IGNORECASE | re.DOTALL,
-        )
-        for name in ("refuses", "both", "open", "hedge")
-    }
+    lists = {**_lists()}
+    lists["open"] = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
+    names = ("refuses", "both", "open", "hedge")
+    flags = re.IGNORECASE | re.DOTALL
+    return {name: re.compile(lists[name].replace("\n", ""), flags) for name in names}
 
 
 def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:

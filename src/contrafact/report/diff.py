@@ -21,12 +21,7 @@ from contrafact.family.display import count, listed
 from contrafact.family.report import Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import changes_between
-from contrafact.report.estimates import (
-    adjusted,
-    compare_systems,
-    estimate_figures,
-    prepare_items,
-)
+from contrafact.report.estimates import adjusted, compare_systems, estimate_figures, prepare_items
 from contrafact.report.frames import meta_of
 from contrafact.report.marks import why_invalid
 from contrafact.report.words import sentence

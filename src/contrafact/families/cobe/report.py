@@ -21,13 +21,7 @@ from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.verifier import RECORD
-from contrafact.family.display import (
-    VALID_HEADING,
-    Column,
-    Table,
-    finished_table,
-    with_published,
-)
+from contrafact.family.display import VALID_HEADING, Column, Table, finished_table, with_published
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import (
     Breakdown,
@@ -283,14 +277,10 @@ def _parts(data: ChapterData) -> Section:
             ),
         ]  # fmt: skip
     modes = suggested_modes(data)
-    heading, contents = (
-        "By graph, phrasing, domain, failure mode and told cause",
-        "Graphs, phrasings, domains, modes",
-    )
-    return Section(
-        "parts", heading, (*shown, modes), contents,
-        {"suggested_modes": pd.DataFrame() if modes is None else modes.frame},
-    )  # fmt: skip
+    results = {"suggested_modes": pd.DataFrame() if modes is None else modes.frame}
+    heading = "By graph, phrasing, domain, failure mode and told cause"
+    contents = "Graphs, phrasings, domains, modes"
+    return Section("parts", heading, (*shown, modes), contents, results)
 
 
 def _framed(data: ChapterData) -> tuple[str, ...]:
@@ -353,14 +343,11 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
                 pairs = rows[[f"{column}_plain", column, "block"]].dropna()
                 before, after, block = (pairs[name].to_numpy() for name in pairs)
                 reading = paired_comparison(after, before, block, **data.bootstrap.how)
+                line[f"pairs_{form}"] = len(pairs)
+                for name, own in (("plain", f"{column}_plain"), ("following", column)):
+                    mean = data.bootstrap.mean(pairs[own], pairs["block"])
+                    line |= mean.columns(f"{name}_{form}")
                 line |= {
-                    f"pairs_{form}": len(pairs),
-                    **data.bootstrap.mean(pairs.iloc[:, 0], pairs["block"]).columns(
-                        f"plain_{form}"
-                    ),
-                    **data.bootstrap.mean(pairs[column], pairs["block"]).columns(
-                        f"following_{form}"
-                    ),
                     f"reading_{form}": reading.difference,
                     f"reading_{form}_low": reading.low,
                     f"reading_{form}_high": reading.high,

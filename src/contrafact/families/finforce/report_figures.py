@@ -12,12 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.families.finforce.published import (
-    PAPER,
-    fluency_notes,
-    paper_fluency,
-    with_paper,
-)
+from contrafact.families.finforce.published import PAPER, fluency_notes, paper_fluency, with_paper
 from contrafact.families.finforce.records import CRITERIA, SIDES
 from contrafact.family.display import Column, GridChart, Panel, Table, finished_table, with_figures
 from contrafact.family.published import published_facts, published_table

@@ -24,13 +24,7 @@ from contrafact.families.rfc.report_figures import (
     pairwise,
     surface,
 )
-from contrafact.family.display import (
-    Table,
-    Warned,
-    Warnings,
-    percent,
-    with_published,
-)
+from contrafact.family.display import Table, Warned, Warnings, percent, with_published
 from contrafact.family.published import published_notes, published_table
 from contrafact.family.report import (
     Breakdown,

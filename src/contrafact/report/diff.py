@@ -127,11 +127,7 @@ def compared_measures(spec: ReportSpec) -> tuple[Measure, ...]:
 
 
 def diff_runs(
-    before: Path,
-    after: Path,
-    *,
-    systems: Sequence[str] = (),
-    resamples: int = 10_000,
+    before: Path, after: Path, *, systems: Sequence[str] = (), resamples: int = 10_000
 ) -> RunDiff:
     """Compare two runs of one task by their folders.
 

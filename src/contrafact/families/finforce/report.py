@@ -2,8 +2,7 @@
 
 Figures have two forms. ``valid`` is the paper's: over outputs that could be read and, for judged
 scores, verdicts that could be read. ``strict`` counts invalid outputs as wrong. Perplexity has only
-the first form. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4
-(figure 3 is a table here).
+the first form. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4.
 """
 
 from dataclasses import replace

@@ -89,8 +89,7 @@ def test_methods_are_listed_with_a_line_each(quick_contrafact):
     assert "abduct-act-predict" in done.stdout and "(default)" in done.stdout
     everything = quick_contrafact("methods").stdout
     assert "surface" in everything and everything.count("(default)") >= 4
-    for name, line in (("majority", "always the label"), ("guided", "judge")):
-        assert re.search(rf"{name} +.*{line}", everything), everything
+    assert re.search(r"majority +.*always the label", everything), everything
     wrong = quick_contrafact("methods", "nope")
     assert wrong.returncode == 2 and "use finforce, rfc-detect" in wrong.stderr
 

@@ -134,7 +134,7 @@ class TestPage:
 
     def test_figures_have_words(self, page: str) -> None:
         images = re.findall(r'<img src="data:[^"]+" alt="([^"]+)"', page)
-        assert len(images) == 2
+        assert len(images) == 3
         assert all(len(alt) > 60 for alt in images)
         assert "few-shot" in " ".join(images)
 

@@ -253,6 +253,12 @@ Links = list[tuple[str, int] | None]
             "down",
         ),
         ("10% to 14%", [("range", 1), ("range", 0)], None, None),
+        (
+            "guided to $3.10–3.30 from $2.90 to $3.10",
+            [("range", 1), ("range", 0), ("range", 3), ("range", 2)],
+            None,
+            None,
+        ),
         ("between 3 and 5 percent", [("range", 1), ("range", 0)], None, None),
         ("3-5%", [("range", 1), ("range", 0)], None, None),
         ("ranging from 2.6% to 2.7%", [("range", 1), ("range", 0)], None, None),

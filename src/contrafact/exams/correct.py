@@ -35,11 +35,9 @@ from contrafact.stats.sampling import verdict_levels
 
 __all__ = [
     "LABELS_DECIDE",
-    "NEEDS_LABELS",
     "NOT_EXAMINED",
     "corrected_by_labels",
     "corrected_scores",
-    "exam_gives",
     "examined_criteria",
     "ranked_systems",
     "what_corrects",
@@ -405,11 +403,7 @@ def _labels_of(items: pd.DataFrame, labels: pd.DataFrame, unit: str) -> pd.DataF
 
 
 def _from_labels(
-    own: pd.DataFrame,
-    asked: pd.DataFrame,
-    column: str,
-    columns: Sequence[str],
-    level: float,
+    own: pd.DataFrame, asked: pd.DataFrame, column: str, columns: Sequence[str], level: float
 ) -> dict[str, Any] | None:
     """Return one system's rate on one criterion, or None if no labelled item was judged."""
     by_row = asked.set_index("_row")

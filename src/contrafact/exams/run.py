@@ -222,11 +222,7 @@ def run_exam(
         paid = 0 if options.yes else paid_calls(prepared.estimate(tokens=False))
         ask_if_many(min(left, paid), confirm)
         failures = ask_questions(
-            prepared.questions,
-            prepared.examiner,
-            models,
-            answers,
-            at_once=options.max_connections,
+            prepared.questions, prepared.examiner, models, answers, at_once=options.max_connections
         )
         if failures:
             raise ModelError(

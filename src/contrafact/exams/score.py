@@ -171,8 +171,7 @@ def examine(
         criteria={name: figures.criterion(name, own) for name, own in by_criterion.items()},
         words=words,
         repeats=Repeats(
-            times=max(map(len, rows["repeats"]), default=1),
-            same=figures.repeats(by_criterion),
+            times=max(map(len, rows["repeats"]), default=1), same=figures.repeats(by_criterion)
         ),
     )
 

@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Command",
     "DemoPart",
-    "DraftCheck",
     "DraftFinding",
     "Family",
     "Lazy",
-    "ReviewRows",
     "ShownText",
     "Task",
     "draft_check",

@@ -19,8 +19,6 @@ __all__ = [
     "MISSING",
     "OWN",
     "PUBLISHED",
-    "STRICT",
-    "VALID",
     "VALID_HEADING",
     "Column",
     "Fact",
@@ -162,35 +160,31 @@ class Table:
     @cached_property
     def shown(self) -> tuple[Column, ...]:
         """The columns to show: strict ones are left out where all are as over valid outputs."""
-        strict = {c.key: c for c in self.columns if c.key.endswith(STRICT)}
-        twins = {key: key.removesuffix(STRICT) + VALID for key in strict}
-        shown = {column.key for column in self.columns}
-        if not strict or not all(
-            twin in shown and self._equal(key, twin) for key, twin in twins.items()
-        ):
+        strict = [c.key for c in self.columns if c.key.endswith(STRICT)]
+        if not strict or not all(map(self._as_valid, strict)):
             return self.columns
-        both = [
-            replace(
-                c,
-                group=c.group.replace(VALID_HEADING, BOTH_HEADING),
-                label=c.label.replace(VALID_HEADING, BOTH_HEADING),
-            )
+
+        def both(heading: str) -> str:
+            return heading.replace(VALID_HEADING, BOTH_HEADING)
+
+        return tuple(
+            replace(c, group=both(c.group), label=both(c.label))
             for c in self.columns
             if c.key not in strict
-        ]
-        return tuple(both)
+        )
 
-    def _equal(self, key: str, twin: str) -> bool:
-        """Whether two columns are the same, with their bounds, in all lines but published ones."""
-        ends = ("", "_low", "_high")
+    def _as_valid(self, key: str) -> bool:
+        """Whether a strict column, with its bounds, is as the valid one, but in published lines."""
+        valid = key.removesuffix(STRICT) + VALID
         lines = self.frame
         if "source" in lines.columns:
             lines = lines[lines["source"].ne(PUBLISHED)]
         one, other = (
-            lines.reindex(columns=[f"{name}{end}" for end in ends]).to_numpy(float)
-            for name in (key, twin)
+            lines.reindex(columns=[f"{name}{end}" for end in ("", "_low", "_high")]).to_numpy(float)
+            for name in (key, valid)
         )
-        return bool(np.allclose(one, other, rtol=0, atol=1e-9, equal_nan=True))
+        same = np.allclose(one, other, rtol=0, atol=1e-9, equal_nan=True)
+        return valid in {column.key for column in self.columns} and same
 
     @property
     def raw(self) -> pd.DataFrame:

@@ -15,9 +15,7 @@ from contrafact.stats.correction import MIN_YOUDEN, ExamRate
 from contrafact.stats.intervals import Interval, Proportion
 
 __all__ = [
-    "ASKED_OTHERWISE",
     "FORMAT",
-    "OTHER_PROMPTS",
     "UNSURE",
     "CriterionExam",
     "Exam",

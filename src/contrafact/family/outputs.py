@@ -197,9 +197,7 @@ class Recorded:
     asked_model = NO_MODEL
 
     def __init__(
-        self,
-        outputs: Mapping[tuple[str, int], Mapping[str, Any]],
-        output_type: Callable[..., Any],
+        self, outputs: Mapping[tuple[str, int], Mapping[str, Any]], output_type: Callable[..., Any]
     ):
         self._outputs, self._type = outputs, output_type
 

@@ -10,9 +10,11 @@ in which invalid outputs count as wrong.
 """
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from typing import Any, Literal
 
 import pandas as pd
@@ -35,6 +37,7 @@ __all__ = [
     "ReportSpec",
     "Section",
     "TerminalColumn",
+    "report_terms",
 ]
 
 Form = Literal["valid", "strict", "all"]
@@ -460,3 +463,8 @@ class ReportSpec:
     def measure(self, name: str) -> Measure:
         """Return the measure of that name; KeyError if there is none."""
         return {measure.name: measure for measure in self.measures}[name]
+
+
+def report_terms(package: str) -> dict[str, Any]:
+    """Return the terms of a report and their explanations, from a package's ``report.toml``."""
+    return tomllib.loads((files(package) / "report.toml").read_text(encoding="utf-8"))

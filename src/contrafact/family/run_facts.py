@@ -36,8 +36,7 @@ class RunFacts(BaseModel):
     judges: tuple[str, ...] = Field(default=(), description="The judge, or a panel's members.")
     fluency_model: str | None = Field(default=None, description="What scored perplexities.")
     asked: dict[str, bool] = Field(
-        default_factory=dict,
-        description="How its judge was asked, where an exam may differ.",
+        default_factory=dict, description="How its judge was asked, where an exam may differ."
     )
     settings: dict[str, Setting] = Field(default_factory=dict, description="Of generation.")
     prompt_pack: str | None = None

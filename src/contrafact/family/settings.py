@@ -248,8 +248,7 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
 
 
 Names = Annotated[
-    tuple[str, ...],
-    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 ]
 """A name or a list of names."""
 

@@ -266,9 +266,8 @@ def measure_chart(
     systems = list(data.systems[:_MOST_SYSTEMS])
     wanted = {system: {"system": system} for system in systems}
     frame = with_figures(pd.DataFrame({name: rows}), figures, wanted, [name])
-    more = ""
-    if len(systems) < len(data.systems):
-        more = f" The first {len(systems)} of {len(data.systems)} systems are drawn."
+    some = len(systems) < len(data.systems)
+    more = f" The first {len(systems)} of {len(data.systems)} systems are drawn." if some else ""
     caption = (
         f"Over valid outputs, with {data.percent_level} intervals by {spec.cluster_noun} (none "
         f"under {spec.fewest} {spec.clusters}).{more}"

@@ -21,7 +21,6 @@ __all__ = [
     "EditTask",
     "ReadReply",
     "TrainingItem",
-    "TrainingPrompts",
     "TrainingSpec",
 ]
 

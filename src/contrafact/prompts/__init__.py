@@ -250,7 +250,6 @@ def export_pack(folder: Path, name: str = "default") -> list[Path]:
     if name != "default" and name not in bundled_packs():
         raise InputError(f"no prompt pack is named '{name}'", hint=f"name {_names()}")
     _check_new(folder)
-    written = []
     files = {Path(f"{one}{SUFFIX}"): path for one, path in default_templates().items()}
     for family, place in family_folders().items():
         for path in (place / "packs" / name).glob("*"):
@@ -259,8 +258,7 @@ def export_pack(folder: Path, name: str = "default") -> list[Path]:
         target = folder / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-        written.append(target)
-    return written
+    return [folder / relative for relative in files]
 
 
 def _check_new(folder: Path) -> None:
@@ -298,9 +296,8 @@ def import_pack(file: Path, folder: Path) -> dict[str, list[str]]:
     for name in names:
         if name not in known or names.count(name) > 1:
             problem = "is there twice" if name in known else "is no template"
-            hint = (
-                f"use, each once, {', '.join(get_close_matches(name, known)) or next(iter(known))}"
-            )
+            near = get_close_matches(name, known) or [next(iter(known))]
+            hint = f"use, each once, {', '.join(near)}"
             raise InputError(f"'{name}' {problem}", file=file, hint=hint)
     lacking: dict[str, list[str]] = {}
     for name, text in zip(names, found[1::2], strict=True):
@@ -339,7 +336,5 @@ def _names() -> str:
 
 
 def _line_of(source: str, word: str) -> int:
-    for number, line in enumerate(source.splitlines(), start=1):
-        if re.search(rf"\b{re.escape(word)}\b", line):
-            return number
-    return 1
+    lines = enumerate(source.splitlines(), start=1)
+    return next((at for at, line in lines if re.search(rf"\b{re.escape(word)}\b", line)), 1)

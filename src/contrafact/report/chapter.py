@@ -107,10 +107,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         summary=summary,
         sections=sections,
         facts=facts(data),
-        warnings=[
-            *warnings(data),
-            *(warning for section in every for warning in section.warnings),
-        ],
+        warnings=[*warnings(data), *(warning for section in every for warning in section.warnings)],
         tables=tables,
         figures={chart.key: draw_chart(chart) for chart in shown if isinstance(chart, GridChart)},
         explorer=pack_items(data, runs.calls, best=summary.best),

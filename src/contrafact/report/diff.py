@@ -21,12 +21,7 @@ from contrafact.family.display import count, listed
 from contrafact.family.report import Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import changes_between
-from contrafact.report.estimates import (
-    adjusted,
-    compare_systems,
-    estimate_figures,
-    prepare_items,
-)
+from contrafact.report.estimates import adjusted, compare_systems, estimate_figures, prepare_items
 from contrafact.report.frames import meta_of
 from contrafact.report.marks import why_invalid
 from contrafact.report.words import sentence
@@ -132,11 +127,7 @@ def compared_measures(spec: ReportSpec) -> tuple[Measure, ...]:
 
 
 def diff_runs(
-    before: Path,
-    after: Path,
-    *,
-    systems: Sequence[str] = (),
-    resamples: int = 10_000,
+    before: Path, after: Path, *, systems: Sequence[str] = (), resamples: int = 10_000
 ) -> RunDiff:
     """Compare two runs of one task by their folders.
 

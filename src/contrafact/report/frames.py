@@ -96,17 +96,6 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
     spec = task_named(manifest.task).report.load()
     settings = manifest.settings
     judges, models = tuple(settings["judges"]), tuple(settings["models"])
-    used: dict[str, Any] = {}
-    if (folder / USAGE).exists():
-        usage = pd.read_csv(folder / USAGE)
-        used = {
-            # Scoring a text for fluency is not a call: the model is not asked anything.
-            "calls": int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum()),
-            "input_tokens": int(usage["input_tokens"].sum()),
-            "output_tokens": int(usage["output_tokens"].sum()),
-            "cut_prompts": _cut_prompts(usage),
-            "costs": _costs(usage),
-        }
     notes = list(manifest.data.notes)
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))
@@ -151,9 +140,23 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         complete=manifest.status == "finished",
         self_judged=bool(set(judges) & set(models)),
         notes=tuple(notes),
-        **used,
+        **_used(folder),
         **{name: settings[name] for name in _AS_SET if name in settings},
     )
+
+
+def _used(folder: Path) -> dict[str, Any]:
+    if not (folder / USAGE).exists():
+        return {}
+    usage = pd.read_csv(folder / USAGE)
+    return {
+        # Scoring a text for fluency is not a call: the model is not asked anything.
+        "calls": int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum()),
+        "input_tokens": int(usage["input_tokens"].sum()),
+        "output_tokens": int(usage["output_tokens"].sum()),
+        "cut_prompts": _cut_prompts(usage),
+        "costs": _costs(usage),
+    }
 
 
 def _cut_prompts(usage: pd.DataFrame) -> dict[str, tuple[int, int]]:

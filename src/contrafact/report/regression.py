@@ -13,12 +13,7 @@ from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.display import format_number
 from contrafact.family.report import Form, Measure
-from contrafact.report.diff import (
-    RunDiff,
-    SystemPair,
-    compared_measures,
-    diff_runs,
-)
+from contrafact.report.diff import RunDiff, compared_measures, diff_runs
 from contrafact.runs.folder import read_manifest
 
 __all__ = ["Finding", "Rule", "check_runs"]
@@ -119,16 +114,15 @@ def check_runs(
         for pair, rows in diff.rows.items()
         if not (rows["valid"].eq(1) & rows["degenerate"].isna()).any()
     ]
-    pairs = [pair.name for pair in diff.pairs if pair not in silent]
-    findings = find_regressions(wanted, diff.differences, pairs, rule=rule)
-    return diff, findings + [_of_nothing(check, pair) for check, pair in product(wanted, silent)]
-
-
-def _of_nothing(check: Check, pair: SystemPair) -> Finding:
-    """Return the finding that fails a check, since neither run has an output to compare."""
-    text = f"{check.name}: no output of {pair.name} is an answer in either run: nothing to compare"
-    nan = math.nan
-    return Finding(check, pair.before, pair.after, nan, nan, nan, 0, regressed=True, text=text)
+    findings: list[Finding] = []
+    for check, pair in product(wanted, diff.pairs):
+        if pair in silent and check.form != "all":  # neither run has an output to compare
+            text = f"{check.name}: no output of {pair.name} is an answer in either run"
+            unknown = (math.nan, math.nan, math.nan, 0, True)
+            findings.append(Finding(check, pair.before, pair.after, *unknown, text))
+        else:
+            findings += find_regressions([check], diff.differences, [pair.name], rule=rule)
+    return diff, findings
 
 
 def find_regressions(

@@ -548,25 +548,17 @@ def _drawing(
     def bar(row: "pd.Series[Any]") -> _Bar:
         system = str(row["system"])
         estimate, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
+        text, between = figure_text(estimate, kind), "no interval"
         if one := finding.bounds.get(system):
-            low, high = one.ends
-            rests = _rests_on(data.items[data.items["system"].eq(system)], data.spec)
-            width = round(position(high) - position(low), 2)
-            nowhere = float("nan")
-            return _Bar(system, one.text, "bounds", nowhere, position(low), width, nowhere, rests)
-        between = f"{format_number(low, kind)} to {format_number(high, kind)}"
-        reported = float(other.get(system, float("nan")))
+            (low, high), estimate, text, between = one.ends, math.nan, one.text, "bounds"
+        elif not math.isnan(low):
+            between = f"{format_number(low, kind)} to {format_number(high, kind)}"
+        reported = float(other.get(system, math.nan))
         same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
-        return _Bar(
-            system,
-            figure_text(estimate, kind),
-            "no interval" if math.isnan(low) else between,
-            position(estimate),
-            position(low),
-            round(position(high) - position(low), 2),
-            float("nan") if same else position(reported),
-            _rests_on(data.items[data.items["system"].eq(system)], data.spec),
-        )
+        place, left, right = map(position, (estimate, low, high))
+        ring = math.nan if same else position(reported)
+        rests = _rests_on(data.items[data.items["system"].eq(system)], data.spec)
+        return _Bar(system, text, between, place, left, round(right - left, 2), ring, rests)
 
     bars, marks = ([bar(row) for _, row in part.iterrows()] for part in (rows, finding.marks))
     caption = (

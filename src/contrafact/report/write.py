@@ -244,13 +244,9 @@ def _tex_parts(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[li
     left: float = room
     for place in range(len(first), len(columns)):
         column, cells = columns[place], [row[place] for row in rows]
-        if column.kind == "text":
-            wide: float = _TEX_TEXT
-        else:
-            words = [*column.heading.split(), *(cell.text for cell in cells)]
-            small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
-            wide = max(*map(len, words), *small, 0)
-        wide += 2
+        words = [*column.heading.split(), *(cell.text for cell in cells)]
+        small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
+        wide = 2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0))
         if wide > left and len(parts[-1]) > len(first):
             parts.append([*first])
             left = room

@@ -18,13 +18,7 @@ from pydantic.fields import FieldInfo
 from contrafact.corpus.datasets import datasets
 from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
-from contrafact.family.settings import (
-    RunSettings,
-    Sampling,
-    TaskOptions,
-    Transport,
-    scoring_fields,
-)
+from contrafact.family.settings import RunSettings, Sampling, TaskOptions, Transport, scoring_fields
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
 from contrafact.prompts import bundled_packs

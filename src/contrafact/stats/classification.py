@@ -44,7 +44,6 @@ from contrafact.stats.intervals import (
 
 __all__ = [
     "MEASURES",
-    "Areas",
     "Form",
     "auroc",
     "auroc_one_vs_rest",

@@ -42,8 +42,6 @@ from contrafact.stats.sampling import share_and_effective_size, split_cells
 
 __all__ = [
     "ASSUMED",
-    "BARELY_INFORMATIVE",
-    "FEW_ITEMS",
     "MIN_EXAM",
     "MIN_ITEMS",
     "MIN_YOUDEN",

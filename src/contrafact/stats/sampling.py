@@ -34,12 +34,8 @@ from contrafact.stats.intervals import (
 
 __all__ = [
     "LEAST_OF_A_STRATUM",
-    "StratifiedDraw",
     "draw_by_levels",
     "even_allocation",
-    "proportional_allocation",
-    "share_and_effective_size",
-    "split_cells",
     "stratified_share",
     "verdict_levels",
 ]

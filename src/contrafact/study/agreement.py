@@ -659,11 +659,7 @@ def _disagreements(table: RatingsTable) -> list[dict[str, Any]]:
     counts = Counter(table.items)
     rows = dict(zip(table.items, table.cells, strict=True))
     return [
-        {
-            "item": item,
-            "ratings": dict(zip(table.raters, row, strict=True)),
-            "count": counts[item],
-        }
+        {"item": item, "ratings": dict(zip(table.raters, row, strict=True)), "count": counts[item]}
         for item, row in rows.items()
         if len({cell for cell in row if cell is not None}) > 1
     ]

@@ -314,10 +314,7 @@ def _pairs(study: AnsweredStudy, question: Question, pairs: Sequence[_Two]) -> l
         row |= study.coefficient(percent_agreement, both).columns("percent")
         row |= study.weighted_mean(equal).columns("weighted")
         matched = classification(
-            both["other"].tolist(),
-            both["rater"].tolist(),
-            question.answers,
-            **study.how(both),
+            both["other"].tolist(), both["rater"].tolist(), question.answers, **study.how(both)
         )
         row |= matched.figures["f1", "valid"].columns("macro_f1")
         row |= study.coefficient(cohen_kappa, both).columns("kappa")

@@ -29,30 +29,17 @@ from contrafact.text.english import is_cut_off, is_modifier
 from contrafact.text.tokens import same_root, sentence_spans, stem
 
 __all__ = [
-    "BOTH",
     "COPIED",
-    "CUT",
     "EQUAL_SIDES",
-    "FOREIGN",
-    "OF_ANSWER",
-    "OF_ANY",
-    "OF_INPUT",
-    "OF_OTHER",
-    "OF_PROMPT",
-    "OPEN",
-    "REASONS",
-    "REFUSAL",
     "RUN",
     "Batch",
     "Shown",
     "across",
-    "copied_share",
     "equal",
     "foreign_language",
     "languages",
     "marks",
     "runs",
-    "shared_marks",
     "unload_languages",
     "words",
 ]
@@ -344,15 +331,11 @@ def _word_list(name: str) -> frozenset[str]:
 
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
-    lists = _lists()
-    opposed = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
-    return {
-        name: re.compile(
-            (opposed if name == "open" else lists[name]).replace("\n", ""),
-            re.IGNORECASE | re.DOTALL,
-        )
-        for name in ("refuses", "both", "open", "hedge")
-    }
+    lists = {**_lists()}
+    lists["open"] = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
+    names = ("refuses", "both", "open", "hedge")
+    flags = re.IGNORECASE | re.DOTALL
+    return {name: re.compile(lists[name].replace("\n", ""), flags) for name in names}
 
 
 def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:

@@ -181,6 +181,7 @@ def earlier_and_later(side: Side) -> list[tuple[int, int]]:
             j
             for j, other in enumerate(found[:i])
             if other.start >= start
+            and quantity.link != ("range", j)
             and same_measure(other, quantity)
             and (forecast or not other.is_estimate)
             and (forecast or other.is_level or quantity.kind != "percent")
@@ -333,10 +334,10 @@ def _sentence_relations(side: Side, places: list[int]) -> Iterator[Relation]:
             a, b, c = (found[i] for i in three)
             if each and a.kind == b.kind == "money" and c.kind == "number":
                 what = f"{c.text} at {b.text} come to {a.text}"
-                yield Relation(what, three, lambda values: values[0] - values[1] * values[2])
+                yield Relation(what, three, _product)
             if part_of and a.kind == b.kind in ("money", "number") and c.kind == "percent":
                 what = f"{a.text} is {c.text} of {b.text}"
-                yield Relation(what, three, lambda values: values[0] - values[1] * values[2] / 100)
+                yield Relation(what, three, _part)
 
 
 def _sums(found: list[Quantity], here: list[int]) -> Iterator[Relation]:

@@ -53,7 +53,7 @@ def made_by(spec, replies, context=CONTEXT, headline=HEADLINE):
 
 
 ONE_ANSWER = (
-    *("zero-shot", "guided", "few-shot", "llms-for-cfs", "counterfactual-distil"),
+    *("zero-shot", "few-shot", "llms-for-cfs", "counterfactual-distil"),
     *("metacognitive", "least-to-most"),
 )
 """Every method whose reply is one pair."""

@@ -104,21 +104,11 @@ def test_the_papers_format_is_asked_for_shown_and_read():
     value = {"Counterfactuals": [dict.fromkeys(names, "some text")]}
     assert not read_pair(reply(json.dumps(value))).invalid
     headline = bundled_headlines()[0]
-    for method in ("zero-shot", "guided", "few-shot"):
+    for method in ("zero-shot", "few-shot"):
         (call,) = METHODS.make(method, MethodContext()).plan(headline)
         found = re.findall(r'{"Counterfactuals": \[{.*}\]}', call.prompt)
         assert len(found) == (4 if method == "few-shot" else 1), "the form, and each example"
         assert all(list(json.loads(one)["Counterfactuals"][0]) == names for one in found)
-
-
-def test_only_guided_says_what_the_judge_looks_for():
-    headline = bundled_headlines()[0]
-    plain, guided = (
-        METHODS.make(method, MethodContext()).plan(headline)[0].prompt
-        for method in ("zero-shot", "guided")
-    )
-    for asked in ("beyond a single party", "do not deny it", "Name a concrete development"):
-        assert asked in guided and asked not in plain
 
 
 def test_a_pair_that_the_list_repeats_counts_once_and_different_pairs_are_invalid():

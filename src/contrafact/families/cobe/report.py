@@ -20,13 +20,7 @@ from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.verifier import RECORD
-from contrafact.family.display import (
-    VALID_HEADING,
-    Column,
-    Table,
-    finished_table,
-    with_published,
-)
+from contrafact.family.display import VALID_HEADING, Column, Table, finished_table, with_published
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import (
     Breakdown,
@@ -39,6 +33,7 @@ from contrafact.family.report import (
     ReportSpec,
     Section,
     TerminalColumn,
+    report_terms,
 )
 from contrafact.family.settings import UNDER
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
@@ -280,14 +275,10 @@ def _parts(data: ChapterData) -> Section:
             ),
         ]  # fmt: skip
     modes = suggested_modes(data)
-    heading, contents = (
-        "By graph, phrasing, domain, failure mode and told cause",
-        "Graphs, phrasings, domains, modes",
-    )
-    return Section(
-        "parts", heading, (*shown, modes), contents,
-        {"suggested_modes": pd.DataFrame() if modes is None else modes.frame},
-    )  # fmt: skip
+    results = {"suggested_modes": pd.DataFrame() if modes is None else modes.frame}
+    heading = "By graph, phrasing, domain, failure mode and told cause"
+    contents = "Graphs, phrasings, domains, modes"
+    return Section("parts", heading, (*shown, modes), contents, results)
 
 
 def _framed(data: ChapterData) -> tuple[str, ...]:
@@ -350,14 +341,11 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
                 pairs = rows[[f"{column}_plain", column, "block"]].dropna()
                 before, after, block = (pairs[name].to_numpy() for name in pairs)
                 reading = paired_comparison(after, before, block, **data.bootstrap.how)
+                line[f"pairs_{form}"] = len(pairs)
+                for name, own in (("plain", f"{column}_plain"), ("following", column)):
+                    mean = data.bootstrap.mean(pairs[own], pairs["block"])
+                    line |= mean.columns(f"{name}_{form}")
                 line |= {
-                    f"pairs_{form}": len(pairs),
-                    **data.bootstrap.mean(pairs.iloc[:, 0], pairs["block"]).columns(
-                        f"plain_{form}"
-                    ),
-                    **data.bootstrap.mean(pairs[column], pairs["block"]).columns(
-                        f"following_{form}"
-                    ),
                     f"reading_{form}": reading.difference,
                     f"reading_{form}_low": reading.low,
                     f"reading_{form}_high": reading.high,
@@ -462,38 +450,7 @@ SPEC = ReportSpec(
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
         before="story",
     ),
-    how=(
-        (
-            "The task",
-            "A short story is to be rewritten as it would have gone had one thing been different: "
-            "what follows from that thing changes, and everything else stays. Every story is "
-            "asked in three phrasings.",
-        ),
-        (
-            "Framing",
-            "How the request is put: plain, as in the paper; or stated:1 to stated:3, which say in "
-            "one sentence behind it that the change comes from outside. Stories that tell rules as "
-            "laws are asked stated:1 if nothing else is named.",
-        ),
-        (
-            "E1 to E5",
-            "E1: what does not depend on the change stays. E2: the change, and what follows from "
-            "it, is stated. E3: connectors state the relation that now holds. E4: quantities move "
-            "the right way. E5: unsaid facts stay as they were. Each is one question to the judge; "
-            "a criterion that a story lacks is not asked.",
-        ),
-        ("Acc.", "The share of responses that pass all criteria asked of them."),
-        (
-            "± phrasings",
-            "The standard deviation of the accuracies of the three phrasings. It is no interval: "
-            "it says how much the wording of the query matters.",
-        ),
-        (
-            "Failure modes",
-            "The seven of the paper's appendix B.1. Stories carry them as labels of what they "
-            "probe; a failed response gets a suggestion by rule.",
-        ),
-    ),
+    how=tuple(report_terms(_PAPER).items()),
     records={f"{VERIFIER}proof": RECORD},
     harder="draw harder stories (`contrafact cobe synth --level 6 --n 200 --out FILE`), or more",
     terminal=(

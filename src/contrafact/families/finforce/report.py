@@ -2,8 +2,7 @@
 
 Figures have two forms. ``valid`` is the paper's: over outputs that could be read and, for judged
 scores, verdicts that could be read. ``strict`` counts invalid outputs as wrong. Perplexity has only
-the first form. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4
-(figure 3 is a table here).
+the first form. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4.
 """
 
 from dataclasses import replace
@@ -36,6 +35,7 @@ from contrafact.family.report import (
     ReportSpec,
     Section,
     TerminalColumn,
+    report_terms,
 )
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 
@@ -286,38 +286,7 @@ SPEC = ReportSpec(
         before="headline",
         pair="sample_id",
     ),
-    how=(
-        (
-            "Risk and opportunity",
-            "From each headline a system writes two forward counterfactuals: one development that "
-            "makes market conditions worse, one that makes them better.",
-        ),
-        (
-            "Sound",
-            "The share of what was asked for that can be read and is not degenerate: all that is "
-            "known without a judge. It does not say that a text is a good counterfactual.",
-        ),
-        (
-            "Fwd-Compat.",
-            "Forward-compatibility: the share of counterfactuals that a judge finds to follow "
-            "plausibly from the headline without denying it.",
-        ),
-        (
-            "Dir.",
-            "Directionality: the share in which a judge finds a clear and meaningful shift of the "
-            "market in the direction asked for, soundly reasoned and wider than one party.",
-        ),
-        (
-            "Avg.",
-            "The mean of the two. A system can buy one with the other: a text that changes little "
-            "is compatible with anything. Overall figures are the mean of the two sides.",
-        ),
-        (
-            "Perplexity and Δ",
-            "How surprising a text is to the fluency model; lower reads more fluently to it. Δ "
-            "takes away the headlines' own mean. Perplexities of different models do not compare.",
-        ),
-    ),
+    how=tuple(report_terms("contrafact.families.finforce").items()),
     terminal=(
         TerminalColumn("sound", "all", "Sound %"),
         TerminalColumn("perplexity", "valid", "Perplexity", scale=1, rank=3),

@@ -12,14 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.families.finforce.published import (
-    PAPER,
-    fluency_notes,
-    paper_fluency,
-    with_paper,
-)
+from contrafact.families.finforce.published import PAPER, fluency_notes, paper_fluency, with_paper
 from contrafact.families.finforce.records import CRITERIA, SIDES
-from contrafact.family.display import Column, GridChart, Panel, finished_table, with_figures
+from contrafact.family.display import Column, GridChart, Panel, Table, finished_table, with_figures
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import measure_table, notes_on
@@ -281,9 +276,10 @@ def few_shot_change(data: ChapterData) -> Section:
         for _, b in zero[zero["model"].eq(a["model"])].iterrows()
         if a["judge"] == b["judge"] or (pd.isna(a["judge"]) and pd.isna(b["judge"]))
     ]
-    section = Section("few-shot", "Few-shot against zero-shot", contents="Few-shot")
+    frame, key, title = pd.DataFrame(lines), "few_shot_change", "Few-shot minus zero-shot"
+    section = Section("few-shot", "Few-shot against zero-shot", (), "Few-shot", {key: frame})
     if not lines:
-        return replace(section, results={"few_shot_change": pd.DataFrame()})
+        return section
     columns = [
         Column("model", "Model", "text"),
         Column("shots", "Shots", "count"),
@@ -305,39 +301,36 @@ def few_shot_change(data: ChapterData) -> Section:
         "one is more than chance is for the adjusted p-value (Holm), which is that of the paired "
         "comparisons. Scores in percentage points."
     )
-    frame = pd.DataFrame(lines)
     if not data.meta.one_fluency_model:  # the change would be the models' as well
         columns = [column for column in columns if column.key != "perplexity"]
     notes = notes_on(data, "perplexity", *SHORT_NAMES)
-    title = "Few-shot minus zero-shot"
-    table = finished_table("few_shot_change", title, caption, columns, frame, notes)
-    if data.published:
-        rows, facts = published_table(PAPER, "changes"), published_facts(PAPER)
-        paper = pd.DataFrame({"model": rows["model"], "draws": facts["draws"]})
-        if paper_fluency(data.meta.fluency_models):
-            paper["perplexity"] = rows["perplexity"]
-        for criterion in CRITERIA:
-            paper[f"{criterion}_valid"] = rows[criterion] / 100
-        table = with_paper(table, paper, facts["tables"]["changes"], fluency_notes(data))
+    table = finished_table(key, title, caption, columns, frame, notes)
+    table = _with_papers_changes(table, data) if data.published else table
     panels = [
-        Panel.of_columns(
-            column.group if column.key == "perplexity" else column.label,
-            frame,
-            [column.key],
-            column.kind,
-        )
-        for column in columns
-        if column.kind in ("signed", "points") and not column.key.endswith("_strict")
+        Panel.of_columns(c.group if c.key == "perplexity" else c.label, frame, [c.key], c.kind)
+        for c in columns
+        if c.kind in ("signed", "points") and not c.key.endswith("_strict")
     ]
-    chart = GridChart(
-        "few_shot_change",
-        title,
-        "Over valid outputs, with 95% intervals by headline; scores in percentage points.",
-        list(frame["system"]),
-        [""],
-        panels,
-    )
-    return replace(section, shows=[chart, table], results={"few_shot_change": frame})
+    said = "Over valid outputs, with 95% intervals by headline; scores in percentage points."
+    chart = GridChart(key, title, said, list(frame["system"]), [""], panels)
+    return replace(section, shows=[chart, table])
+
+
+def _with_papers_changes(table: Table, data: ChapterData) -> Table:
+    rows, facts = published_table(PAPER, "changes"), published_facts(PAPER)
+    paper = pd.DataFrame({"model": rows["model"], "draws": facts["draws"]})
+    if paper_fluency(data.meta.fluency_models):
+        paper["perplexity"] = rows["perplexity"]
+    for criterion in CRITERIA:
+        paper[f"{criterion}_valid"] = rows[criterion] / 100
+    return with_paper(table, paper, facts["tables"]["changes"], fluency_notes(data))
+
+
+_CHANGES: tuple[Key, ...] = (
+    ("perplexity", "valid"),
+    *((measure, "valid") for measure in SHORT_NAMES),
+    *((measure, "strict") for measure in SHORT_NAMES),
+)
 
 
 def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:
@@ -351,16 +344,9 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
         }
         for part in (few, zero)
     )
-    line: dict[str, object] = {
-        "system": label["system"],
-        "model": label["model"],
-        "shots": label["shots"],
-        "draws": int(few["draw"].nunique()),
-    }
-    forms: tuple[Form, ...] = ("valid", "strict")
-    keys: list[Key] = [("perplexity", "valid")]
-    keys += [(measure, form) for measure in SHORT_NAMES for form in forms]
-    for key in keys:
+    line: dict[str, object] = {name: label[name] for name in ("system", "model", "shots")}
+    line["draws"] = int(few["draw"].nunique())
+    for key in _CHANGES:
         if key in a and key in b:
             interval = sampler.interval(
                 a[key] - b[key], n=len(few) + len(zero), clusters=ids.nunique()

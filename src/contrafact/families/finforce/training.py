@@ -23,13 +23,7 @@ from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.families.finforce.records import SIDES, Headline, Side
 from contrafact.families.finforce.screen import proposal_by_rule
-from contrafact.family.training import (
-    Answer,
-    CheckedReply,
-    ReadReply,
-    TrainingItem,
-    TrainingSpec,
-)
+from contrafact.family.training import Answer, CheckedReply, ReadReply, TrainingItem, TrainingSpec
 from contrafact.files.tables import read_rows
 from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack

@@ -145,13 +145,8 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     for line, row in read_rows(path, guarded=True):
         try:
             decision = _decision(row, known)
-            key = (
-                decision.item_id,
-                decision.stage,
-                decision.decided_by,
-                decision.round,
-                decision.when,
-            )
+            who = decision.item_id, decision.stage, decision.decided_by
+            key = (*who, decision.round, decision.when)
             if key in seen:
                 raise InputError(
                     f"'{decision.decided_by}' decides on {decision.item_id} twice at one time "

@@ -24,13 +24,7 @@ from contrafact.families.rfc.report_figures import (
     pairwise,
     surface,
 )
-from contrafact.family.display import (
-    Table,
-    Warned,
-    Warnings,
-    percent,
-    with_published,
-)
+from contrafact.family.display import Table, Warned, Warnings, percent, with_published
 from contrafact.family.published import published_notes, published_table
 from contrafact.family.report import (
     Breakdown,
@@ -40,6 +34,7 @@ from contrafact.family.report import (
     ReportSpec,
     Section,
     TerminalColumn,
+    report_terms,
 )
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 
@@ -233,38 +228,9 @@ def _errors(data: ChapterData) -> Section:
     return Section("errors", "Invalid replies", (invalid, reason_table(data)))
 
 
-_TASKS = {
-    "rfc-detect": "One paragraph is shown, without a source to compare with: true if it is as "
-    "published, false if it was manipulated. Both members of every pair are shown, each on its "
-    "own.",
-    "rfc-diagnose": "The published paragraph and its manipulated version are shown side by side; "
-    "the answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
-}
-_PAIRWISE = (
-    "Pairwise accuracy",
-    "The share of pairs with both members right. It exposes a system that always says the same, "
-    "whose accuracy is a half and whose pairwise accuracy is 0.",
-)
-
-
 def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
-    detects = task == "rfc-detect"
-    return (
-        ("The task", _TASKS[task]),
-        *((_PAIRWISE,) if detects else ()),
-        ("Inv.", "Replies that give no label, or several. Nothing is guessed from them."),
-        ("Pre., Rec., Macro-F1", "Averaged over the classes, with equal weight for each class."),
-        (
-            "MCC",
-            "Matthews' correlation coefficient: 0 for answers that know nothing of the gold label, "
-            "1 for none but right ones.",
-        ),
-        (
-            "Baselines",
-            "They ask no model: the most frequent label (majority), a logistic regression on "
-            "surface features, cross-validated by article (surface).",
-        ),
-    )
+    terms = report_terms(PAPER)
+    return tuple({**terms[task], **terms["both"]}.items())
 
 
 def _spec(task: TaskName, title: str) -> ReportSpec:

@@ -311,6 +311,11 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
             if found[j].kind != low.kind or found[j].end > end or j in used:
                 continue
             pair = _pair(text, (first, end), found, i, j, i in changed)
+            after_range = bool(result) and result[-1][1:3] == (i - 1, "range")
+            if after_range and pair and pair.old == i:
+                # "to $3.10–3.30 from $2.90 to $3.10" has two ranges.
+                own = _FROM_AFTER.fullmatch(text, found[i - 1].end, low.start)
+                pair = Pair(i, j, "range", None) if own else pair
             if pair:
                 result.append(pair)
                 used |= {i, j}

@@ -33,13 +33,12 @@ class Prompted:
         shots: int = 0,
         pool: Sequence[Headline] = (),
         seed: int = 0,
-        template: str = "finforce/generate",
     ):
         self.name = name
         self.shots = shots
         self._pool = [item for item in pool if item.reference is not None]
         self._seed = seed
-        self._template = pack.template(template, required={"headline", "shots"})
+        self._template = pack.template("finforce/generate", required={"headline", "shots"})
         if shots and len(self._pool) <= shots:
             raise InputError(
                 f"the pool holds {len(self._pool)} headlines with counterfactuals, "

@@ -235,11 +235,9 @@ _CURRENCY_NAME = re.compile(r"(?<![^\W\d_])[^\W\d_]+\Z")
 def is_other_unit(a: Quantity, b: Quantity) -> bool:
     """Return whether two amounts are of different currencies, or two counts of other measures."""
     if a.kind == b.kind == "number" and a.unit and b.unit:
-        measures = [
-            next((name for name, own in groups("measures").items() if q.unit in own), q.unit)
-            for q in (a, b)
-        ]
-        return measures[0] != measures[1] and {*measures} <= groups("measures").keys()
+        known = groups("measures").items()
+        one, other = (next((of for of, own in known if q.unit in own), "") for q in (a, b))
+        return "" not in (one, other) and one != other
     if a.kind != "money" or b.kind != "money":
         return False
     signs = {q.form.before.strip()[-1:] for q in (a, b)}

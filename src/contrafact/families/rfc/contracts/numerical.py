@@ -401,6 +401,11 @@ def _precision(quantity: Quantity) -> float:
 def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
     if a.direction and b.direction and a.direction != b.direction:
         return True
+    others = [
+        pair.original.quantities[q.link[1]] for q in (a, b) if q.link and q.link[0] == "range"
+    ]
+    if len(others) == 2 and (a.start < others[0].start) != (b.start < others[1].start):
+        return True  # the low end of one range, the high end of another
     if a.start < pair.title_end <= b.start and a.kind in ("money", "basis points"):
         return False
     if a.kind == "percent" and a.is_level != b.is_level:

@@ -59,12 +59,9 @@ class Finding:
 
     def as_row(self) -> dict[str, Any]:
         """Return the finding as it is written to the file of checks."""
-        return {
-            "rule": self.rule,
-            "message": self.message,
-            "original_span": None if self.original_span is None else list(self.original_span),
-            "rewritten_span": None if self.rewritten_span is None else list(self.rewritten_span),
-        }
+        spans = {"original_span": self.original_span, "rewritten_span": self.rewritten_span}
+        lists = {name: None if span is None else list(span) for name, span in spans.items()}
+        return {"rule": self.rule, "message": self.message, **lists}
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,11 +64,7 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
     for token, time in places.items():
         if token not in matched and not time_parts(time.value) <= known:
             yield Finding(
-                "date-added",
-                f"'{time.text}' is new",
-                None,
-                place(time),
-                for_review=time.relative,
+                "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
             )
 
 

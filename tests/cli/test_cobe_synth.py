@@ -70,8 +70,8 @@ def test_a_file_is_proven_from_itself_alone_and_a_false_label_is_found(quick_con
     none = quick_contrafact("cobe", "prove", "bare.jsonl")
     assert none.returncode == 2 and none.stdout == ""
     assert none.stderr == (
-        "contrafact: bare.jsonl: no story in it has a proof; give what `contrafact cobe synth` "
-        "wrote\n"
+        "contrafact: bare.jsonl: no story in it has a proof; give what `contrafact cobe synth` or "
+        "`cobe write` wrote\n"
     )
 
 

@@ -1,7 +1,8 @@
 """A stand-in for a service that writes stories to structures, and reads them as they were meant.
 
 It follows a writer's plan in dull words ("the alder box was opened"), and as a reader answers by
-the structure that it wrote to. `misreads` changes what readers say of a story.
+the structure that it wrote to. `misreads` changes what readers say of a story; `arrives` is called
+with every request, before it is answered.
 """
 
 import json
@@ -22,6 +23,7 @@ class StoryServer(Loopback):
         self.written = {}
         self.misreads = lambda reading, structure: None
         self.text = lambda text: text
+        self.arrives = lambda request: None
         super().__init__()
 
     def answer(self, handler):
@@ -29,6 +31,7 @@ class StoryServer(Loopback):
         first = str(request["messages"][0]["content"])
         kind = next(kind for start, kind in self.kinds.items() if first.startswith(start))
         self.asked[kind.__name__] += 1
+        self.arrives(json.dumps(request, sort_keys=True))
         said = kind(self, first)
         reply = completion(request, {"content": json.dumps(said)}, 100, 20)
         headers = {"Content-Type": "application/json"}

@@ -119,11 +119,10 @@ def leak_rows(
     """
     items = _drawn(items, seed)
     wrong = [not all(item.verdicts.values()) for item in items]
-    if min(sum(wrong), len(wrong) - sum(wrong)) < least:
-        raise InputError(
-            f"a leak is measured on at least {least} right and {least} wrong texts",
-            hint="give more of them",
-        )
+    right = len(wrong) - sum(wrong)
+    if min(sum(wrong), right) < least:
+        problem = f"{right:,} right and {sum(wrong):,} wrong texts are too few to measure a leak"
+        raise InputError(problem, hint=f"give at least {least} of each")
     targets = [OVERALL, *sorted({name for item in items for name in item.verdicts})]
     for target in targets:
         asked = [i for i in items if target == OVERALL or target in i.verdicts]

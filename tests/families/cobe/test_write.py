@@ -2,7 +2,11 @@
 
 import json
 import os
+import time
+from collections import Counter
+from itertools import count
 from random import Random
+from threading import Event
 
 import pytest
 from hypothesis import given, settings
@@ -156,13 +160,19 @@ def served():
 
 
 @pytest.fixture
-def write(quick_contrafact, served):
-    service = {"FAKE_BASE_URL": f"{served.url}/v1", "FAKE_API_KEY": "sk-not-a-real-key-012345678"}
+def service(served):
+    at = {"FAKE_BASE_URL": f"{served.url}/v1", "FAKE_API_KEY": "sk-not-a-real-key-012345678"}
+    return {"env": {**os.environ, **at}}
 
+
+MODELS = ("--model", "openai-api/fake/writer", "--reader", "openai-api/fake/one")
+
+
+@pytest.fixture
+def write(quick_contrafact, service):
     def run(*options, command=("write", "--n", "8", "--seed", "1"), **how):
-        models = ("--model", "openai-api/fake/writer", "--reader", "openai-api/fake/one")
-        given = ("cobe", *command, *models, "--out", "o.jsonl", *options)
-        return quick_contrafact(*given, env={**os.environ, **service}, **how)
+        given = ("cobe", *command, *MODELS, "--out", "o.jsonl", *options)
+        return quick_contrafact(*given, **service, **how)
 
     return run
 
@@ -197,6 +207,40 @@ def test_stories_are_written_read_proven_and_judged_by_a_reader(
     decided = decisions(subject_of(stories[0], known[0].right[0].text))
     assert {one.passed for one in decided.values()} == {None}
     assert "by a reader alone" in decided["E1"].reason
+
+
+def test_a_killed_command_goes_on_and_repeats_only_the_calls_under_way(
+    write, served, service, start_contrafact, tmp_path
+):
+    answered, under_way, requests = 20, set(), Counter()
+    full, free, number = Event(), Event(), count(1)
+
+    def arrives(request):
+        requests[request] += 1
+        if next(number) > answered:
+            under_way.add(request)
+            full.set()
+            free.wait(120)
+
+    served.arrives = arrives
+    asked = ("cobe", "write", "--n", "8", "--seed", "1", *MODELS, "--out", "o.jsonl")
+    with start_contrafact(*asked, **service) as command:
+        assert full.wait(120)
+        kept = tmp_path / "o.jsonl.answers.jsonl"
+        deadline = time.monotonic() + 60
+        while kept.read_text(encoding="utf-8").count("\n") < 1 + answered:  # a line of settings
+            assert time.monotonic() < deadline, "what is answered is not kept"
+            time.sleep(0.02)
+        command.kill()
+    assert not (tmp_path / "o.jsonl").exists()
+    free.set()
+    before = requests.copy()
+    served.arrives = lambda request: requests.update([request])
+    write(code=0)
+    again = {request for request in requests - before if before[request]}
+    assert again == under_way
+    write("--out", "whole.jsonl", code=0)
+    assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "o.jsonl").read_bytes()
 
 
 def test_prove_finds_what_does_not_agree_with_the_structure(write, tmp_path):

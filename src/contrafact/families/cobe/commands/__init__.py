@@ -2,7 +2,7 @@
 
 import typer
 
-from contrafact.families.cobe.commands import augment, prove, synth, write
+from contrafact.families.cobe.commands import prove, synth, write
 
 __all__ = ["app"]
 
@@ -14,4 +14,4 @@ app.command("synth")(synth.synth)
 app.command("prove")(prove.prove)
 app.command("leak")(prove.leak)
 app.command("write")(write.write)
-app.command("augment")(augment.augment)
+app.command("augment")(write.augment)

@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,9 +21,6 @@ from contrafact.families.cobe.write.answers import check_written
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import read_rows, write_rows
 from contrafact.options import Options, argument, command, option
-
-if TYPE_CHECKING:
-    from contrafact.judges.surface import LeakRow
 
 _SHOWN = 20
 _BASES = {
@@ -115,7 +111,18 @@ def leak(options: _LeakOptions) -> None:
     ]
     with Progress("readers", None) as steps:
         rows = list(leak_rows(items, seed=options.seed, readers=reader or READERS, step=steps.step))
-    _show(rows)
+    show_table(
+        "AUROC of surface features alone (0.5 is chance)",
+        ("target", "reader", "model", "folds by", "answers", "wrong", "AUROC", "limit", ""),
+        [
+            (
+                *(row.target, row.reader, row.model, row.folds, f"{row.items:,}", f"{row.wrong:,}"),
+                *(f"{row.auroc:.3f} [{row.low:.3f}, {row.high:.3f}]", f"{row.limit:.2f}"),
+                "leaks" if row.leaks else "",
+            )
+            for row in rows
+        ],
+    )
     if out is not None:
         write_rows(out, [asdict(row) | {"leaks": row.leaks} for row in rows])
     leaks = [row for row in rows if row.leaks]
@@ -127,19 +134,3 @@ def leak(options: _LeakOptions) -> None:
         )
         raise typer.Exit(1)
     typer.echo(f"{file} does not leak: {len(rows)} readers, none above its limit")
-
-
-def _show(rows: "list[LeakRow]") -> None:
-    show_table(
-        "AUROC of surface features alone (0.5 is chance)",
-        ("target", "reader", "model", "folds by", "answers", "wrong", "AUROC", "limit", ""),
-        [
-            (
-                *(row.target, row.reader, row.model, row.folds, f"{row.items:,}", f"{row.wrong:,}"),
-                f"{row.auroc:.3f} [{row.low:.3f}, {row.high:.3f}]",
-                f"{row.limit:.2f}",
-                "leaks" if row.leaks else "",
-            )
-            for row in rows
-        ],
-    )

@@ -171,12 +171,10 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         for name in model.order
         if name in text.told
     }
-    claims = [
-        ConnectorClaim(
-            tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows
-        )
-        for claim in reading.claims
-    ]
+    claims = []
+    for claim in reading.claims:
+        causes = tuple(cause.name for cause in claim.causes)
+        claims.append(ConnectorClaim(causes, claim.effect.name, claim.follows))
     told = [relation for relation in relations if relation.says in story]
     family = family_of(facts, parents, text.quantities, told, claims)
     return Facts(text, model, reader, responses, derived, family, tuple(settings))
@@ -361,10 +359,8 @@ def _connector_problem(facts: Facts, claim: Claim) -> str:
         return f"it does not come of {names}"
     names_of_noise = [noise.name for noise in facts.model.noises]
     for setting in facts.proof.posterior.settings:  # the worlds that the facts allow
-        values, noise = (
-            facts.model.predict(setting),
-            dict(zip(names_of_noise, setting, strict=True)),
-        )
+        values = facts.model.predict(setting)
+        noise = dict(zip(names_of_noise, setting, strict=True))
         terms = [noise[term] for term in mechanism.noise]
         parents = [values[name] for name in mechanism.parents]
         actual = mechanism.table[(*parents, *terms)]
@@ -494,11 +490,8 @@ def with_proofs(
             yield from before
             yield from remaining
             return
-    raise InputError(
-        "no story in it has a proof",
-        file=file,
-        hint="give what `contrafact cobe synth` wrote",
-    )
+    hint = "give what `contrafact cobe synth` or `cobe write` wrote"
+    raise InputError("no story in it has a proof", file=file, hint=hint)
 
 
 Check = Callable[[Mapping[str, Any]], list[str]]
@@ -517,13 +510,11 @@ def prove_rows(
             continue
         basis = basis_of(proof)
         try:
-            problems = (
-                tuple(checks[basis](row)) if basis in checks else (f"its basis is '{basis}'",)
-            )
+            problems = checks[basis](row) if basis in checks else [f"its basis is '{basis}'"]
         except (KeyError, TypeError, AttributeError, IndexError) as error:
-            problems = (f"the story is incomplete: {type(error).__name__}: {error}",)
+            problems = [f"the story is incomplete: {type(error).__name__}: {error}"]
         answers = sum(len(row.get(key) or ()) for key in ("Right answers", "Wrong answers"))
-        yield line, Proven(problems, answers, case_of(row), basis)
+        yield line, Proven(tuple(problems), answers, case_of(row), basis)
 
 
 def case_of(row: Mapping[str, Any]) -> str:

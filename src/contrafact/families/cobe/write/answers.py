@@ -15,14 +15,8 @@ from contrafact.causal.model import Graph, Value
 from contrafact.families.cobe.data import read_story, subject_of
 from contrafact.families.cobe.synth.prove import Facts, record_problems, situation_of
 from contrafact.families.cobe.verifier import decisions
+from contrafact.families.cobe.write import story
 from contrafact.families.cobe.write.reading import disagreements
-from contrafact.families.cobe.write.story import (
-    QUOTED,
-    criteria_of_facts,
-    quoted_share,
-    schema_of,
-    told_of,
-)
 from contrafact.families.cobe.write.structure import NUMBER, structure_of
 from contrafact.prompts import PromptTemplate
 from contrafact.text.delimit import delimit
@@ -45,32 +39,25 @@ class AnswerPlan(NamedTuple):
 def answer_plans(facts: Facts) -> list[AnswerPlan]:
     """Return right answers, and some of the mistakes that the story allows, in a drawn order."""
     due = {one.variable: one for one in facts.proof.consequences if one.variable in facts.text.told}
-    right: dict[str, Value | None] = {
-        n: one.direction or one.kind == "stays" for n, one in due.items()
-    }
+    right: dict[str, Value | None]
+    right = {n: one.direction or one.kind == "stays" for n, one in due.items()}
     supposed, graph, draw = facts.proof.intervention, Graph(facts.text.graph), Random(str(due))
-    above, below = graph.ancestors(supposed), graph.descendants(supposed)
+    above, below = graph.ancestors(supposed), sorted(graph.descendants(supposed) - {*supposed})
     stays = [name for name, then in right.items() if then is True and name != NUMBER]
     mistakes: list[tuple[str, str, list[str], Value | None]] = [
         ("E1", "backtracks", [name for name in stays if name in above], False),
         ("E1", "spills over", [name for name in stays if name not in above], False),
         ("E1", "leaves open", stays, None),
-        (
-            "E2",
-            "stops short",
-            [n for n in sorted(below) if right.get(n) is False and n not in supposed],
-            True,
-        ),
+        ("E2", "stops short", [n for n in below if right.get(n) is False], True),
         ("E4", "keeps the number", [*facts.about["E4"]], True),
         ("E5", "denies the latent", [*facts.implied], False),
-        ("E3", TURNED, sorted(below), None),
+        ("E3", TURNED, below, None),
     ]
     able = [one for one in mistakes if one[2]]
+    drawn = draw.sample(able, min(_WRONG, len(able)))
     plans = [AnswerPlan(f"R{n}", "", "", _tells(facts, right)) for n in range(1, _RIGHT + 1)]
-    for number, (fails, why, names, then) in enumerate(
-        draw.sample(able, min(_WRONG, len(able))), 1
-    ):
-        told = right if why == TURNED else {**right, draw.choice(names): then}
+    for number, (fails, why, names, value) in enumerate(drawn, 1):
+        told = right if why == TURNED else {**right, draw.choice(names): value}
         plans.append(AnswerPlan(f"W{number}", fails, why, _tells(facts, told)))
     return plans
 
@@ -94,9 +81,9 @@ def answers_prompt(
     template: PromptTemplate, row: Mapping[str, Any], plans: Sequence[AnswerPlan]
 ) -> tuple[str, ResponseSchema]:
     turned = " and ".join(plan.label for plan in plans if plan.why == TURNED)
-    story, query = delimit(row["Variation text"]), delimit(row["Query"][0])
-    prompt = template.render(text=story, query=query, answers=plans, turned=turned)
-    return prompt, schema_of("answers", {plan.label: "…" for plan in plans})
+    text, query = delimit(row["Variation text"]), delimit(row["Query"][0])
+    prompt = template.render(text=text, query=query, answers=plans, turned=turned)
+    return prompt, story.schema_of("answers", {plan.label: "…" for plan in plans})
 
 
 def verdicts_of(
@@ -122,11 +109,12 @@ def _story_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
     number = next((facts.proof.facts[name] for name in facts.text.quantities), 100)
     if structure.scm(int(number)).mechanisms != facts.text.mechanisms:
         yield "the mechanisms are not those of the structure's forms"
-    for told in (told_of(facts, name) for name in facts.text.told):
-        if quoted_share(told, row["Variation text"]) < QUOTED:
+        return
+    for told in (story.told_of(facts, name) for name in facts.text.told):
+        if story.quoted_share(told, row["Variation text"]) < story.QUOTED:
             yield f"the text does not hold '{told}'"
-    if list(row["Evaluation criteria"]) != criteria_of_facts(facts):
-        yield f"the criteria are not {criteria_of_facts(facts)}"
+    if list(row["Evaluation criteria"]) != story.criteria_of_facts(facts):
+        yield f"the criteria are not {story.criteria_of_facts(facts)}"
     for reader in dict.fromkeys(one["reader"] for one in readings) or [""]:
         if {tuple(o["suppose"]) for o in readings if o["reader"] == reader} != {*structure.cases}:
             yield f"the reader '{reader}' did not answer every case"

@@ -20,17 +20,11 @@ from contrafact.judges.replies import read_json_object
 from contrafact.prompts import PromptTemplate
 from contrafact.text.delimit import delimit
 
-_BECOMES: Mapping[str, Value | None] = {"stays": True, "changes": False, "open": None}
-_MOVES: Mapping[str, Value | None] = {
-    "higher": "up",
-    "lower": "down",
-    "same": "nowhere",
-    "open": None,
-}
-
 
 def _words(name: str) -> Mapping[str, Value | None]:
-    return _MOVES if name == NUMBER else _BECOMES
+    if name == NUMBER:
+        return {"higher": "up", "lower": "down", "same": "nowhere", "open": None}
+    return {"stays": True, "changes": False, "open": None}
 
 
 class StoryReading(NamedTuple):
@@ -58,18 +52,11 @@ class StoryQuestion(NamedTuple):
         """Return the reading in a reader's reply, or why the reply cannot be used."""
         value = read_json_object(reply).value or {}
         try:
-            rows = [
-                {
-                    "reader": reader,
-                    "suppose": list(case),
-                    "after": {
-                        name: _words(name)[value["cases"][label][fact]]
-                        for fact, name in self.facts.items()
-                        if name not in case
-                    },
-                }
-                for label, case in self.cases.items()
-            ]
+            rows: list[dict[str, Any]] = []
+            for label, case in self.cases.items():
+                facts, said = self.facts.items(), value["cases"][label]
+                after = {n: _words(n)[said[fact]] for fact, n in facts if n not in case}
+                rows.append({"reader": reader, "suppose": list(case), "after": after})
             untold = [n for label, n in self.facts.items() if value["holds"][label] == "no"]
             return StoryReading(untold, rows, str(value["sense"]), str(value["why"])[:300])
         except (KeyError, TypeError) as error:
@@ -80,19 +67,17 @@ def story_question(
     template: PromptTemplate, structure: Structure, written: Written, text: str, reader: str
 ) -> StoryQuestion:
     draw = Random(f"{reader} {text}")
-    names = draw.sample([*structure.gates], len(structure.gates))
+    names, drawn = [*structure.gates], [*structure.cases]
+    draw.shuffle(names)
+    draw.shuffle(drawn)
     facts = {f"F{number}": name for number, name in enumerate(names, 1)}
-    drawn = draw.sample(structure.cases, len(structure.cases))
     cases = {f"K{number}": case for number, case in enumerate(drawn, 1)}
-    shape = {
-        "holds": dict.fromkeys(facts, "told|implied|no"),
-        "cases": {
-            label: {fact: "|".join(_words(n)) for fact, n in facts.items() if n not in case}
-            for label, case in cases.items()
-        },
-        "sense": "sane|odd|absurd",
-        "why": "…",
+    asked = {
+        label: {fact: "|".join(_words(n)) for fact, n in facts.items() if n not in case}
+        for label, case in cases.items()
     }
+    shape = {"holds": dict.fromkeys(facts, "told|implied|no"), "cases": asked}
+    shape |= {"sense": "sane|odd|absurd", "why": "…"}
     prompt = template.render(
         text=delimit(text),
         facts={label: written.facts[name] for label, name in facts.items()},

@@ -154,16 +154,15 @@ def story_row(
 ) -> dict[str, Any]:
     """Return a story in the paper's schema, with its proof from the structure."""
     number = written.facts[NUMBER].amount if NUMBER in written.facts else 100
-    scm, (core, variation) = structure.scm(number), id.split("v")
-    moved = {
-        name: {"kind": one.kind}
-        | ({"direction": one.direction} if name == NUMBER else {"after": one.after})
-        for name, one in structure.after(structure.supposed).items()
-    }
+    core, variation = map(int, id.split("v"))
+    moved = {}
+    for name, one in structure.after(structure.supposed).items():
+        how = {"direction": one.direction} if name == NUMBER else {"after": one.after}
+        moved[name] = {"kind": one.kind, **how}
     proof = {
         "basis": STRUCTURE,
         "template": f"written {core}",
-        **asdict(scm),
+        **asdict(structure.scm(number)),
         "forms": {name: gate.form for name, gate in structure.gates.items()},
         "wordings": {n: f.wordings(written.supposed.get(n)) for n, f in written.facts.items()},
         "relations": [],
@@ -174,8 +173,8 @@ def story_row(
         "readings": readings,
     }
     row: dict[str, Any] = {
-        "Core Set ID": int(core),
-        "Variation ID": int(variation),
+        "Core Set ID": core,
+        "Variation ID": variation,
         "Domain": structure.domain,
         "Variation text": text,
         "Query": list(queries([written.supposed[name] for name in structure.supposed])),

@@ -19,7 +19,7 @@ from contrafact.causal.counterfactual import Consequence, consequences
 from contrafact.causal.model import Graph, Value
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import condition_of
-from contrafact.families.cobe.records import DOMAINS, GRAPHS, Story
+from contrafact.families.cobe.records import DOMAINS, Story
 from contrafact.families.cobe.synth.difficulty import Difficulty
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 
@@ -27,11 +27,17 @@ LABELS = "ABCDEFGHIJKLMN"
 NUMBER, LATENT = "Q", "Z"
 """The labels of a number, and of what is implied and untold."""
 _SENTENCE = re.compile(r"[^.!?]+[.!?]?")
+_HIGHER = re.compile(r"\b(?:up|higher|more|above|rise|increase|longer|later)", re.IGNORECASE)
 _USUAL = Difficulty(facts=(3, 6), suppositions=(1, 1))
 _TRIES, _TWINS = 4_000, 200
 _HIDDEN, _HELD, _NUMBER = 0.25, 0.25, 0.4
 """The shares of structures with an untold common cause (of hybrids), something held back, and a
 number."""
+
+
+_JOINED = {"any": " or ", "all": " and "}
+_ALONE = {"root": "u_{name}", "one": "{0}", "held": "{1} or not {0}"}
+_ALONE |= {"up": "{less} + {0}", "down": "{more} - {0}"}
 
 
 class Gate(NamedTuple):
@@ -46,17 +52,10 @@ class Gate(NamedTuple):
     causes: tuple[str, ...] = ()
 
     def expression(self, name: str, number: int) -> str:
-        if self.form == "root":
-            return f"u_{name}"
-        if self.form == "held":
-            return f"{self.causes[1]} or not {self.causes[0]}"
-        if self.form in ("up", "down"):
-            return (
-                f"{number - 1} + {self.causes[0]}"
-                if self.form == "up"
-                else f"{number + 1} - {self.causes[0]}"
-            )
-        return (" and " if self.form == "all" else " or ").join(self.causes)
+        if joined := _JOINED.get(self.form):
+            return joined.join(self.causes)
+        less, more = number - 1, number + 1
+        return _ALONE[self.form].format(*self.causes, name=name, less=less, more=more)
 
 
 @dataclass(frozen=True)
@@ -116,10 +115,9 @@ class Structure:
     @cached_property
     def traps(self) -> list[str]:
         """What a careless edit gets wrong in it, by the names of `synth.difficulty.TRAPS`."""
-        changed, steps = self._changed, dict.fromkeys(self.supposed, 0)
-        for name in Graph(self.causes).order:
-            if near := [steps[cause] + 1 for cause in self.causes[name] if cause in steps]:
-                steps.setdefault(name, min(near))
+        changed, near = self._changed, {*self.supposed}
+        for _ in range(2):
+            near |= {name for name, causes in self.causes.items() if near & {*causes}}
         moved = {name for name in self.told if changed & {*self.causes[name]}}
         stays = {self.gates[name].form for name in moved - changed}
         found = {
@@ -127,8 +125,8 @@ class Structure:
             "stands": [n for n in self.supposed if self.causes[n] and n not in moved],
             "held back": "held" in stays,
             "together": len({*self.shared} & changed) == 1 < len(self.shared),
-            "far": [n for n in changed if steps.get(n, 0) > 2],
-            "number stays": NUMBER in steps and NUMBER not in changed,
+            "far": changed - near,
+            "number stays": NUMBER in Graph(self.causes).descendants(self.supposed) - changed,
         }
         return [name for name, holds in found.items() if holds]
 
@@ -139,11 +137,13 @@ class Structure:
         causes = {cause for name in self.supposed for cause in self.causes[name]}
         stays = {*self.told} - self._changed
         joined = [name for name in below if len(self.causes[name]) > 1]
+        links = [{n, cause} for n in self.told for cause in self.causes[n] if cause != LATENT]
         modes = {
             1: causes or below & stays,
             2: [name for name in stays if {*self.causes[name]} & causes],
             3: below - stays,
             5: LATENT in self.gates,
+            6: [link for link in links if len(link & stays) == 1],  # it takes another connector
             7: [name for name in joined if {*self.causes[name]} & stays],
         }
         return [mode for mode, holds in modes.items() if holds]
@@ -153,21 +153,19 @@ class Structure:
 
         All facts but one hang together, and no cause of a fact brings about another cause of it.
         """
-        graph = Graph(self.causes)
+        graph, stays = Graph(self.causes), {*self.told} - self._changed
         told = {name: tuple(c for c in self.causes[name] if c != LATENT) for name in self.told}
         if graph_name(told, [self.shared]) != self.graph:
             return False
         if any({*causes} & graph.ancestors(causes) for causes in self.causes.values()):
             return False
-        parts: list[set[str]] = []
-        for name, causes in self.causes.items():
-            near = [part for part in parts if part & {name, *causes}]
-            parts = [part for part in parts if part not in near]
-            parts.append({name, *causes}.union(*near))
-        alone = [part for part in parts if len(part) == 1]
-        if len(parts) - len(alone) != 1 or len(alone) > 1 or {*self.supposed} & set().union(*alone):
+        links = [{name, one} for name, causes in self.causes.items() for one in causes]
+        part = links[0]
+        for _ in links:
+            part = part.union(*(link for link in links if link & part))
+        alone = {*self.causes} - part
+        if len(alone) > 1 or alone & {*self.supposed}:
             return False
-        stays = {*self.told} - self._changed
         return bool(stays) and len({*self.traps} & {*wanted.traps}) >= wanted.least_traps
 
 
@@ -186,7 +184,7 @@ def structure_of_story(story: Story, rng: Random) -> tuple[Structure, dict[str, 
     """
     domain = rng.choice([name for name in DOMAINS if name != story.domain])
     setting = rng.choice(settings()[domain])
-    proof = dict((story.proof or {}).items())
+    proof = story.proof or {}
     if "forms" in proof:
         row = {"Proof": proof, "Graph type": story.graph, "Domain": story.domain}
         return structure_of(row, setting, domain), {}
@@ -200,10 +198,8 @@ def structure_of_story(story: Story, rng: Random) -> tuple[Structure, dict[str, 
         parts[label] = sentence
         gates[label] = Gate("root") if sentence in stays else Gate("one", ("A",))
     if story.numerical:
-        up = re.search(
-            r"\b(?:up|higher|more|above|rise|increase|longer|later)", story.numerical, re.I
-        )
-        parts[NUMBER], gates[NUMBER] = story.numerical, Gate("down" if up else "up", ("A",))
+        form = "down" if _HIGHER.search(story.numerical) else "up"  # by what happened
+        parts[NUMBER], gates[NUMBER] = story.numerical, Gate(form, ("A",))
     if story.latent:
         bearer = "B" if stays else "A"
         parts[LATENT] = story.latent
@@ -219,28 +215,26 @@ def draw_structures(
     `InputError` if there is no such graph or domain, or no further structure of the difficulty.
     """
     rng, wanted = Random(f"write {seed}"), wanted or _USUAL
-    for what, name, known in (("graph type", graph, GRAPHS), ("domain", domain, DOMAINS)):
-        if name is not None and name not in known:
-            raise InputError(f"there is no {what} '{name}'", hint=f"use one of {', '.join(known)}")
-    graphs, domains = [graph] if graph else [*wanted.graphs], [domain] if domain else [*DOMAINS]
+    wanted = replace(wanted, graphs=(graph,)) if graph else wanted
+    if domain not in (None, *DOMAINS):
+        raise InputError(f"there is no domain '{domain}'", hint=f"use one of {', '.join(DOMAINS)}")
+    graphs, domains = [*wanted.graphs], [domain] if domain else [*DOMAINS]
     rng.shuffle(graphs)
     rng.shuffle(domains)
     places = {name: rng.sample(few, len(few)) for name, few in settings().items()}
     drawn: dict[str, Structure] = {}
     for index in range(n):
-        field = domains[index % len(domains)]
+        field, name = domains[index % len(domains)], graphs[index % len(graphs)]
         setting = places[field][index // len(domains) % len(places[field])]
         for _ in range(_TRIES):
-            found = _drawn(graphs[index % len(graphs)], field, setting, wanted, rng)
+            found = _drawn(name, field, setting, wanted, rng)
             key = str(found and (found.domain, found.gates, found.supposed))
             if found is not None and key not in drawn and found.fits(wanted):
                 drawn[key] = found
                 break
         else:
-            raise InputError(
-                f"no further structure with the graph '{graphs[index % len(graphs)]}' was found",
-                hint="ask for fewer stories, more graphs or another level",
-            )
+            hint = "ask for fewer stories, more graphs or another level"
+            raise InputError(f"no further structure with the graph '{name}' was found", hint=hint)
     return [*drawn.values()]
 
 
@@ -259,12 +253,11 @@ def twin_of(structure: Structure, rng: Random) -> Structure | None:
     able = [name for name in able if name not in structure.shared]
     for _ in range(_TWINS if able else 0):
         name = rng.choice(able)
-        form = {"any": "all", "all": "any"}.get(structure.gates[name].form, "")
-        gate = (
-            structure.gates[name]._replace(form=form)
-            if form
-            else _gate(able[: able.index(name)], rng)
-        )
+        gate = structure.gates[name]
+        if gate.form in _JOINED:
+            gate = gate._replace(form="all" if gate.form == "any" else "any")
+        else:
+            gate = _gate(able[: able.index(name)], rng)
         twin = replace(structure, gates={**structure.gates, name: gate})
         if twin.fits(Difficulty()) and twin._changed != structure._changed:
             return twin

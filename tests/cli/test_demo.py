@@ -75,7 +75,7 @@ def test_the_demo_goes_on_where_it_was_stopped_and_ends_with_a_report_of_examine
         assert (here / task / "report.html").exists()
     again = quick_contrafact(*arguments)
     assert again.returncode == 0, again.stderr
-    assert again.stdout.count("no model was called") == 5
+    assert again.stdout.count("no model was called") == 6
     assert again.stdout.count("%  invalid") == result.stdout.count("%  invalid")
     assert "report: here/report.html" in again.stdout
 

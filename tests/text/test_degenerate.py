@@ -109,7 +109,7 @@ def test_texts_without_a_word_of_their_input_are_no_answer_only_where_they_repea
         ("Harbour lenders lose deposits while savers win", None),
         ("Mortgage rates may or may not hurt Harbour lenders", OPEN),
         ("The effect on Harbour lenders remains unclear and depends on many factors", OPEN),
-        ("Lenders' shares could go up or down after this", OPEN),
+        ("Lenders' shares could go up or down after this week", OPEN),
         ("Uncertainty over Merrowland's bank could choke Harbour lenders", None),
         ("Harbour lenders' rates lead to", CUT),
         ("Harbour lenders face a wave of defaults, forcing", CUT),

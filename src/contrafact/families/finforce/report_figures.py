@@ -326,11 +326,9 @@ def _with_papers_changes(table: Table, data: ChapterData) -> Table:
     return with_paper(table, paper, facts["tables"]["changes"], fluency_notes(data))
 
 
-_CHANGES: tuple[Key, ...] = (
-    ("perplexity", "valid"),
-    *((measure, "valid") for measure in SHORT_NAMES),
-    *((measure, "strict") for measure in SHORT_NAMES),
-)
+_FORMS: tuple[Form, ...] = ("valid", "strict")
+_CHANGES: list[Key] = [("perplexity", "valid")]
+_CHANGES += [(measure, form) for measure in SHORT_NAMES for form in _FORMS]
 
 
 def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:

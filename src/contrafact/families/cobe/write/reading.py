@@ -54,8 +54,8 @@ class StoryQuestion(NamedTuple):
         try:
             rows: list[dict[str, Any]] = []
             for label, case in self.cases.items():
-                facts, said = self.facts.items(), value["cases"][label]
-                after = {n: _words(n)[said[fact]] for fact, n in facts if n not in case}
+                facts, given = self.facts.items(), value["cases"][label]
+                after = {n: _words(n)[given[fact]] for fact, n in facts if n not in case}
                 rows.append({"reader": reader, "suppose": list(case), "after": after})
             untold = [n for label, n in self.facts.items() if value["holds"][label] == "no"]
             return StoryReading(untold, rows, str(value["sense"]), str(value["why"])[:300])

@@ -21,7 +21,6 @@ from contrafact.family import task_named
 from contrafact.family.settings import RunSettings, Sampling, TaskOptions, Transport, scoring_fields
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.options import NO_NUMBER, is_no_number, option, option_problem
-from contrafact.prompts import bundled_packs
 from contrafact.redaction import LEFT_OUT, secrets_dropped, without_secrets
 
 __all__ = [
@@ -243,6 +242,8 @@ def make_config(
 
 def file_config(file: ConfigFile, given: Mapping[str, Any], task: str) -> RunConfig:
     """Return the checked options of a config file with resolved paths; those given replace them."""
+    from contrafact.prompts import bundled_packs  # imports Jinja2
+
     values = dict(file.values)
     if (named := values.pop("task", task)) != task:
         problem = f"is a config of {named}, not of {task}"
@@ -267,6 +268,8 @@ def config_text(
     settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
 ) -> str:
     """Return the ``config.yaml`` that repeats a run, without defaults and secrets."""
+    from contrafact.prompts import bundled_packs  # imports Jinja2
+
     task_values = {
         name: value
         for name, value in settings.options

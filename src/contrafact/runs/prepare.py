@@ -154,7 +154,7 @@ def _refuse_examples(settings: RunSettings, shows: bool) -> None:
     ):
         name = option.removeprefix("--").replace("-", "_")
         # A preset may fill this in for methods that the user then overrode; that is no mistake.
-        if name in filled_in and settings.option(name) == filled_in[name]:
+        if name in filled_in and settings.option(name) in (filled_in[name], (filled_in[name],)):
             continue
         if is_set and not shows:
             raise InputError(

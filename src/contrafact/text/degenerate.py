@@ -24,6 +24,7 @@ from importlib.resources import files
 import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+from contrafact.errors import installed
 from contrafact.text.delimit import delimit
 from contrafact.text.english import is_cut_off, is_modifier
 from contrafact.text.tokens import same_root, sentence_spans, stem
@@ -354,7 +355,10 @@ def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
 
 
 def _breaks_off(text: str, own: Sequence[str]) -> bool:
-    """Return whether a text ends on a word or mark that goes on, or in a word that is none."""
+    """Return whether a text ends on a word or mark that goes on, or in a word that is none.
+
+    Which words are English is known with spaCy alone; without it marks and the word list decide.
+    """
     if text.endswith((";", ":", "-", "–", "—", "(", "“", "‘", "&")):
         return True
     if text.count("(") > text.count(")") or text.count("“") > text.count("”"):
@@ -369,12 +373,13 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
     if last in ("in", "on"):
         return stem(previous) not in _word_list("particles")
     ends = last.endswith("ly") or last in _word_list("final")
-    if previous in _word_list("unfinished") and is_modifier(last) and not ends:
+    english = installed("spacy")
+    if english and previous in _word_list("unfinished") and is_modifier(last) and not ends:
         return True
     if len(before) > RUN and words(" ".join(before)) in map(words, own):
         return not ends
     known = any(last in words(source) for source in own)
-    return not known and bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
+    return english and not known and bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
 
 
 def _first(probable: Mapping[str, float]) -> str:

@@ -311,8 +311,8 @@ def few_shot_change(data: ChapterData) -> Section:
         for c in columns
         if c.kind in ("signed", "points") and not c.key.endswith("_strict")
     ]
-    said = "Over valid outputs, with 95% intervals by headline; scores in percentage points."
-    chart = GridChart(key, title, said, list(frame["system"]), [""], panels)
+    caption = "Over valid outputs, with 95% intervals by headline; scores in percentage points."
+    chart = GridChart(key, title, caption, list(frame["system"]), [""], panels)
     return replace(section, shows=[chart, table])
 
 

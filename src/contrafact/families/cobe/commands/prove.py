@@ -17,7 +17,6 @@ from contrafact.families.cobe.synth.prove import (
     prove_rows,
     with_proofs,
 )
-from contrafact.families.cobe.write.answers import check_written
 from contrafact.files.atomic import guard_output
 from contrafact.files.tables import read_rows, write_rows
 from contrafact.options import Options, argument, command, option
@@ -46,6 +45,8 @@ def prove(options: _ProveOptions) -> None:
 
     Example: contrafact cobe prove stories.jsonl
     """
+    from contrafact.families.cobe.write.answers import check_written  # imports Inspect
+
     file = options.file
     checks = {TEXT: check_story, STRUCTURE: check_written}
     failed, counts = 0, {basis: Counter[str]() for basis in checks}

@@ -214,6 +214,7 @@ WRONG = {
     "cobe augment none.json --model M --out o.json": "none.json: no such file",
     "cobe augment folder --model M --out o.json": "folder: is a folder",
     "cobe augment nohead.jsonl --model M --out o.json": "nohead.jsonl:1: the key 'Variation te",
+    "cobe write --n 0 --model M --reader R --out o.jsonl": "must be at least 1",
     "cobe write --n 1 --model M --out o.jsonl": "Missing option '--reader'",
     "cobe write --n 1 --model M --reader R --out folder": "folder: is a folder",
     "cobe study sample": "Missing argument 'FILE|RUN",

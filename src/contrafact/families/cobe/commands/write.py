@@ -102,11 +102,12 @@ def augment(options: _AugmentOptions) -> None:
 
     Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.jsonl
     """
+    guard_output(options.out, options.file)
+    stories = load_stories(options.file)
+    # After the file was read, as these import Inspect.
     from contrafact.families.cobe.write.stage import Plan
     from contrafact.families.cobe.write.structure import structure_of_story
 
-    guard_output(options.out, options.file)
-    stories = load_stories(options.file)
     cores = {story.core_set_id: story for story in reversed(stories)}
     plans = []
     for core, story in sorted(cores.items()):

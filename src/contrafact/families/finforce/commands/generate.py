@@ -18,7 +18,6 @@ from contrafact.options import (
     key_values,
     option,
 )
-from contrafact.prompts import pack_source
 from contrafact.stages.run import executor, stage_command
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ class GenerateOptions(CallOptions):
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
     def stage(self) -> "GenerateStage":
+        from contrafact.prompts import pack_source  # imports Jinja2
+
         """Return the stage that writes the scenarios."""
         if str(self.shots_from) == "-":
             raise InputError(

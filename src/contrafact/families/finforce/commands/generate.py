@@ -62,9 +62,9 @@ class GenerateOptions(CallOptions):
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
 
     def stage(self) -> "GenerateStage":
+        """Return the stage that writes the scenarios."""
         from contrafact.prompts import pack_source  # imports Jinja2
 
-        """Return the stage that writes the scenarios."""
         if str(self.shots_from) == "-":
             raise InputError(
                 "examples cannot be read from standard input", hint="name a file with --shots-from"

@@ -263,12 +263,26 @@ def test_draws_counted_from_0_are_refused_and_not_left_out(tmp_path):
     assert refused.value.line == 2
 
 
-def test_a_file_of_one_side_is_scored_on_that_side_and_says_so(quick_contrafact, service, tmp_path):
+def test_items_without_outputs_are_left_out_on_request_only(tmp_path):
+    data = lines(tmp_path / "data.jsonl", [{"headline": h} for h, _, _ in PAIRS])
+    whole = score(tmp_path, WIDE[:2], given={"data": data})
+    part = score(tmp_path, WIDE[:2], given={"data": data}, partial=True)
+    assert (whole.samples, part.samples) == (3, 2)
+    assert "1 items without any output left out (--partial)" in part.manifest.data.notes[0]
+    assert whole.identity != part.identity
+    with pytest.raises(InputError, match="--partial is not needed"):
+        score(tmp_path, WIDE, given={"data": data}, partial=True)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_file_of_one_side_is_scored_on_that_side_and_says_so(
+    quick_contrafact, service, tmp_path, partial
+):
     rows = [f"Mill {n} lifts its dividend,risk,Mill {n} lenders tighten terms" for n in range(8)]
     (tmp_path / "risk.csv").write_text("\n".join(["headline,side,text", *rows]) + "\n")
     done = quick_contrafact(
         "score", "finforce", "risk.csv", "--judge", service.judge, "--fluency-model", "none",
-        "--out", "run", env=service.environment,
+        "--out", "run", *(["--partial"] if partial else []), env=service.environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "the file has no opportunity output: it is left out" in done.stdout + done.stderr

@@ -59,7 +59,7 @@ def test_a_verifiers_reader_is_counted_by_its_own_name_and_once_over_all_starts(
     row = {"story_id": story.id, "phrasing": "A", "system": "s", "response": "Nobody ever came."}
     edits = write_lines(tmp_path / "edits.jsonl", [row])
     given = {"data": tmp_path / "st.jsonl", "judges": ("proof",)}
-    source = Source(score=edits)
+    source = Source(score=edits, partial=True)
     options = {"reader": reader}
 
     def start():

@@ -95,7 +95,7 @@ def score(
             the command's ``--data``.
         out: Run folder. [runs/TASK-HASH]
         options: Further options of the command, with underscores in their names, as with `run`:
-            ``system``, …
+            ``system``, ``partial``, …
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.

@@ -171,7 +171,7 @@ class RecordedOutputs:
         asked: The ids of the units that are scored; a missing output of a unit counts as invalid.
         items: The rows that the items are loaded from, if they came with the outputs.
         scored: The perplexities of these texts, if the same model scored them earlier.
-        source: The command's options: ``score`` with ``system`` and ``columns``, or
+        source: The command's options: ``score`` with ``system``, ``columns`` and ``partial``, or
             ``run`` with the other options given.
     """
 

@@ -70,12 +70,13 @@ class Source(BaseModel):
     columns: dict[str, str] | None = option(
         None, "The file's columns with other names, e.g. system=run_name.", metavar="FIELD=COLUMN,…"
     )
+    partial: bool = option(False, "Leave out items that the file has no output of.")
 
     @model_validator(mode="after")
     def _one_source(self) -> "Source":
         if (self.score is None) == (self.run is None):
             raise ValueError("name either a file to score or a run")
-        of_files = ("system", "columns")
+        of_files = ("system", "columns", "partial")
         without_use = [name for name in of_files if getattr(self, name)]
         if self.run is not None and without_use:
             raise ValueError(f"{without_use[0]} has no effect when a run is judged again")

@@ -80,8 +80,9 @@ def prepare_score(
         "score": file.origin or file.path,
         "system": source.system,
         "columns": dict(source.columns or {}),
+        "partial": source.partial or None,
     }
-    return prepare_outputs(reader, source=asked, origin=file.origin)
+    return prepare_outputs(reader, partial=source.partial, source=asked, origin=file.origin)
 
 
 @dataclass
@@ -272,6 +273,7 @@ def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[An
 def prepare_outputs(
     reader: OutputReader,
     *,
+    partial: bool = False,
     source: Mapping[str, Any] | None = None,
     origin: str = "",
 ) -> Prepared:
@@ -298,6 +300,16 @@ def prepare_outputs(
     lacking = [part for part in run.parts if part not in parts_held]
     if lacking:
         notes = [*notes, f"the file has no {' and no '.join(lacking)} output: it is left out"]
+    if partial:
+        covered = frozenset(sample for one in systems.values() for sample, _ in one.outputs)
+        if covered == asked and not lacking:
+            raise InputError(
+                "--partial is not needed: the file has an output for every item",
+                hint="leave it out",
+            )
+        if without := len(asked - covered):
+            notes = [*notes, f"{without} items without any output left out (--partial)"]
+        asked = covered
     recorded = RecordedOutputs(
         systems,
         asked,

@@ -44,6 +44,7 @@ from contrafact.stages.stage import (
 __all__ = ["ScoreStage", "score"]
 
 _OF_A_RUN = (
+    "partial",
     "limit",
     "estimate",
     "dry_run",

@@ -338,7 +338,11 @@ def _sentence(finding: _Finding) -> Reason:
     lead = "".join(text for text, holds in leads.items() if holds)
     both = "both" if len(ranked) == 2 else f"all {len(ranked)}"
     strict = ", counting what is invalid or no answer as wrong" if finding.form == "strict" else ""
-    units = count(int(ranked.iloc[0][spec.clusters]), spec.cluster_noun, spec.clusters)
+    # Bounds rest on what is open as well, which the strict form alone has among its rows.
+    counted = ranked
+    if finding.bounds and finding.measure is not None:
+        counted = data.overall(finding.measure.name, "strict")
+    units = count(int(counted.iloc[0][spec.clusters]), spec.cluster_noun, spec.clusters)
     what = spec.output[1] if len(finding.columns) < 2 else "verdicts"
     low = finding.measure is not None and finding.measure.better == "low"
     within = [

@@ -62,7 +62,6 @@ def test_the_demo_goes_on_where_it_was_stopped_and_ends_with_a_report_of_examine
         *(f"embedded/smollm2-135m · {method}" for method in written),
         "reference (ours)",
         "control: headline said again",
-        "control: another headline's",
     }
     assert {row["asked"] for row in results["finforce"]["invalid"]} == {4}
     asked = {row["system"]: row["asked"] for row in results["rfc-detect"]["invalid"]}
@@ -103,11 +102,9 @@ def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, t
         }
         (reference,) = (name for name in own if name.startswith("reference"))
         controls = {name: row for name, row in own.items() if name.startswith("control")}
-        assert len(controls) == {"finforce": 2, "cobe": 3}[task]
+        assert len(controls) == {"finforce": 1, "cobe": 3}[task]
         for name, row in controls.items():
-            # What fits another headline is told by its words where they are of nothing here.
-            # Two blocks of stories have no interval.
-            if name != "control: another headline's" and task != "cobe":
+            if task != "cobe":  # two blocks of stories have no interval
                 assert row["high"] < own[reference]["low"], name
             assert row["estimate"] < own[reference]["estimate"], name
 

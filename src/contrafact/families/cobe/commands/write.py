@@ -122,7 +122,8 @@ def augment(options: _AugmentOptions) -> None:
     if not plans:
         hint = "write the second query in the form of phrasing B (docs/cobe.md)"
         raise InputError("no story states what is supposed", file=options.file, hint=hint)
-    for line, row in read_rows(options.out) if Path(options.out).exists() else ():
+    out = Path(options.out)
+    for line, row in read_rows(out) if out.exists() and out.stat().st_size else ():
         if not row.get(APPROVAL):
             problem, hint = "holds a story that does not await approval", "name another file"
             raise InputError(problem, file=options.out, line=line, hint=hint)

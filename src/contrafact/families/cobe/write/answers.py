@@ -57,15 +57,15 @@ def answer_plans(facts: Facts) -> list[AnswerPlan]:
     drawn = draw.sample(able, min(_WRONG, len(able)))
     plans = [AnswerPlan(f"R{n}", "", "", _tells(facts, right)) for n in range(1, _RIGHT + 1)]
     for number, (fails, why, names, value) in enumerate(drawn, 1):
-        told = right if why == TURNED else {**right, draw.choice(names): value}
-        plans.append(AnswerPlan(f"W{number}", fails, why, _tells(facts, told)))
+        values = right if why == TURNED else {**right, draw.choice(names): value}
+        plans.append(AnswerPlan(f"W{number}", fails, why, _tells(facts, values)))
     return plans
 
 
-def _tells(facts: Facts, told: Mapping[str, Value | None]) -> list[str]:
+def _tells(facts: Facts, values: Mapping[str, Value | None]) -> list[str]:
     """Return what an answer has to say: of each fact whether it is as told, None left open."""
     listed = []
-    for name, then in told.items():
+    for name, then in values.items():
         forms = facts.reader.wordings[name]
         if name == NUMBER:
             way = {"up": "higher than", "down": "lower than"}.get(str(then), "still")
@@ -91,8 +91,9 @@ def verdicts_of(
 ) -> dict[str, bool] | None:
     """Return the verdict on every criterion that a story asks; None if one of them is open."""
     subject = {**subject_of(read_story(row), text), "readings": readings}
-    decided = {name: decisions(subject)[name].passed for name in subject["criteria"]}
-    return None if None in decided.values() else {n: bool(one) for n, one in decided.items()}
+    decided = decisions(subject)
+    verdicts = {name: decided[name].passed for name in subject["criteria"]}
+    return None if None in verdicts.values() else {n: bool(v) for n, v in verdicts.items()}
 
 
 def check_written(row: Mapping[str, Any]) -> list[str]:

@@ -279,9 +279,9 @@ class _Desk:
         plans = answers.answer_plans(situation_of(row))
         prompt, schema = answers.answers_prompt(self.templates["write-answers"], row, plans)
         reply = await self._ask(self.writer, [self._message(prompt)], schema)
-        given = read_json_object(reply).value or {}
+        texts = read_json_object(reply).value or {}
         for plan in plans:
-            text = " ".join(str(given.get(plan.label, "")).split())
+            text = " ".join(str(texts.get(plan.label, "")).split())
             replies = await self._replies(row, text) if text else []
             known = answers.verdicts_of(row, text, replies)
             if known and not (known[plan.fails] if plan.fails else not all(known.values())):

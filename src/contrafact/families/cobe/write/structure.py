@@ -120,7 +120,7 @@ class Structure:
             near |= {name for name, causes in self.causes.items() if near & {*causes}}
         moved = {name for name in self.told if changed & {*self.causes[name]}}
         stays = {self.gates[name].form for name in moved - changed}
-        found = {
+        traps = {
             "suffices": stays & {"any", "all"},
             "stands": [n for n in self.supposed if self.causes[n] and n not in moved],
             "held back": "held" in stays,
@@ -128,7 +128,7 @@ class Structure:
             "far": changed - near,
             "number stays": NUMBER in Graph(self.causes).descendants(self.supposed) - changed,
         }
-        return [name for name, holds in found.items() if holds]
+        return [name for name, holds in traps.items() if holds]
 
     @property
     def failure_modes(self) -> list[int]:
@@ -227,10 +227,10 @@ def draw_structures(
         field, name = domains[index % len(domains)], graphs[index % len(graphs)]
         setting = places[field][index // len(domains) % len(places[field])]
         for _ in range(_TRIES):
-            found = _drawn(name, field, setting, wanted, rng)
-            key = str(found and (found.domain, found.gates, found.supposed))
-            if found is not None and key not in drawn and found.fits(wanted):
-                drawn[key] = found
+            structure = _drawn(name, field, setting, wanted, rng)
+            key = str(structure and (structure.domain, structure.gates, structure.supposed))
+            if structure is not None and key not in drawn and structure.fits(wanted):
+                drawn[key] = structure
                 break
         else:
             hint = "ask for fewer stories, more graphs or another level"

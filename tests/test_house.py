@@ -37,6 +37,19 @@ def test_only_public_interfaces_of_others_are_used():
     assert private == []
 
 
+def test_the_lowest_floors_are_tested_without_the_command():
+    """``tools/newer.sh`` runs these tests where only the base is installed."""
+    tests = Path(__file__).parent
+    started = [
+        str(path.relative_to(tests))
+        for floor in ("causal", "files", "stats", "text")
+        for path in sorted((tests / floor).glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.arg) and node.arg.endswith("contrafact")
+    ]
+    assert started == []
+
+
 def test_no_module_imports_an_executor():
     """The program finds them as entry points: Ray's is a package of its own."""
     for tree in MODULES.values():

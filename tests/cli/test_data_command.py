@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from functools import partial
 
 import pytest
+from openpyxl import Workbook
 from tests.support.lines import write_lines
 from tests.support.loopback import folder_served
 from tests.support.terminal import at_terminal
@@ -276,6 +278,19 @@ def test_gold_of_two_minds_is_told_by_a_run_as_by_the_check(quick_contrafact, tm
                                 "--out", "run", code=0)  # fmt: skip
         assert notes[0] in done.stderr.splitlines()[0]
         assert "of the same text" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("title", ["Wire March", "Wire #2", "Bea's", "Old"])
+def test_the_name_of_another_sheet_is_one_that_works_in_a_shell(quick_contrafact, tmp_path, title):
+    book = Workbook()
+    book.active.append(["headline"])
+    book.create_sheet(title).append(["headline"])
+    book[title].append(["Tern & Vale waits for the quarter's figures"])
+    (tmp_path / "in").mkdir()
+    book.save(tmp_path / "in" / "wire.xlsx")
+    said = quick_contrafact("data", "check", "in/wire.xlsx").stderr
+    (named,) = shlex.split(said.splitlines()[0].partition("another is ")[2])
+    assert "1 rows" in quick_contrafact("data", "check", named, code=0).stdout
 
 
 def test_many_texts_of_two_minds_are_counted():

@@ -1,6 +1,5 @@
 """Workbooks as analysts keep them: several sheets, hidden rows, long texts."""
 
-import shlex
 import zipfile
 
 import pandas as pd
@@ -55,19 +54,6 @@ def test_columns_are_as_wide_as_their_texts_and_long_ones_wrap(tmp_path):
     assert not sheet["A2"].alignment.wrap_text
     assert sheet.auto_filter.ref == "A1:C3"
     pd.testing.assert_frame_equal(pd.read_excel(tmp_path / "out.xlsx"), frame)
-
-
-@pytest.mark.parametrize("title", ["Wire March", "Wire #2", "Bea's", "Old"])
-def test_the_name_of_another_sheet_is_one_that_works_in_a_shell(quick_contrafact, tmp_path, title):
-    book = Workbook()
-    book.active.append(["headline"])
-    book.create_sheet(title).append(["headline"])
-    book[title].append(["Tern & Vale waits for the quarter's figures"])
-    (tmp_path / "in").mkdir()
-    book.save(tmp_path / "in" / "wire.xlsx")
-    said = quick_contrafact("data", "check", "in/wire.xlsx").stderr
-    (named,) = shlex.split(said.splitlines()[0].partition("another is ")[2])
-    assert "1 rows" in quick_contrafact("data", "check", named, code=0).stdout
 
 
 def test_only_what_is_called_so_is_said_to_be_an_archive(tmp_path):

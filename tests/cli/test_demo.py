@@ -128,11 +128,13 @@ def test_the_demo_goes_on_where_it_was_stopped_and_a_second_run_calls_no_model(
 
 
 def test_the_demo_needs_no_more_than_it_is_installed_with(monkeypatch, tmp_path):
-    """Its installation has figures and the embedded model; other extras must not be asked for."""
-    missing = set(EXTRAS) - {"matplotlib"}
+    """Its installation has figures, counts of tokens and the embedded model, and no other extra."""
+    missing = set(EXTRAS) - {"matplotlib", "bpe_openai"}
     monkeypatch.setattr(
         "contrafact.errors.find_spec", lambda name: None if name in missing else find_spec(name)
     )
+    _, rewritten, *_ = rewriting_example()
+    assert rewritten.note == "passes"
     for part in demo._of_kind(DemoPart):
         given = {"models": (demo.DEMO_MODEL,), "methods": part.methods, "judges": part.judges}
         if part.data is not None:

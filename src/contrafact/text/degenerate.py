@@ -89,6 +89,20 @@ _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 _ANY_ITEMS = 3
 _MOST_OTHERS = 6  # with more words beside the sentences that decline, a text answers all the same
 _JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
+_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
+_BEFORE_VERB = (
+    "to",
+    "will",
+    "would",
+    "could",
+    "can",
+    "may",
+    "might",
+    "must",
+    "should",
+    "not",
+    "and",
+)
 _SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
 
@@ -296,7 +310,7 @@ class Batch:
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
             return FOREIGN
-        english = languages(text).get("en", 0.0) >= STRANGE
+        english = len(tokens) < RUN or languages(text).get("en", 0.0) >= STRANGE
         return _in_itself(text, own, directed=directed) if english else None
 
     def _is_foreign(self, text: str, source: str) -> bool:
@@ -333,17 +347,23 @@ def _word_list(name: str) -> frozenset[str]:
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     lists = {**_lists()}
-    lists["open"] = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
-    names = ("refuses", "both", "open", "hedge")
-    flags = re.IGNORECASE | re.DOTALL
-    return {name: re.compile(lists[name].replace("\n", ""), flags) for name in names}
+    for name in ("both", "open"):
+        for part in ("up", "down", "may"):
+            lists[name] = lists[name].replace("{" + part + "}", lists[part])
+    cased = {"task": re.DOTALL, "cut": re.DOTALL}
+    return {
+        name: re.compile(lists[name].replace("\n", ""), cased.get(name, re.IGNORECASE | re.DOTALL))
+        for name in ("refuses", "task", "both", "open", "hedge", "cut", "ended")
+    }
 
 
 def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
     """Return the reason that an English text shows in its own words, or None."""
     patterns = _patterns()
     sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    others = [one for one in sentences if not patterns["refuses"].search(one)]
+    names = ("refuses", "task")[: 1 + directed]
+    unquoted = [_QUOTED.sub(" ", one) for one in sentences]
+    others = [one for one in unquoted if not any(patterns[name].search(one) for name in names)]
     if len(others) < len(sentences) and sum(len(words(one)) for one in others) <= _MOST_OTHERS:
         return REFUSAL
     if directed and patterns["both"].search(text):
@@ -359,22 +379,26 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
 
     Which words are English is known with spaCy alone; without it marks and the word list decide.
     """
-    if text.endswith((";", ":", "-", "–", "—", "(", "“", "‘", "&")):
+    if text.endswith((",", ";", ":", "-", "–", "—", "(", "“", "‘", "&")):
         return True
-    if text.count("(") > text.count(")") or text.count("“") > text.count("”"):
+    if any(text.count(opened) > text.count(closed) for opened, closed in ("()", "“”", "[]")):
         return True
     bare = text.rstrip(" …").removesuffix("..")
-    if bare.endswith((".", "!", "?", '"', "”", "’", ")")):
+    if bare.endswith((".", "!", "?", '"', "”", "’", ")")) or _patterns()["ended"].search(bare):
         return False
     *before, last = bare.split() or [""]
     previous = before[-1].casefold() if before else ""
-    if last in _word_list("unfinished") or _JOINED.search(last):
+    if last in _word_list("unfinished") or _JOINED.search(last) or _patterns()["cut"].search(bare):
+        return True
+    verb = last.endswith("s") or previous in _BEFORE_VERB or previous.endswith(",")
+    if verb and stem(last) in _word_list("objects"):
         return True
     if last in ("in", "on"):
         return stem(previous) not in _word_list("particles")
     ends = last.endswith("ly") or last in _word_list("final")
     english = installed("spacy")
-    if english and previous in _word_list("unfinished") and is_modifier(last) and not ends:
+    opened = previous in _word_list("unfinished") - _word_list("links")
+    if english and opened and is_modifier(last) and not ends:
         return True
     if len(before) > RUN and words(" ".join(before)) in map(words, own):
         return not ends

@@ -26,7 +26,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from contrafact.errors import installed
 from contrafact.text.delimit import delimit
-from contrafact.text.english import is_cut_off, is_modifier
+from contrafact.text.english import is_cut_off
 from contrafact.text.tokens import same_root, sentence_spans, stem
 
 __all__ = [
@@ -52,7 +52,7 @@ OF_OTHER = "repeats another input"
 FOREIGN = "is in another language than its input"
 OF_ANSWER = "repeats the answer to another input"
 OF_ANY = "fits any input: its system says it of several, and it holds no word of them"
-REFUSAL = "declines to answer, or asks back"
+REFUSAL = "declines to answer, asks back, or talks of the task"
 BOTH = "gives both sides"
 OPEN = "commits to nothing"
 CUT = "breaks off in mid-sentence"
@@ -377,7 +377,7 @@ def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
 def _breaks_off(text: str, own: Sequence[str]) -> bool:
     """Return whether a text ends on a word or mark that goes on, or in a word that is none.
 
-    Which words are English is known with spaCy alone; without it marks and the word list decide.
+    Word lists and expressions decide; half a word is told with spaCy alone.
     """
     if text.endswith((",", ";", ":", "-", "–", "—", "(", "“", "‘", "&")):
         return True
@@ -396,14 +396,15 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
     if last in ("in", "on"):
         return stem(previous) not in _word_list("particles")
     ends = last.endswith("ly") or last in _word_list("final")
-    english = installed("spacy")
-    opened = previous in _word_list("unfinished") - _word_list("links")
-    if english and opened and is_modifier(last) and not ends:
-        return True
     if len(before) > RUN and words(" ".join(before)) in map(words, own):
         return not ends
     known = any(last in words(source) for source in own)
-    return english and not known and bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
+    return (
+        installed("spacy")
+        and not known
+        and bool(re.fullmatch(r"[a-z]{3,}", last))
+        and is_cut_off(last)
+    )
 
 
 def _first(probable: Mapping[str, float]) -> str:

@@ -158,9 +158,17 @@ def test_texts_without_a_word_of_their_input_are_no_answer_only_where_they_repea
         ("Harbour lenders merge and end up buying back", CUT),
         ("The bank loosens its rules, prompting foreign lenders", CUT),
         ("Bad loans give Harbour lenders no choice but to avoid", CUT),
-        ("Harbour lenders fall behind the banks they had bargained with", CUT),
+        ("Harbour lenders fall behind the banks they had bargained with", None),
         ("Cheap credit brings the boom that Harbour lenders have waited for", None),
         ("Lenders cut rates, sending shares higher", None),
+        ("Harbour lenders fail, dragging savers down with them", None),
+        ("Harbour lenders win the deposits that rivals were counting on", None),
+        ("Harbour lenders sell loans at whatever price they can get", None),
+        ("Harbour lenders raise rates and pass costs on", None),
+        ("Nobody can say they were not warned: Harbour lenders fail", None),
+        ("Harbour lenders become the world's second-largest", CUT),
+        ("Perhaps Harbour lenders gain, perhaps not", OPEN),
+        ("In one case lenders fail, in another they merge", BOTH),
     ],
 )
 def test_an_answer_that_declines_breaks_off_or_commits_to_nothing_is_none(text, reason):

@@ -398,7 +398,7 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
     ends = last.endswith("ly") or last in _word_list("final")
     if len(before) > RUN and words(" ".join(before)) in map(words, own):
         return not ends
-    known = any(last in words(source) for source in own)
+    known = ends or any(last in words(source) for source in own)
     return (
         installed("spacy")
         and not known

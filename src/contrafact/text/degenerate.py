@@ -89,19 +89,11 @@ _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 _ANY_ITEMS = 3
 _MOST_OTHERS = 6  # with more words beside the sentences that decline, a text answers all the same
 _JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
+_CONTRAST = re.compile(r"[.;]\s|\b(?:but|yet|though|although|while|whereas|or)\b", re.IGNORECASE)
+_UNSURE_VERB = re.compile(r"\b(?:may|might|could)\b(?!\s(?:not|have)\b)")
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
-_BEFORE_VERB = (
-    "to",
-    "will",
-    "would",
-    "could",
-    "can",
-    "may",
-    "might",
-    "must",
-    "should",
-    "not",
-    "and",
+_BEFORE_VERB = frozenset(
+    ["to", "will", "would", "could", "can", "may", "might", "must", "should", "not", "and"]
 )
 _SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
@@ -350,10 +342,11 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
     for name in ("both", "open"):
         for part in ("up", "down", "may"):
             lists[name] = lists[name].replace("{" + part + "}", lists[part])
+    lists |= {way: rf"\b(?:{lists[way]})" for way in ("up", "down")}
     cased = {"task": re.DOTALL, "cut": re.DOTALL}
     return {
         name: re.compile(lists[name].replace("\n", ""), cased.get(name, re.IGNORECASE | re.DOTALL))
-        for name in ("refuses", "task", "both", "open", "hedge", "cut", "ended")
+        for name in ("refuses", "task", "both", "open", "hedge", "cut", "ended", "up", "down")
     }
 
 
@@ -362,16 +355,23 @@ def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
     patterns = _patterns()
     sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
     names = ("refuses", "task")[: 1 + directed]
-    unquoted = [_QUOTED.sub(" ", one) for one in sentences]
+    unquoted = [one if _QUOTED.fullmatch(one) else _QUOTED.sub(" ", one) for one in sentences]
     others = [one for one in unquoted if not any(patterns[name].search(one) for name in names)]
     if len(others) < len(sentences) and sum(len(words(one)) for one in others) <= _MOST_OTHERS:
         return REFUSAL
-    if directed and patterns["both"].search(text):
+    if directed and (patterns["both"].search(text) or _contrasts(text)):
         return BOTH
     hedges = {match[0] for match in patterns["hedge"].finditer(text.casefold())}
     if directed and (patterns["open"].search(text) or len(hedges) > 1):
         return OPEN
     return CUT if _breaks_off(text.strip(), own) else None
+
+
+def _contrasts(text: str) -> bool:
+    """Return whether two parts of a text say what may happen, and not both for better or worse."""
+    parts = [part for part in _CONTRAST.split(text) if part and _UNSURE_VERB.search(part)]
+    signs = {tuple(bool(_patterns()[way].search(part)) for way in ("up", "down")) for part in parts}
+    return len(parts) > 1 and signs not in ({(True, False)}, {(False, True)})
 
 
 def _breaks_off(text: str, own: Sequence[str]) -> bool:
@@ -399,12 +399,9 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
     if len(before) > RUN and words(" ".join(before)) in map(words, own):
         return not ends
     known = ends or any(last in words(source) for source in own)
-    return (
-        installed("spacy")
-        and not known
-        and bool(re.fullmatch(r"[a-z]{3,}", last))
-        and is_cut_off(last)
-    )
+    if known or not installed("spacy"):
+        return False
+    return bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
 
 
 def _first(probable: Mapping[str, float]) -> str:

@@ -88,11 +88,9 @@ _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 # most of its words in the same order, to at least this many inputs.
 _ANY_ITEMS = 3
 _MOST_OTHERS = 6  # with more words beside the sentences that decline, a text answers all the same
-_JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
 _CONTRAST = re.compile(r"[.;]\s|\b(?:but|yet|though|although|while|whereas|or)\b", re.IGNORECASE)
 _UNSURE_VERB = re.compile(r"\b(?:may|might|could)\b(?!\s(?:not|have)\b)")
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
-_BEFORE_VERB = frozenset(
     ["to", "will", "would", "could", "can", "may", "might", "must", "should", "not", "and"]
 )
 _SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
@@ -343,9 +341,9 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
         for part in ("up", "down", "may"):
             lists[name] = lists[name].replace("{" + part + "}", lists[part])
     lists |= {way: rf"\b(?:{lists[way]})" for way in ("up", "down")}
-    cased = {"task": re.DOTALL, "cut": re.DOTALL}
+    flags = {"task": re.DOTALL, "cut": re.DOTALL}
     return {
-        name: re.compile(lists[name].replace("\n", ""), cased.get(name, re.IGNORECASE | re.DOTALL))
+        name: re.compile(lists[name].replace("\n", ""), flags.get(name, re.IGNORECASE | re.DOTALL))
         for name in ("refuses", "task", "both", "open", "hedge", "cut", "ended", "up", "down")
     }
 
@@ -388,9 +386,9 @@ def _breaks_off(text: str, own: Sequence[str]) -> bool:
         return False
     *before, last = bare.split() or [""]
     previous = before[-1].casefold() if before else ""
-    if last in _word_list("unfinished") or _JOINED.search(last) or _patterns()["cut"].search(bare):
+    if last in _word_list("unfinished") or _patterns()["cut"].search(bare):
         return True
-    verb = last.endswith("s") or previous in _BEFORE_VERB or previous.endswith(",")
+    verb = last.endswith("s") or previous in _word_list("before_verb") or previous.endswith(",")
     if verb and stem(last) in _word_list("objects"):
         return True
     if last in ("in", "on"):

@@ -151,10 +151,7 @@ def rule(
     manipulations: Iterable[Manipulation] = MANIPULATIONS,
     to_review: str = "",
 ) -> Callable[[Function], Function]:
-    """Declare a function as a rule; the function itself is returned unchanged.
-
-    A rule in a module of this package joins the contracts.
-    """
+    """Declare a function as a rule of the contracts; the function is returned unchanged."""
     chosen = tuple(manipulations)
 
     def declare(function: Function) -> Function:

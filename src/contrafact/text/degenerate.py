@@ -91,8 +91,6 @@ _MOST_OTHERS = 6  # with more words beside the sentences that decline, a text an
 _CONTRAST = re.compile(r"[.;]\s|\b(?:but|yet|though|although|while|whereas|or)\b", re.IGNORECASE)
 _UNSURE_VERB = re.compile(r"\b(?:may|might|could)\b(?!\s(?:not|have)\b)")
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
-    ["to", "will", "would", "could", "can", "may", "might", "must", "should", "not", "and"]
-)
 _SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
 

@@ -174,6 +174,12 @@ def test_texts_without_a_word_of_their_input_are_no_answer_only_where_they_repea
         ("Rates could head north or south from here", OPEN),
         ("The full effect on lenders won't be known for a year", OPEN),
         ("Harbour lenders close branches that had only recently", CUT),
+        ("Fines could hit lenders, or savers could look past the probe", BOTH),
+        ("The worst that can happen is a run; the best is a merger", BOTH),
+        ("A lot could happen to Harbour lenders before the summer", OPEN),
+        ("There could be an impact on Harbour lenders", OPEN),
+        ("Harbour lenders fight a bill of the bank that would ban", CUT),
+        ("Harbour lenders win the deposits that rivals could not hold", None),
         ("In one case lenders fail, in another they merge", BOTH),
     ],
 )

@@ -107,11 +107,14 @@ def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[li
     for name in (name for name in criteria if known[name, True] + known[name, False]):
         sides = known[name, True], known[name, False]
         if min(sides) < MIN_EXAM:
-            short.append(f"{name} ({sides[0]} that should pass, {sides[1]} that should fail)")
+            short.append("{} ({} and {})".format(name, *sides))
         else:
             half = 100 * planned_half_width(_A_RUN, exam=sides)
             points.append(f"{name} to ±{half:.0f}")
-    lack = f"too few items, {MIN_EXAM} of either, to correct rates by {', '.join(short)}"
+    lack = (
+        f"too few items, {MIN_EXAM} that should pass and {MIN_EXAM} that should fail, to correct "
+        f"rates by {', '.join(short)}"
+    )
     gives = f"rates of {_A_RUN} outputs are corrected by {', '.join(points)} points"
     expected = _EXPECTED.format(*ASSUMED)
     return [lack] * bool(short), [f"{gives} ({expected})"] * bool(points)

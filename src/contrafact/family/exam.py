@@ -201,7 +201,9 @@ def draw_needed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exa
         {(name, verdict): MIN_EXAM for name, verdict in known if (name, not verdict) not in known}
     )
     order = np.random.default_rng([seed, 0]).permutation(len(items)).tolist()
-    sides = [[place for place in order if items[place].should_pass is side] for side in (False, True)]
+    sides = [
+        [place for place in order if items[place].should_pass is side] for side in (False, True)
+    ]
     chosen: list[int] = []
 
     def lacking(place: int) -> tuple[int, int]:

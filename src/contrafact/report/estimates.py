@@ -37,6 +37,10 @@ __all__ = ["judged_rates"]
 
 NO_MODEL = "none/none"
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
+FEW_CLUSTERS = Reason(
+    "few-clusters",
+    "the outputs are of {number} {clusters}, and {fewest} are needed for an interval",
+)
 _MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
 """The prefixes of systems of outputs made elsewhere that are references, not competitors."""
 
@@ -376,9 +380,9 @@ def judged_ranks(data: ChapterData) -> pd.DataFrame:
     spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
     asked = items[items["role"].eq("asked")]
     ranks = [
-        ranked_systems(asked, column, unit=_unit(spec), **data.bootstrap.how).assign(
-            criterion=column
-        )
+        ranked_systems(
+            asked, column, unit=_unit(spec), cluster=spec.cluster, **data.bootstrap.how
+        ).assign(criterion=column)
         for column in (one.column for one in spec.criteria if one.leaderboard)
         if len(data.rates) and data.rates["criterion"].eq(column).any()
     ]
@@ -399,7 +403,7 @@ def judged_rates(
     criteria = {column: examined.get(column, column) for column in columns}
     rates = corrected_scores(
         items, exams, family=data.family, criteria=criteria, packs=packs, settings=asked,
-        **data.bootstrap.how,
+        cluster=spec.cluster, **data.bootstrap.how,
     )  # fmt: skip
     if rates.empty:
         return pd.DataFrame()
@@ -409,13 +413,17 @@ def judged_rates(
     not_examined = rates["why_code"].eq(NOT_EXAMINED.code)
     rates.loc[nothing_read & not_examined, "why"] += f"; {reason}"
     rates.loc[nothing_read & ~not_examined, ["why", "why_code"]] = reason.text, reason.code
+    if labels is not None and len(labels := labels[labels["question"].isin(columns)]):
+        given = {"unit": _unit(spec), "cluster": spec.cluster, "level": data.level}
+        by_labels = corrected_by_labels(items, labels, criteria=columns, **given)
+        rates = _with_labels(rates, by_labels)
+    few = rates["clusters"] < spec.fewest
+    rates.loc[few, ["raw_low", "raw_high"]] = np.nan
+    for number, rows in rates[few & rates["usable"]].groupby("clusters"):
+        why = FEW_CLUSTERS.filled(clusters=spec.clusters, number=number, fewest=spec.fewest)
+        rates.loc[rows.index, ["usable", "why", "why_code"]] = False, why.text, why.code
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
-    if labels is None or (labels := labels[labels["question"].isin(columns)]).empty:
-        return rates
-    return _with_labels(
-        rates,
-        corrected_by_labels(items, labels, criteria=columns, unit=_unit(spec), level=data.level),
-    )
+    return rates
 
 
 def _unit(spec: ReportSpec) -> str:

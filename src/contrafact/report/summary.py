@@ -425,6 +425,8 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
         system = "" if len(finding.rows) == 1 else f" for {finding.best[0]}"
         rests_on = usable.iloc[0]["rests_on"]
         yield sentence("more", "corrected", rests_on=rests_on, rates=listed(each), system=system)
+    elif (finding.ranked[data.spec.clusters] < data.spec.fewest).all():
+        return  # what comes next says so
     elif not_examined(data) and not data.meta.embedded_judge:
         most = data.rates.sort_values("n").iloc[-1]
         yield sentence("more", "correctable", can=what_corrects(int(most["n"]), float(most["raw"])))
@@ -490,8 +492,8 @@ def _next(finding: _Finding) -> Reason:
         "judge": data.spec.criteria and not data.judged,
         "no-answers": asked["degenerate"].notna().mean() > _MOST,
         "decide": bool(finding.bounds),
-        "examine": unexamined and not meta.embedded_judge and finding.examinable,
-        "label": can_label and not meta.embedded_judge,
+        "examine": unexamined and finding.examinable and not (meta.embedded_judge or few.all()),
+        "label": can_label and not (meta.embedded_judge or few.all()),
         "other-judge": (unexamined and meta.embedded_judge) or finding.is_uninformative,
         "name-model": models.eq(NO_MODEL).all(),
         "other-model": models.str.startswith(EMBEDDED_NAMES).all(),

@@ -180,7 +180,9 @@ def _not_corrected(data: ChapterData) -> dict[str, str]:
     lines = []
     for (judge, code, why), rows in rates.groupby(["judge", "why_code", "why"], sort=False):
         criteria = listed([label for name, label in labels.items() if name in {*rows["criterion"]}])
-        change = changes.get(code, changes["other"]).format(family=data.family)
+        change = changes.get(code, changes["other"]).format(
+            family=data.family, clusters=data.spec.clusters
+        )
         lines.append(f"{judge} on {criteria}: {why}. {change}")
     unlike = data.rates[data.rates["by"].eq("exam") & data.rates["unlike"].ne("")]
     differ = [

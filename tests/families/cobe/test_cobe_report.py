@@ -225,6 +225,41 @@ def test_intervals_are_by_block_and_there_is_none_under_ten(blocks: int, bounded
     )
 
 
+@pytest.mark.parametrize(("blocks", "bounded"), [(9, False), (12, True)])
+def test_judged_rates_are_corrected_by_block_too(blocks: int, bounded: bool) -> None:
+    """Stories of a block have the same verdicts; taken one by one they would be worth more."""
+    items = frame(stories=4 * blocks)
+    story = items["sample_id"].str.extract(r"(\d+)")[0].astype(int)
+    items.loc[items["correct"].notna(), ["E2", "correct"]] = 1.0
+    items.loc[items["correct"].notna() & story.mod(blocks).lt(4), ["E2", "correct"]] = 0.0
+    labels = pd.DataFrame(
+        {
+            "system": GOOD, "judge": JUDGE, "item": str(place), "sample_id": one["sample_id"],
+            "phrasing": one["phrasing"], "draw": 1, "annotator": "Ola",
+            "question": "E3", "answer": bool(place % 3),
+        }
+        for place, one in items[items["system"].eq(GOOD)].iloc[::3].iterrows()
+    )  # fmt: skip
+    widths, rates = {}, {}
+    for name, block in (("block", story.mod(blocks)), ("story", story)):
+        runs = TaskRuns("cobe", items.assign(block=block.astype(str)), meta())
+        sat = exam(0.95, 0.95, n=2_000)
+        found = chapter_data(runs, Options(resamples=50, exams=(sat,), labels=labels)).rates
+        rates[name] = found.set_index(["system", "criterion"])
+        one = rates[name].loc[GOOD, "E2"]
+        widths[name] = one["high"] - one["low"], one["raw_high"] - one["raw_low"]
+    assert set(rates["block"]["clusters"]) == {blocks}
+    assert rates["block"].loc[GOOD, "E3"]["by"] == "labels"
+    assert rates["block"]["usable"].any() == bounded
+    assert rates["block"]["raw_low"].notna().all() == bounded
+    assert rates["story"].loc[GOOD, "E2"]["usable"]
+    if bounded:
+        assert all(a > 1.3 * b for a, b in zip(widths["block"], widths["story"], strict=True))
+    else:
+        (why,) = set(rates["block"].loc[(GOOD, ["E2", "E3"]), "why"])
+        assert why == "the outputs are of 9 blocks, and 10 are needed for an interval"
+
+
 def test_suggestions_are_counted_by_mode() -> None:
     rows = [
         row(story, "A", GOOD, correct=0.0, E2=0.0, suggested_failure_mode=mode)
